@@ -1,4 +1,4 @@
-# Selene in a container. Rays are traced on the CPU; topics leave over DDS with the host's network.
+# Selene in a container. Rays are traced on the CPU; topics are published over DDS on the host's network.
 #
 #   docker build -t selene .
 #   docker run --rm --network host -v "$PWD":/work --user "$(id -u):$(id -g)" selene run --for 20
@@ -11,6 +11,6 @@ FROM debian:bookworm-slim
 COPY --from=build /source/target/release/selene /usr/bin/selene
 COPY config /usr/share/selene/config
 COPY urdf /usr/share/selene/urdf
-# Files are named relative to this folder, and pictures are written to its folder out/.
+# File names are relative to this folder; images are written to its folder out/.
 WORKDIR /work
 ENTRYPOINT ["selene"]

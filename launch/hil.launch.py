@@ -2,8 +2,8 @@
 
     ros2 launch selene hil.launch.py interface:=eth0 [domain_id:=7] [clock_authority:=ptp:/dev/ptp0] [realtime_priority:=40] ...
 
-One process without a view; images and clouds that would leave late are dropped, so that what arrives is fresh. All
-arguments are those of selene.launch.py.
+One process without RViz; images and clouds that would be sent late are dropped, so that received data are fresh.
+Arguments are those of selene.launch.py.
 """
 
 import os

@@ -1,8 +1,8 @@
-"""A rover on a route that ends where it begins, as studies of heading drive it: Sorato with its two side cameras, or EX1.
+"""A rover on the closed route of the heading studies: Sorato with its two side cameras, or EX1.
 
     ros2 launch selene loop.launch.py [world:=ex1_loop] [utc:=2026-11-16T12:00:00Z] [record:=FOLDER] ...
 
-All arguments are those of selene.launch.py; `utc` moves the Sun.
+Arguments are those of selene.launch.py; `utc` moves the Sun.
 """
 
 import os

@@ -1,8 +1,8 @@
-"""A run in one process, all of whose topics are recorded.
+"""A run in one process that records all topics.
 
     ros2 launch selene record.launch.py [record:=FOLDER] [robot:=ex1] [duration:=60] ...
 
-The bag is complete however the run ends, also by Ctrl-C: `ros2 bag info FOLDER`. All arguments are those of
+The bag is complete however the run ends, even by Ctrl-C: `ros2 bag info FOLDER`. Arguments are those of
 selene.launch.py.
 """
 
@@ -20,6 +20,6 @@ def generate_launch_description():
     return LaunchDescription([
         DeclareLaunchArgument("record", default_value=time.strftime("selene_%Y_%m_%d-%H_%M_%S"),
                               description="new folder for the rosbag2; by default one of the current time"),
-        # Nodes of other processes would not be in it.
+        # One process: topics of nodes in other processes would not be in the bag.
         IncludeLaunchDescription(PythonLaunchDescriptionSource(SELENE), launch_arguments={"processes": "one"}.items()),
     ])

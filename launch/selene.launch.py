@@ -1,9 +1,9 @@
-"""A run of Selene under `ros2 launch`. The other launch files include this one and set defaults of their own.
+"""Starts a run of Selene. The other launch files include this one and set other defaults.
 
     ros2 launch selene selene.launch.py [robot:=NAME|FILE] [world:=NAME|FILE] [headless:=false] ...
 
 `ros2 launch selene selene.launch.py --show-args` lists all arguments. Selene itself checks their values: it refuses
-what it cannot take, with what is allowed, and the launch then fails.
+bad ones with a message that says what is allowed, and the launch then fails.
 """
 
 import math
@@ -17,13 +17,13 @@ from launch.event_handlers import OnProcessExit
 from launch.events import Shutdown
 from launch.substitutions import LaunchConfiguration
 
-# The repository, or share/selene of the workspace that Selene is installed in.
+# The repository, or share/selene of the workspace in which Selene is installed.
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BOOL = ["true", "false", "True", "False"]
-# Seconds that a process has for its bag, ruts and pictures after Ctrl-C; launch gives 5 by itself.
+# Seconds that a process has after Ctrl-C to write its bag, ruts and images; the default of launch is 5.
 TIME_TO_END = "60"
 
-# Name, default, what is allowed (None: Selene checks it), description.
+# Name, default, allowed values (None: Selene checks them), description.
 ARGUMENTS = [
     ("world", "", None,
      "scenario: a name in config/scenario or a YAML file; empty for the one named as the robot, else polar"),
@@ -60,7 +60,7 @@ ARGUMENTS = [
     ("bandwidth_limit", "", None, "bytes a second beyond which images and clouds are left out; empty for no limit"),
     ("executable", "", None, "the selene program; empty for the installed one, else that of PATH, else target/release"),
 ]
-# Options of `selene run` and of the simulation node, by the arguments that give their values.
+# Options of `selene run` and of the simulation node, by the launch argument that sets each.
 WORLD = {"namespace": "namespace", "x": "x", "y": "y", "z": "z", "seed": "seed", "utc": "utc", "data": "data",
          "run": "run", "interface": "interface"}
 SIMULATION = {"pace": "pace", "duration": "for", "record": "record", "clock_authority": "clock-authority", "realtime_priority": "realtime-priority",
@@ -68,7 +68,7 @@ SIMULATION = {"pace": "pace", "duration": "for", "record": "record", "clock_auth
 
 
 def program(executable):
-    """The selene program: as asked, installed beside this file, in PATH, or built in this repository."""
+    """The selene program: the given one, else installed beside this file, in PATH, or built in this repository."""
     installed = os.path.normpath(os.path.join(ROOT, "..", "..", "lib", "selene", "selene"))
     built = os.path.join(ROOT, "target", "release", "selene")
     for file in [executable] if executable else [installed, shutil.which("selene"), built]:
@@ -79,7 +79,7 @@ def program(executable):
 
 
 def named(argument, value, kind):
-    """The file that an argument names: one of config, or any other."""
+    """The file that an argument names: a name in config or the path of any file."""
     folder = os.path.join(ROOT, "config", kind)
     for file in (os.path.join(folder, value + ".yaml"), value):
         if os.path.isfile(file):
@@ -89,7 +89,7 @@ def named(argument, value, kind):
 
 
 def scenario(value):
-    """The scenario's file."""
+    """Path of the scenario's file."""
     if value["params_file"]:
         return named("params_file", value["params_file"], "scenario")
     own = os.path.join(ROOT, "config", "scenario", value["robot"] + ".yaml")
@@ -97,7 +97,7 @@ def scenario(value):
 
 
 def degrees(radians):
-    """What --yaw takes."""
+    """The value of the option --yaw."""
     try:
         return str(math.degrees(float(radians)))
     except ValueError:
@@ -105,7 +105,7 @@ def degrees(radians):
 
 
 def options(value, names):
-    """The options whose arguments are set."""
+    """The options whose launch arguments are set."""
     return [f"--{option}={value[name]}" for name, option in names.items() if value[name]]
 
 
@@ -120,14 +120,14 @@ def simulation_options(value):
 
 
 def commands(value):
-    """The command lines by the names of their processes; the first one's end is that of the launch."""
+    """The command line of each process, by its name; the launch ends with the first process."""
     selene, file, world = program(value["executable"]), scenario(value), world_options(value)
     simulation, device = simulation_options(value), "--device=" + value["device"]
     if value["processes"] == "one":
         return {"selene": [selene, "run", file, *world, *simulation, device, "--out=" + value["out"]]}
     node = ["--scenario=" + file, *world]
     return {
-        # Waiting for the sensors, so that no frame is lost while they start.
+        # Waits for the sensors, so that no frame is lost while they start.
         "simulation": [selene, "simulation", *node, *simulation, "--participants=camera,lidar,navigation"],
         "camera": [selene, "camera", *node, device],
         "lidar": [selene, "lidar", *node, device],
@@ -136,7 +136,7 @@ def commands(value):
 
 
 def on_exit(is_first):
-    """A process that fails makes the launch fail; the end of the first ends the others."""
+    """The launch fails when a process fails, and ends when the first process ends."""
     def exited(event, context):
         if event.returncode and not context.is_shutdown:
             raise RuntimeError(f"{event.process_name} ended with status {event.returncode}: see its message")
@@ -150,7 +150,7 @@ def environment(value):
 
 
 def rviz(value):
-    """RViz, its topics under the rover's namespace."""
+    """RViz, with topics under the rover's namespace."""
     if not shutil.which("rviz2"):
         raise RuntimeError("rviz2: no such program; source a ROS 2 that has it, or leave rviz:= and headless:= out")
     beside = os.path.join(ROOT, "launch", value["rviz_config"])

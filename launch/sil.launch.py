@@ -1,8 +1,8 @@
-"""Software in the loop: simulated time waits for the commands of a stack that is not changed for it.
+"""Software in the loop: simulated time waits for the commands of an unchanged control stack.
 
     ros2 launch selene sil.launch.py stack:=FILE.launch.py [world:=sil] [robot:=ex1] ...
 
-The scenario names the topics that are waited for, and for how long. `stack` is started beside Selene with
+The scenario names the topics for which simulated time waits, and the timeouts. `stack` is started beside Selene with
 use_sim_time:=true and no other argument, and ends with it; without `stack`, start yours by hand. All other arguments
 are those of selene.launch.py.
 """
@@ -18,7 +18,7 @@ SELENE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "selene.launch
 
 
 def stack(context):
-    """The stack, without arguments of Selene's that may have the names of its own."""
+    """The stack's launch file, without Selene's arguments, whose names may clash with its own."""
     file = LaunchConfiguration("stack").perform(context)
     if not file:
         return []

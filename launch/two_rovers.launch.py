@@ -2,8 +2,8 @@
 
     ros2 launch selene two_rovers.launch.py [world:=convoy] [headless:=false] ...
 
-All arguments are those of selene.launch.py, but for those of a single rover (robot, namespace, x, y, z, yaw), which a
-scenario of several refuses.
+Arguments are those of selene.launch.py, except those of a single rover (robot, namespace, x, y, z, yaw): a scenario
+with several rovers refuses them.
 """
 
 import os

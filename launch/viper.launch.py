@@ -1,10 +1,10 @@
-"""One rover, its simulation, cameras, lidars and navigation as separate processes: VIPER near the lunar south pole
-unless other arguments say otherwise.
+"""One rover with simulation, cameras, lidars and navigation as separate processes: by default VIPER near the lunar
+south pole.
 
     ros2 launch selene viper.launch.py [robot:=curiosity] [world:=hadley] [headless:=false] ...
 
 The processes find one another over DDS; simulated time waits for the sensors, so that no frame is lost while they
-start. All arguments are those of selene.launch.py.
+start. Arguments are those of selene.launch.py.
 """
 
 import os

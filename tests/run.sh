@@ -1,18 +1,19 @@
 #!/usr/bin/env bash
-# The whole test suite on a Debian or Ubuntu machine: installs what it needs (lavapipe,
+# Runs the whole test suite on a Debian or Ubuntu machine: installs what it needs (lavapipe,
 # Fast DDS, a Python venv with foreign DDS and bag readers, GDAL and OpenCV, urdfdom, colcon and ament_cmake, Chromium, libclang for
-# the r2r bindings, iproute2 for links between network namespaces), then checks format, lints and documentation, and runs every test.
-# tests/python.sh builds and tests the Python package.
+# the r2r bindings, iproute2 for links between network namespaces), then checks format, lints and documentation, and runs every test;
+# at the end tests/python.sh builds and tests the Python package.
 #
 #   tests/run.sh                  everything
-#   SELENE_DATA=DIR tests/run.sh  with third-party terrain (else those tests say "skipped")
+#   SELENE_DATA=DIR tests/run.sh  with third-party terrain (else the tests that need it say "skipped")
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 step() { printf '\n=== %s\n' "$*"; }
 
 system_packages=(build-essential python3 python3-venv mesa-vulkan-drivers libvulkan1 libclang-dev iproute2)
-# Peers that not every distribution has under these names: their tests say that they are skipped where they are not.
+# Peers that not every distribution has under these names: without them, their tests say that they are skipped, or fail
+# where SELENE_REQUIRE_PEERS is set.
 peer_packages=(libfastrtps-dev liburdfdom-tools ament-cmake cmake colcon chromium)
 python_packages=(
   cyclonedds==11.0.1 rosbags==0.11.9 mcap==1.6.0 mcap-ros2-support==0.6.0
@@ -37,22 +38,22 @@ fi
 step "python peers"
 venv=target/peers
 mkdir -p target
-touch target/COLCON_IGNORE  # colcon would take what is in there for packages
+touch target/COLCON_IGNORE  # else colcon would find packages in there
 [ -x $venv/bin/python ] || python3 -m venv $venv
 $venv/bin/python -m pip install --quiet "${python_packages[@]}"
 export SELENE_PEERS_PYTHON="$PWD/$venv/bin/python"
 
-# A real ROS 2 for its peers: its wheels are for CPython 3.10 to 3.12.
+# A real ROS 2 as peer; its wheels are for CPython 3.10 to 3.12.
 step "ROS 2"
 ros=target/ros2
 [ -x $ros/bin/python ] || python3 -m venv $ros
 if $ros/bin/python -m pip install --quiet "${ros2_packages[@]}"; then
   export SELENE_ROS2_PYTHON="$PWD/$ros/bin/python"
 else
-  echo "no rclpy for this Python: its tests are skipped"
+  echo "no rclpy for this Python: its tests are skipped, or fail where SELENE_REQUIRE_PEERS is set"
 fi
 
-# Third-party data beside the repository, where there are any.
+# Third-party data beside the repository, if present.
 if [ -z "${SELENE_DATA:-}" ] && [ -d ../shared/data ]; then
   SELENE_DATA=$(cd ../shared/data && pwd); export SELENE_DATA
 fi
@@ -61,7 +62,7 @@ export CARGO_TERM_COLOR=never
 step "format"; cargo fmt --all --check
 step "lints"; cargo clippy --release --workspace --all-targets --quiet -- -D warnings
 step "documentation"; RUSTDOCFLAGS="-D warnings" cargo doc --release --workspace --no-deps --quiet
-# Its pages, links and commands are tests of nodes/selene; what is built here is the site itself.
+# Pages, links and commands are tested in nodes/selene; here only the site itself is built.
 step "documentation site"
 if command -v mdbook > /dev/null; then
   docs/site/build.sh
@@ -69,5 +70,8 @@ else
   echo "no mdbook here, so the site is not built: cargo install --locked --no-default-features --features search mdbook"
 fi
 step "r2r adapter type-checks"; cargo check --release --quiet -p selene --no-default-features --features r2r-doc-only
-step "build"; cargo build --release --quiet
+# The whole workspace: its features are those of the tests, so that nothing is compiled twice for them.
+step "build"; cargo build --release --workspace --quiet
 step "tests"; cargo test --release --workspace --quiet --no-fail-fast
+program=$(realpath "${CARGO_TARGET_DIR:-target}")/release/selene
+step "python package"; SELENE_PROGRAM=$program tests/python.sh

@@ -1,5 +1,6 @@
-// The page of the console. It asks the server for what it shows, one question of a kind at a time, and asks again when
-// the answer came: so nothing queues up, on either side, and a thin link shows fewer frames instead of late ones.
+// The page of the console. It requests from the server what it shows, one request of each kind at a time, and sends
+// the next one when the answer has arrived: so nothing queues up on either side, and a slow link shows fewer frames
+// instead of late ones.
 
 import { Link } from "/link.js";
 import { Player, Recorder, read } from "/record.js";
@@ -18,7 +19,7 @@ const state = { now: null, hasToken: false, paths: { ways: {}, places: [] }, fra
 // ---- The link ------------------------------------------------------------------------------------------------------
 
 let socket = null;
-const open = new Map(); // questions that have no answer yet, by what they are about
+const open = new Map(); // requests without an answer yet, by kind and topic or rover
 
 function connect() {
   open.clear();
@@ -34,14 +35,14 @@ function connect() {
   socket.onclose = () => {
     if (session.player) return;
     $("link").textContent = "no connection; trying again …";
-    // A wrong token is answered by the end of the connection.
+    // The server answers a wrong token by closing the connection.
     lostControl(isTokenOpen ? "the token is not that of this run" : undefined);
     setTimeout(() => { if (!session.player) connect(); }, RETRY_MS);
   };
   socket.onmessage = ({ data }) => hear(data);
 }
 
-/** Forgets what was shown: another connection, or another place in a session. */
+/** Forgets what was shown, for another connection or another position in a session. */
 function beginAnew() {
   link.begin();
   Object.assign(state, { now: null, ground: null, groundNumber: 0, frames: [], paths: { ways: {}, places: [] } });
@@ -54,7 +55,7 @@ function say(message) {
   if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
 }
 
-/** Asks unless the same is asked already. */
+/** Sends a request unless the same one has no answer yet. */
 function ask(about, message) {
   if (open.has(about) || socket?.readyState !== WebSocket.OPEN) return;
   open.set(about, message);
@@ -63,7 +64,7 @@ function ask(about, message) {
 
 const isOfRover = (message) => message.rover === roverNow()?.rover;
 
-/** What each answer is for: what it shows, what is asked next and how many milliseconds later, and what becomes of a refusal. */
+/** For each kind of answer: how to show it, the next request and its delay in ms, and how to handle a refusal. */
 const KINDS = {
   state: { begin: () => askState(0), show: take, next: ({ number }) => askState(number) },
   frames: { begin: () => askFrames(), show: ({ frames }) => { state.frames = frames; }, next: () => askFrames(), afterMs: () => 150 },
@@ -100,7 +101,7 @@ const KINDS = {
 };
 const aboutOf = ({ is, topic, rover }) => [is, topic ?? rover].filter((part) => part !== undefined).join(" ");
 
-/** A message as it came: text, or a header and bytes. */
+/** Decodes a message: JSON text, or a header with bytes as `payload`. */
 function messageOf(data) {
   if (typeof data === "string") return JSON.parse(data);
   const length = new DataView(data).getUint32(0, true);
@@ -119,7 +120,7 @@ function hear(data) {
 }
 
 const timers = new Map();
-/** Calls after a while, once, whoever else asked for the same. */
+/** Calls `call` after `ms`; replaces a pending call of the same name. */
 function soon(name, ms, call) {
   clearTimeout(timers.get(name));
   timers.set(name, setTimeout(call, ms));
@@ -156,7 +157,7 @@ function showPaths(message) {
   showAbout();
 }
 
-/** What the scenario is that is chosen. */
+/** Shows the chosen scenario's description. */
 function showAbout() {
   const chosen = state.paths.scenarios?.find(({ uri }) => uri === $("scenario").value);
   $("scenario-about").textContent = chosen?.about ?? "";
@@ -168,7 +169,7 @@ function showGround(message) {
   scene.setGround(message, state.ground.heights);
 }
 
-/** What came of an order, or why a question has no other answer. */
+/** Handles the answer to a command, or the refusal of a request. */
 function takeAnswer({ about, to, ok, text }) {
   const kind = KINDS[about];
   if (kind) {
@@ -177,7 +178,7 @@ function takeAnswer({ about, to, ok, text }) {
   }
   if (about === "token") return ok ? gotControl() : lostControl(text);
   if (about === "go_to") return fromThere(ok, text);
-  $("said").textContent = `${to}: ${ok ? text || "done" : `refused: ${text}`}`;
+  $("outcome").textContent = `${to}: ${ok ? text || "done" : `refused: ${text}`}`;
 }
 
 // ---- The state -----------------------------------------------------------------------------------------------------
@@ -187,7 +188,7 @@ const number = (value, digits) => (Number.isFinite(value) ? value.toFixed(digits
 
 function take(message) {
   const before = state.now;
-  // When the delay is switched off, newer ones overtake those that are still on the way.
+  // When the delay is switched off, newer messages overtake those that are still under way.
   if (before && message.number < before.number) return;
   state.now = message;
   takeRun(message);
@@ -210,7 +211,7 @@ function take(message) {
   $("token-form").hidden = !message.has_control || state.hasToken;
 }
 
-/** Another run is another world: what is shown of the one before is forgotten. */
+/** Forgets everything shown when the run has changed, as another run is another world. */
 function takeRun({ run_id: id, scenario }) {
   if (!id) return;
   if (state.runId && state.runId !== id) {
@@ -222,22 +223,22 @@ function takeRun({ run_id: id, scenario }) {
     Object.assign(state, { ground: null, groundNumber: 0, paths: { ways: {}, places: [] } });
     scene.setPoints(new Float32Array());
     scene.setRocks(new Float32Array());
-    $("said").textContent = `the run has gone over to ${scenario}`;
+    $("outcome").textContent = `the run has switched to ${scenario}`;
   }
   state.runId = id;
   $("scenario-now").textContent = `now: ${scenario}`;
 }
 
-/** Ends this world for another, if that is meant. */
+/** Loads another scenario in place of this world, after a confirmation. */
 function goOver() {
   const name = $("scenario").selectedOptions[0]?.text;
-  if (name === undefined || !confirm(`End this world and go over to ${name}?`)) return;
+  if (name === undefined || !confirm(`End this world and switch to ${name}?`)) return;
   letGo();
-  $("said").textContent = `loading ${name} …`;
+  $("outcome").textContent = `loading ${name} …`;
   say({ do: "load", uri: $("scenario").value });
 }
 
-/** What a click on the map may do. */
+/** Actions of a click on the map. */
 const CLICKS = [["go", "sends the rover there"], ["route", "adds to its route"], ["rock", "puts a rock there"]];
 
 function takeRover(rover, message) {
@@ -289,7 +290,7 @@ function showHealth({ statuses, refused }) {
   $("refused").textContent = told ? `Refused by the console so far: ${told}.` : "";
 }
 
-/** Offers choices without disturbing the one that is made. */
+/** Sets the options of a select element and keeps the chosen one. */
 function fill(select, choices) {
   const key = JSON.stringify(choices);
   if (select.dataset.key === key) return;
@@ -302,12 +303,12 @@ function fill(select, choices) {
 // ---- Pictures ------------------------------------------------------------------------------------------------------
 
 const panes = [];
-const seen = new Map(); // number of the picture of each topic that came last
-const shown = new Map(); // and of the one that is shown: on a link that was just switched off newer ones overtake
+const seen = new Map(); // number of the latest received picture of each topic
+const shown = new Map(); // number of the shown one: when the link is switched off, newer pictures overtake
 const boxesTopic = (topic) => topic.replace(/\/[^/]+$/, "/detections");
-/** What classes are drawn in, as the server colours them. */
+/** Colours of the classes, as the server draws them. */
 const CLASSES = [["ground", "#968c7e"], ["rock", "#e69f00"], ["rover", "#56b4e9"], ["object", "#009e73"]];
-/** What is said of the colours of a truth. */
+/** Legends of ground-truth images, by topic. */
 const TRUTHS = [
   [/\/segmentation\//, () => CLASSES],
   [/\/depth\/|range_image/, () => [["near", "#301250"], ["far", "#fae850"]]],
@@ -357,7 +358,7 @@ class Pane {
     return select;
   }
 
-  /** Another run or session has other topics. */
+  /** Forgets the topic and its picture, as another run or session has other topics. */
   forget() {
     Object.assign(this, { topic: "", over: "", boxes: [], picture: null, truth: null });
     this.canvas.width = this.canvas.height = 0;
@@ -367,7 +368,7 @@ class Pane {
 
   wants(topic) { return topic !== "" && (topic === this.topic || topic === this.over); }
 
-  /** Takes up the first topic that no other pane shows. */
+  /** Sets the topics to choose from; a pane without a topic takes the first that no other pane shows. */
   offer(topics) {
     fill(this.select, topics.map((topic) => [topic, topic.replace(/^\//, "")]));
     const camera = this.topic.replace(/\/[^/]+$/, "/");
@@ -383,7 +384,7 @@ class Pane {
   choose(topic) {
     this.topic = this.select.value = topic;
     [this.boxes, this.picture] = [[], null];
-    // The newest one is new to this pane.
+    // Also requests the latest picture, which this pane has not shown yet.
     seen.delete(topic);
     this.canvas.setAttribute("aria-label", `Picture of ${topic}`);
     this.note.textContent = "waiting for a picture; a run that is paused makes none";
@@ -391,7 +392,7 @@ class Pane {
     if (state.now) this.offer(state.now.images);
   }
 
-  /** Lays a truth of the same camera over the picture. */
+  /** Overlays a ground-truth image of the same camera on the picture. */
   lay(topic) {
     this.over = topic;
     this.truth = null;
@@ -420,7 +421,7 @@ class Pane {
       [this.header, this.picture] = [message, picture];
       this.note.textContent = `${number(message.time_s, 2)} s · ${message.width} × ${message.height} ${message.encoding} · no. ${message.number}`;
       this.figure.dataset.number = message.number;
-      // Boxes come with the picture that they are of.
+      // Boxes are requested with the picture that they belong to.
       const boxes = boxesTopic(this.topic);
       if ($("boxes").checked && state.now?.boxes.includes(boxes)) ask(`boxes ${boxes}`, { do: "boxes", topic: boxes, after: 0 });
     }
@@ -526,7 +527,7 @@ const series = [
   new Plot("pace", "Pace", "×", ["pace"], 2),
 ];
 
-/** The canvas in pixels of the page, as sharp as the screen is. */
+/** Resizes a canvas to its size on the page and the screen's resolution; returns its context. */
 function fit(canvas) {
   const ratio = Math.min(window.devicePixelRatio || 1, 2), context = canvas.getContext("2d");
   const [width, height] = [canvas.clientWidth, canvas.clientHeight].map((side) => Math.round(side * ratio));
@@ -543,7 +544,7 @@ const toScreen = ([x, y]) => [$("map").clientWidth / 2 + (x - map.middle[0]) * m
 const toMap = ([x, y]) => [map.middle[0] + (x - $("map").clientWidth / 2) / map.pixelsPerMetre,
   map.middle[1] - (y - $("map").clientHeight / 2) / map.pixelsPerMetre];
 
-/** The ground lit from the side, as a picture. */
+/** A picture of the ground, shaded as if lit from the side. */
 function relief(ground) {
   const { cells: [rows, columns], heights, resolution_m } = ground, picture = document.createElement("canvas");
   [picture.width, picture.height] = [rows, columns];
@@ -553,7 +554,7 @@ function relief(ground) {
     const here = height(row, column);
     const slope = (here - height(row + 1, column) + (here - height(row, column + 1))) / resolution_m;
     const light = Number.isFinite(slope) ? Math.max(20, Math.min(235, 110 + 160 * slope)) : 0;
-    // Rows go to lesser x, which is to the left; columns to lesser y, which is down.
+    // Row indices grow toward smaller x (left in the picture), column indices toward smaller y (down).
     pixels.data.set([light, light, light * 0.97, 255], 4 * (column * rows + (rows - 1 - row)));
   }
   context.putImageData(pixels, 0, 0);
@@ -642,7 +643,7 @@ function zoomMap(by) {
   map.pixelsPerMetre = Math.min(400, Math.max(0.5, map.pixelsPerMetre * by));
 }
 
-/** A place on the map was chosen. */
+/** Performs the chosen action at a clicked position of the map. */
 function choose(place) {
   $("map-at").textContent = `x ${number(place[0], 2)} m, y ${number(place[1], 2)} m`;
   if (!state.hasToken) return;
@@ -697,21 +698,21 @@ function gotControl() {
   isTokenOpen = false;
   state.hasToken = true;
   sessionStorage.setItem("token", shownToken);
-  // The token does not stay in the address, which may be seen or copied.
+  // The token is removed from the address, which others may see or copy.
   history.replaceState(null, "", location.pathname);
   $("controls").hidden = false;
   $("token-form").hidden = true;
   $("control-note").textContent = "You have control.";
 }
 
-/** Control ended: by the end of the connection, after which it is asked for again, or because it was refused. */
+/** Handles the loss of control: the connection has ended (control is requested again) or the server refused it. */
 function lostControl(why) {
   state.hasToken = isTokenOpen = false;
   $("controls").hidden = true;
   if (why !== undefined) {
     sessionStorage.removeItem("token");
     history.replaceState(null, "", location.pathname);
-    $("said").textContent = why;
+    $("outcome").textContent = why;
   }
   forgetRoute();
 }
@@ -720,13 +721,13 @@ const keys = new Set();
 const KEYS = { w: [1, 0], s: [-1, 0], a: [0, 1], d: [0, -1], ArrowUp: [1, 0], ArrowDown: [-1, 0], ArrowLeft: [0, 1], ArrowRight: [0, -1] };
 const hand = { pad: [0, 0], stick: [0, 0], isDriving: false, rover: undefined };
 
-/** What keys, pad and stick ask for, from −1 to 1. */
+/** Forward speed and turn rate that keys, pad and stick ask for, as fractions, −1 to 1. */
 function wanted() {
   const sum = [hand.pad, hand.stick, ...[...keys].map((key) => KEYS[key])].reduce(([a, b], [x, y]) => [a + x, b + y], [0, 0]);
   return sum.map((value) => Math.max(-1, Math.min(1, value)));
 }
 
-/** Says what is asked for, again and again while it is: a rover whose driver falls silent stops. */
+/** Sends the drive command; called periodically, since a rover stops when commands stop. */
 function drive() {
   const rover = roverNow()?.rover, [forward, turn] = wanted();
   const isDriving = forward !== 0 || turn !== 0;
@@ -743,7 +744,7 @@ function drive() {
   hand.isDriving = isDriving;
 }
 
-/** Stops the rover that this page drives, if it drives one: another's driver is left alone. */
+/** Stops the rover that this page drives, if any; rovers that others drive keep driving. */
 function letGo() {
   if (hand.isDriving || state.route.length) halt();
 }
@@ -757,18 +758,18 @@ function halt() {
   $("driving").textContent = "standing";
 }
 
-/** Sends the rover to a place, or to it after those of its route. */
+/** Sends the rover to a goal, or adds the goal to its route. */
 function goTo(place, isAdded = false) {
   if (!isAdded || hand.rover !== roverNow()?.rover) forgetRoute();
   hand.rover = roverNow()?.rover;
-  // Millimetres are what an arrival tells.
+  // Rounded to millimetres, as in the message of an arrival, which is compared with it.
   state.route.push(place.map((metres) => Number(metres.toFixed(3))));
   if (state.route.length > 1) return;
   state.routeTimer = setInterval(goOn, DRIVE_EVERY_MS);
   goOn();
 }
 
-/** Says where to go now, again and again: a rover whose driver falls silent stops. */
+/** Sends the current goal; called periodically, since a rover stops when commands stop. */
 function goOn() {
   const [[x_m, y_m]] = state.route, { rover } = hand, speed_m_s = Number($("speed").value);
   fromMoon(() => say({ do: "go_to", rover, x_m, y_m, speed_m_s }));
@@ -776,16 +777,16 @@ function goOn() {
   $("driving").textContent = `going to x ${number(x_m, 2)}, y ${number(y_m, 2)}${more}`;
 }
 
-/** What came of going somewhere. */
+/** Handles the answer to a goal: an arrival or a refusal. */
 function fromThere(ok, text) {
   const [goal] = state.route;
   if (!ok) {
     forgetRoute();
-    $("said").textContent = `go_to: refused: ${text}`;
+    $("outcome").textContent = `go_to: refused: ${text}`;
   } else if (goal && text === `arrived at x ${goal[0].toFixed(3)} m, y ${goal[1].toFixed(3)} m`) {
     state.route.shift();
     if (!state.route.length) forgetRoute();
-    $("said").textContent = text;
+    $("outcome").textContent = text;
   }
 }
 
@@ -887,7 +888,7 @@ function listenToControls() {
 
 const session = { recorder: null, player: null };
 
-/** Keeps what came, while a session is recorded. */
+/** Records a received message while a session is being recorded. */
 function keep(data) {
   if (session.recorder && !session.recorder.keep(data)) endRecording("the recording is as long as it can be");
 }
@@ -910,7 +911,7 @@ function endRecording(why) {
   $("session-note").textContent = why;
 }
 
-/** Plays a file instead of watching the run; who plays does not control. */
+/** Plays a session file in place of the run; ends control. */
 async function playBack(file) {
   let messages;
   try {
@@ -927,8 +928,8 @@ async function playBack(file) {
   beginAnew();
   state.runId = undefined;
   panes.forEach((pane) => pane.forget());
-  // What was said and chosen was of the run.
-  $("said").textContent = $("map-at").textContent = "";
+  // These messages were about the run.
+  $("outcome").textContent = $("map-at").textContent = "";
   $("player").hidden = false;
   $("position").max = session.player.lengthMs;
   $("link").textContent = "a recorded session";

@@ -1,6 +1,6 @@
-// The way between a rover and those who watch it, for rehearsals: messages take the time that their bytes need, one after
-// the other, and then the delay; some are lost. A link that is switched off holds nothing back. The page asks again when
-// the way is free, so a thin link shows fewer pictures instead of late ones.
+// Simulates the radio link between the Moon and the console, for rehearsals: messages are sent one after the other at
+// the link's data rate, arrive after the delay, and some are lost. A link that is switched off delays nothing. The page
+// sends its next request when the link is free, so a slow link shows fewer pictures instead of late ones.
 
 const later = (ms, call) => (ms > 0 ? setTimeout(call, ms) : call());
 
@@ -9,7 +9,7 @@ export class Link {
     Object.assign(this, { delayMs: 0, bitsPerSecond: Infinity, loss: 0, freeAt: 0, lost: 0, connection: 0 });
   }
 
-  /** Begins anew: what is on the way belongs to a connection that has ended. */
+  /** Resets the link for a new connection: messages under way belong to the one that has ended. */
   begin() {
     this.connection++;
     this.freeAt = 0;
@@ -21,7 +21,7 @@ export class Link {
     return isLost;
   }
 
-  /** Calls `show` when so many bytes have come over, unless they are lost, and `next` when others may follow. */
+  /** Calls `show` when a message of `bytes` has arrived, unless it is lost, and `next` when the link is free again. */
   down(bytes, show, next) {
     const { connection } = this, now = performance.now();
     this.freeAt = Math.max(now, this.freeAt) + (8000 * bytes) / this.bitsPerSecond;
@@ -30,7 +30,7 @@ export class Link {
     later(waits, call(next));
   }
 
-  /** Calls `send` when what is said to the rover is there, unless it is lost. */
+  /** Calls `send` when a command would arrive at the rover, unless it is lost. */
   up(send) {
     const { connection } = this;
     if (!this.isLost()) later(this.delayMs, () => connection === this.connection && send());

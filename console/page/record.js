@@ -1,9 +1,10 @@
-// A session as a file: what the server told, message by message, and when. A record is its time (f64, ms since the first
-// one), whether it is text (u8: 0 or 1), its bytes' number (u32) and its bytes; numbers are little-endian.
+// Records sessions of the console in files and plays them back. A file holds the server's messages, each as a record:
+// its time (f64, ms since the recording began), whether it is text (u8: 0 or 1), its number of bytes (u32) and the
+// bytes; numbers are little-endian.
 
 const MAGIC = "selene console session 1\n";
 const HEAD_BYTES = 13;
-/** A longer recording ends by itself: it is kept in memory until it is saved. */
+/** Size at which a recording ends by itself, as it stays in memory until it is saved. */
 export const BYTES_MAX = 400_000_000;
 
 export class Recorder {
@@ -13,7 +14,7 @@ export class Recorder {
     this.begun = performance.now();
   }
 
-  /** Keeps a message, a string or an ArrayBuffer; whether there was room. */
+  /** Appends a message, a string or an ArrayBuffer; returns false if the recording is full. */
   keep(data) {
     const body = typeof data === "string" ? new TextEncoder().encode(data) : new Uint8Array(data.slice(0));
     if (this.bytes + HEAD_BYTES + body.length > BYTES_MAX) return false;
@@ -31,7 +32,7 @@ export class Recorder {
   }
 }
 
-/** The messages of a file in order: when, in ms, and what. Throws what is wrong with it. */
+/** The messages of a file in order, each with its time in ms. Throws an error that says what is wrong with the file. */
 export function read(buffer) {
   const bytes = new Uint8Array(buffer), view = new DataView(buffer), text = new TextDecoder();
   if (text.decode(bytes.subarray(0, MAGIC.length)) !== MAGIC) throw new Error("is no session of this console");
@@ -48,7 +49,7 @@ export function read(buffer) {
   return messages;
 }
 
-/** Plays messages back: `show` takes a list of those whose time has come. */
+/** Plays messages back: calls `show` with the list of messages that are due. */
 export class Player {
   constructor(messages, show) {
     Object.assign(this, { messages, show, next: 0, ms: 0, isPlaying: true, since: performance.now() });
@@ -56,7 +57,7 @@ export class Player {
 
   get lengthMs() { return this.messages.at(-1).ms; }
 
-  /** Goes on by the time that has passed. */
+  /** Advances by the time that has passed since the last call. */
   tick() {
     const now = performance.now();
     if (this.isPlaying) this.ms = Math.min(this.lengthMs, this.ms + now - this.since);
@@ -66,7 +67,7 @@ export class Player {
     this.show(this.messages.slice(from, this.next).map(({ data }) => data));
   }
 
-  /** Goes to an instant; what was told before it is told again from the beginning if it lies behind. */
+  /** Goes to an instant; to go back, all messages before it are played again from the beginning. */
   seek(ms) {
     if (ms < this.ms) this.next = 0;
     this.ms = ms;

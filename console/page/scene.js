@@ -1,10 +1,10 @@
-// The view in three dimensions: ground, rocks, rovers, frames and points, drawn by three.js (three/README.md). Places are in
-// the map frame: x east, y north, z up, metres. Each shape has a place of its own in numbers of 64 bits and its vertices
-// relative to it in 32, so that millimetres are left of kilometres.
+// The view in three dimensions: ground, rocks, rovers, frames and points, drawn by three.js (three/README.md).
+// Positions are in the map frame: x east, y north, z up, metres. Each shape has its own origin in 64-bit numbers and
+// its vertices relative to that in 32 bits, so that positions kilometres away keep a precision of millimetres.
 
 import * as three from "/three.js";
 
-// Colours are those of the screen: none is converted on its way.
+// Colours are already those of the screen and need no conversion.
 three.ColorManagement.enabled = false;
 
 const SKY = new three.Color(0.03, 0.03, 0.04);
@@ -16,7 +16,7 @@ const LINK = [0.75, 0.75, 0.75];
 const AXES = [[[1, 0, 0], [0.9, 0.3, 0.25]], [[0, 1, 0], [0.35, 0.8, 0.35]], [[0, 0, 1], [0.4, 0.6, 1]]];
 const AXIS_M = 0.15;
 
-/** From where the light comes, and the share of it that comes from everywhere. */
+/** Direction toward the light, and the fraction of the light that is ambient. */
 const LIGHT_FROM = [-0.6, 0.3, 0.5];
 const AMBIENT = 0.25;
 
@@ -25,16 +25,16 @@ const BEGIN = { aroundRad: -2.2, upRad: 0.5, distanceM: 7 };
 const UP_RAD = [0.05, 1.5];
 const DISTANCE_M = [1, 400];
 const POINT_PX = 2;
-/** Radians around and up by each key, and what the distance is multiplied by. */
+/** Turn of the view by each key, around and up, rad; and the factor of the distance by each zoom key. */
 const TURNS = { ArrowLeft: [0.1, 0], ArrowRight: [-0.1, 0], ArrowUp: [0, 0.08], ArrowDown: [0, -0.08] };
 const NEARER = { "+": 0.85, "-": 1 / 0.85 };
 
 const vector = (place) => new three.Vector3(...place);
 const isOdom = (name) => /(^|\/)odom$/.test(name);
 
-/** What draws on a canvas; null where the browser has no WebGL 2. */
+/** The renderer of a canvas; null if the browser has no WebGL 2. */
 function rendererOn(canvas) {
-  // Asked for here: three.js would tell the browser's console of the lack of it as of an error.
+  // The context is made here, as three.js would log an error in the browser's console if there is none.
   const context = canvas.getContext("webgl2", { antialias: true, alpha: false });
   if (!context) return null;
   const renderer = new three.WebGLRenderer({ canvas, context });
@@ -42,15 +42,15 @@ function rendererOn(canvas) {
   return renderer;
 }
 
-/** A light in all directions and one from the side; together they show a surface that faces the latter in its colour. */
+/** An ambient and a directional light; a surface that faces the latter appears in its own colour. */
 function lights() {
-  // Lambert's law divides by π.
+  // Times π, since three.js divides by π for Lambert's law.
   const side = new three.DirectionalLight(0xffffff, (1 - AMBIENT) * Math.PI);
   side.position.set(...LIGHT_FROM);
   return [side, new three.AmbientLight(0xffffff, AMBIENT * Math.PI)];
 }
 
-/** An eye that looks at the origin of the map. */
+/** A camera that looks at the origin of the map. */
 function eye() {
   const { aroundRad, upRad, distanceM } = BEGIN, camera = new three.PerspectiveCamera(FIELD_DEG);
   camera.up.set(0, 0, 1);
@@ -59,11 +59,11 @@ function eye() {
   return camera;
 }
 
-/** Puts `values`, three for a vertex, into a geometry whose buffers grow and are used again. */
+/** Writes `values`, three per vertex, into a geometry whose buffers grow and are reused. */
 function put(geometry, name, values) {
   let kept = geometry.getAttribute(name);
   if (!kept || kept.array.length < values.length) {
-    // What is on the GPU cannot grow.
+    // Buffers on the GPU cannot grow, so they are replaced.
     geometry.dispose();
     kept = new three.BufferAttribute(new Float32Array(2 * values.length), 3);
     geometry.setAttribute(name, kept);
@@ -73,13 +73,13 @@ function put(geometry, name, values) {
   geometry.setDrawRange(0, values.length / 3);
 }
 
-/** The surface of a field of heights about its middle; a cell with a corner that is not known is a hole. */
+/** The surface of a height field, centred on its middle; a cell with an unknown corner is a hole. */
 function surface(rows, columns, resolution_m, heights) {
   const geometry = new three.BufferGeometry(), place = new Float32Array(3 * rows * columns), corners = [];
   const isKnown = (at) => Number.isFinite(heights[at]);
   for (let column = 0; column < columns; column++) for (let row = 0; row < rows; row++) {
     const at = column * rows + row;
-    // Rows go to lesser x, columns to lesser y.
+    // Row indices grow toward smaller x, column indices toward smaller y.
     const flat = [((rows - 1) / 2 - row) * resolution_m, ((columns - 1) / 2 - column) * resolution_m];
     place.set([...flat, isKnown(at) ? heights[at] : 0], 3 * at);
     if (row + 1 === rows || column + 1 === columns) continue;
@@ -103,7 +103,7 @@ export class Scene {
     const drawn = { vertexColors: true, size: POINT_PX, sizeAttenuation: false };
     this.points = new three.Points(new three.BufferGeometry(), new three.PointsMaterial(drawn));
     this.lines = new three.LineSegments(new three.BufferGeometry(), new three.LineBasicMaterial({ vertexColors: true }));
-    // They change too often for it to pay to ask whether they are in view.
+    // They change so often that computing their bounds for culling would cost more than drawing them.
     this.points.frustumCulled = this.lines.frustumCulled = false;
     this.world = new three.Scene();
     this.world.background = SKY;
@@ -112,10 +112,10 @@ export class Scene {
     if (this.renderer) this.listen();
   }
 
-  /** Whether the browser can show it. */
+  /** Whether the browser can draw the view. */
   get isShown() { return this.renderer !== null; }
 
-  /** Mouse and fingers turn the view and change the distance, and so do keys. */
+  /** Lets mouse, fingers and keys turn the view and change the distance. */
   listen() {
     const controls = new three.OrbitControls(this.camera, this.canvas);
     controls.target = this.target;
@@ -161,7 +161,7 @@ export class Scene {
     this.world.add(this.rocks);
   }
 
-  /** Points of a lidar, coloured by their height over what is looked at. */
+  /** Shows points of a lidar, coloured by their height above the point that the camera looks at. */
   setPoints(points) {
     const { target } = this, place = new Float32Array(points.length), colour = new Float32Array(points.length);
     for (let at = 0; at + 2 < points.length; at += 3) {
@@ -173,7 +173,7 @@ export class Scene {
     this.show(this.points, place, colour);
   }
 
-  /** Lines: frames with their axes, a box about each rover's frames, and the ways. */
+  /** Shows lines: the axes of frames, a box around each rover's frames, and the rovers' paths. */
   setLines(frames, rovers, ways, showsFrames) {
     const place = [], colour = [], { target } = this;
     const line = (a, b, tint) => {
@@ -187,7 +187,7 @@ export class Scene {
     this.show(this.lines, place, colour);
   }
 
-  /** The axes of each frame, and a line to it from the frame that it hangs on. */
+  /** Draws the axes of each frame, and a line to it from its parent frame. */
   axes(frames, line) {
     const known = new Map(frames.map((frame) => [frame[0], vector(frame[2])]));
     for (const [name, parent, , attitude] of frames) {
@@ -198,7 +198,7 @@ export class Scene {
     }
   }
 
-  /** The least box along a rover's own axes that holds its frames. */
+  /** Draws the smallest box along a rover's own axes that contains its frames. */
   box(rover, frames, line) {
     const prefix = rover.frame.includes("/") ? rover.frame.slice(0, rover.frame.lastIndexOf("/") + 1) : "";
     const own = frames.filter(([name]) => name.startsWith(prefix) && !/(^|\/)(odom|map)$/.test(name));
@@ -212,7 +212,7 @@ export class Scene {
     }
   }
 
-  /** Shows coloured points or lines whose places are relative to what is looked at. */
+  /** Shows coloured points or lines whose positions are relative to the point that the camera looks at. */
   show(shape, place, colour) {
     put(shape.geometry, "position", place);
     put(shape.geometry, "color", colour);
@@ -220,7 +220,7 @@ export class Scene {
     shape.visible = place.length > 0;
   }
 
-  /** Looks at a place, from the same side and as far away as before. */
+  /** Points the camera at a position, from the same direction and distance as before. */
   lookAt(place) {
     if (!place.every(Number.isFinite)) return;
     const by = vector(place).sub(this.target);
@@ -228,7 +228,7 @@ export class Scene {
     this.camera.position.add(by);
   }
 
-  /** The canvas in pixels of the page, as sharp as the screen is. */
+  /** Resizes the drawing to the canvas's size on the page and the screen's resolution. */
   fit() {
     const { renderer, canvas, camera } = this, ratio = Math.min(window.devicePixelRatio || 1, 2);
     const [width, height] = [canvas.clientWidth, canvas.clientHeight].map((side) => Math.max(1, side));

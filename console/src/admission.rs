@@ -1,7 +1,7 @@
-//! Who is let in. A connection has a place or is closed at once, and one that neither reads nor writes for a while loses
-//! its place. A request must be a GET without a body, name this machine as its host and, if a page made it, come from
-//! this console's own page: a page of another site cannot reach the console, neither straight (Origin) nor by a name
-//! of its own that it lets point to this machine (DNS rebinding, Host).
+//! Admission of connections and requests. A connection gets one of a limited number of places or is closed at once, and
+//! it is closed when it neither reads nor writes for a while. A request must be a GET without a body, name this machine
+//! as its host and, if a page made it, come from this console's own page: a page of another site cannot reach the
+//! console, neither directly (Origin) nor by a name of its own that resolves to this machine (DNS rebinding, Host).
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -19,39 +19,39 @@ use tokio::time::{Instant, Sleep, sleep};
 
 use crate::counts::{Counts, Refusal};
 
-/// Connections that are open at once: browsers make a few for each page.
+/// Greatest number of open connections: browsers make a few for each page.
 pub(crate) const CONNECTIONS_MAX: usize = 128;
-/// After so long without a byte in either direction a connection is closed.
+/// A connection is closed after this time without a byte in either direction.
 const SILENCE_MAX: Duration = Duration::from_secs(30);
-/// Before the next try where the machine has no more connections.
+/// Pause before the next attempt when the system cannot accept a connection.
 const RETRY: Duration = Duration::from_millis(100);
 
-/// Takes connections as long as there are places.
-pub(crate) struct Gate {
+/// Accepts connections as long as places are free, and closes the others at once.
+pub(crate) struct Acceptor {
     listener: TcpListener,
     places: Arc<Semaphore>,
     counts: Arc<Counts>,
 }
 
-impl Gate {
-    /// With all places free.
+impl Acceptor {
+    /// A gate with all places free.
     pub(crate) fn new(listener: TcpListener, counts: Arc<Counts>) -> Self {
         Self { listener, places: Arc::new(Semaphore::new(CONNECTIONS_MAX)), counts }
     }
 }
 
-impl Listener for Gate {
-    type Io = Visitor;
+impl Listener for Acceptor {
+    type Io = Connection;
     type Addr = SocketAddr;
 
-    async fn accept(&mut self) -> (Visitor, SocketAddr) {
+    async fn accept(&mut self) -> (Connection, SocketAddr) {
         loop {
             let Ok((stream, from)) = self.listener.accept().await else {
                 sleep(RETRY).await;
                 continue;
             };
             if let Ok(place) = Arc::clone(&self.places).try_acquire_owned() {
-                return (Visitor::new(stream, place, Arc::clone(&self.counts)), from);
+                return (Connection::new(stream, place, Arc::clone(&self.counts)), from);
             }
             self.counts.add(Refusal::Crowd);
         }
@@ -63,24 +63,24 @@ impl Listener for Gate {
 }
 
 /// A connection that has a place.
-pub(crate) struct Visitor {
+pub(crate) struct Connection {
     stream: TcpStream,
     silence: Pin<Box<Sleep>>,
-    /// Whether anything came. Browsers hold spare connections that say nothing: the end of one refuses nothing.
-    has_spoken: bool,
+    /// Whether any byte arrived. Browsers hold spare connections that stay silent: closing one is not a refusal.
+    has_sent_bytes: bool,
     counts: Arc<Counts>,
     _place: OwnedSemaphorePermit,
 }
 
-impl Visitor {
+impl Connection {
     fn new(stream: TcpStream, place: OwnedSemaphorePermit, counts: Arc<Counts>) -> Self {
-        // Small messages leave at once; a machine that cannot do so is slower and no worse.
+        // Small messages are sent at once. Where the system cannot do so, the connection is only slower.
         let _ = stream.set_nodelay(true);
-        Self { stream, silence: Box::pin(sleep(SILENCE_MAX)), has_spoken: false, counts, _place: place }
+        Self { stream, silence: Box::pin(sleep(SILENCE_MAX)), has_sent_bytes: false, counts, _place: place }
     }
 
-    /// What came of reading or writing, or that nothing did for too long.
-    fn heard<T>(&mut self, cx: &mut Context<'_>, done: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+    /// Passes on the result of a read or write; while it is pending for too long, an error instead.
+    fn received<T>(&mut self, cx: &mut Context<'_>, done: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if done.is_ready() {
             self.silence.as_mut().reset(Instant::now() + SILENCE_MAX);
             return done;
@@ -88,26 +88,26 @@ impl Visitor {
         if self.silence.as_mut().poll(cx).is_pending() {
             return Poll::Pending;
         }
-        if self.has_spoken {
+        if self.has_sent_bytes {
             self.counts.add(Refusal::Silence);
         }
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 }
 
-impl AsyncRead for Visitor {
+impl AsyncRead for Connection {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         let done = Pin::new(&mut self.stream).poll_read(cx, buffer);
-        self.has_spoken |= buffer.filled().len() > before;
-        self.heard(cx, done)
+        self.has_sent_bytes |= buffer.filled().len() > before;
+        self.received(cx, done)
     }
 }
 
-impl AsyncWrite for Visitor {
+impl AsyncWrite for Connection {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let done = Pin::new(&mut self.stream).poll_write(cx, bytes);
-        self.heard(cx, done)
+        self.received(cx, done)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -119,23 +119,23 @@ impl AsyncWrite for Visitor {
     }
 }
 
-/// Why a request is refused, with which status, and in words.
+/// A refused request: the reason to count, and the status and text of the response.
 pub(crate) type Refused = (Refusal, StatusCode, &'static str);
 
-/// Why a request is refused, if it is, and with what answer.
+/// The refusal of a request, if it is to be refused. Of pages, only this console's own are let in.
 pub(crate) fn refusal(method: &Method, headers: &HeaderMap) -> Option<Refused> {
     refusal_unless(method, headers, is_of)
 }
 
-/// The same where `is_let_in` tells by origin and host which pages may ask.
+/// [`refusal`], where `is_let_in(origin, host)` says which pages may make requests.
 pub(crate) fn refusal_unless(
     method: &Method,
     headers: &HeaderMap,
     is_let_in: impl Fn(&[u8], &str) -> bool,
 ) -> Option<Refused> {
     let Some(host) = headers.get(header::HOST).and_then(|host| host.to_str().ok()).filter(|host| is_own(host)) else {
-        let told = "this server answers to localhost and to IP addresses alone";
-        return Some((Refusal::Host, StatusCode::MISDIRECTED_REQUEST, told));
+        let reported = "this server answers to localhost and to IP addresses alone";
+        return Some((Refusal::Host, StatusCode::MISDIRECTED_REQUEST, reported));
     };
     if headers.get(header::ORIGIN).is_some_and(|origin| !is_let_in(origin.as_bytes(), host)) {
         return Some((Refusal::Origin, StatusCode::FORBIDDEN, "pages of other sites are not let in"));
@@ -147,7 +147,7 @@ pub(crate) fn refusal_unless(
     (*method != Method::GET).then_some((Refusal::Address, StatusCode::METHOD_NOT_ALLOWED, "GET alone is answered"))
 }
 
-/// Whether a host is this machine by its address, which no site can take for a name of its own.
+/// Whether a host is an IP address or localhost: no other site can have these as its name.
 fn is_own(host: &str) -> bool {
     let is_ip = |text: &str| text.parse::<IpAddr>().is_ok();
     if host.parse::<SocketAddr>().is_ok() || is_ip(host) {
@@ -160,7 +160,7 @@ fn is_own(host: &str) -> bool {
     name.eq_ignore_ascii_case("localhost")
 }
 
-/// Whether an origin is that of this host's own pages.
+/// Whether a page of `origin` was served by `host`.
 fn is_of(origin: &[u8], host: &str) -> bool {
     let of = ["http://", "https://"].iter().find_map(|scheme| origin.strip_prefix(scheme.as_bytes()));
     of.is_some_and(|of| of.eq_ignore_ascii_case(host.as_bytes()))

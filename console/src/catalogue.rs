@@ -1,37 +1,37 @@
-//! Which topics there are. `/diagnostics` tells those that carry something (`bytes_per_s TOPIC`), and TF the rovers and
-//! cameras whose nodes tell no `bytes_per_s` since they are in processes of their own. Kinds are known by the ends of
-//! names (docs/topics.md). A client can ask for topics of this list alone.
+//! The list of topics that clients can request. `/diagnostics` lists those with traffic (`bytes_per_s TOPIC`); nodes in
+//! processes of their own report no `bytes_per_s`, so their rovers and cameras are found by their frames in TF. The
+//! kind of a topic follows from the end of its name (docs/topics.md).
 
 use std::collections::BTreeSet;
 
 use selene_base::frames;
 use selene_ros::diagnostic_msgs::DiagnosticArray;
 
-/// More topics than any run has.
+/// Upper limit of topics in the list, more than any run has.
 const TOPICS_MAX: usize = 4096;
-/// Keys of `/diagnostics` whose second word is a topic.
-const TELLING: [&str; 2] = ["bytes_per_s", "frames_dropped"];
-/// By it a rover is known.
+/// First words of the keys of `/diagnostics` whose second word is a topic.
+const REPORTS: [&str; 2] = ["bytes_per_s", "frames_dropped"];
+/// End of the name of each rover's odometry topic: each such topic is a rover.
 pub(crate) const ODOMETRY: &str = "/ground_truth/odom";
-/// How the frames of cameras end.
+/// Suffix of the optical frames of cameras.
 const OPTICAL: &str = "_optical";
 /// Last words of the names of image topics.
 const IMAGES: [&str; 7] =
     ["image_raw", "image_rect", "image_rect_color", "image_rect_raw", "image", "range_image", "intensity_image"];
 
-/// What is shown of topics.
+/// Kinds of topics that the console shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Image,
     Boxes,
     Points,
     Battery,
-    /// Of a rover, from the simulation.
+    /// A rover's true odometry.
     Odometry,
 }
 
 impl Kind {
-    /// The kind of topic `name`; none where nothing of it is shown.
+    /// The kind of topic `name`; `None` if the console does not show it.
     pub(crate) fn of(name: &str) -> Option<Self> {
         if name.ends_with(ODOMETRY) {
             return Some(Self::Odometry);
@@ -46,21 +46,21 @@ impl Kind {
     }
 }
 
-/// The topics.
+/// The topics of the run that the console can show.
 #[derive(Debug, Default)]
 pub(crate) struct Catalogue {
     topics: BTreeSet<String>,
 }
 
 impl Catalogue {
-    /// Takes in what `/diagnostics` told.
+    /// Adds the topics that a message on `/diagnostics` lists.
     pub(crate) fn take(&mut self, diagnostics: &DiagnosticArray) {
         let values = diagnostics.status.iter().flat_map(|status| &status.values);
-        let told = values.filter_map(|pair| pair.key.split_once(' ')).filter(|(key, _)| TELLING.contains(key));
-        told.for_each(|(_, topic)| self.add(topic));
+        let reported = values.filter_map(|pair| pair.key.split_once(' ')).filter(|(key, _)| REPORTS.contains(key));
+        reported.for_each(|(_, topic)| self.add(topic));
     }
 
-    /// Takes in a frame of TF: a rover's body or a camera.
+    /// Adds the topic that belongs to a frame of TF, if it is a rover's body or a camera.
     pub(crate) fn take_frame(&mut self, frame: &str) {
         let (rover, name) = frame.rsplit_once('/').map_or((String::new(), frame), |(r, name)| (format!("/{r}"), name));
         if name == frames::BASE_LINK {
@@ -76,17 +76,17 @@ impl Catalogue {
         }
     }
 
-    /// Whether there is such a topic of this kind.
+    /// Whether `topic` is in the list and of this kind.
     pub(crate) fn has(&self, topic: &str, kind: Kind) -> bool {
         Kind::of(topic) == Some(kind) && self.topics.contains(topic)
     }
 
-    /// All of a kind, in order.
+    /// All topics of a kind, sorted by name.
     pub(crate) fn of(&self, kind: Kind) -> impl Iterator<Item = &str> {
         self.topics.iter().map(String::as_str).filter(move |topic| Kind::of(topic) == Some(kind))
     }
 
-    /// What the names of each rover's topics begin with.
+    /// The topic prefix of each rover, such as `/viper`.
     pub(crate) fn rovers(&self) -> impl Iterator<Item = &str> {
         self.of(Kind::Odometry).filter_map(|topic| topic.strip_suffix(ODOMETRY))
     }
@@ -98,7 +98,7 @@ mod tests {
     use selene_ros::diagnostic_msgs::{DiagnosticArray, DiagnosticStatus, KeyValue};
 
     #[test]
-    fn topics_are_those_that_diagnostics_and_frames_tell() {
+    fn topics_are_those_that_diagnostics_and_frames_report() {
         let keys =
             ["bytes_per_s", "bytes_per_s /viper/lidar/points", "publishers /cmd_vel", "bytes_per_s /viper/imu/data"];
         let pair = |key: &str| KeyValue { key: key.to_owned(), value: "1".to_owned() };

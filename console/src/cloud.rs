@@ -1,6 +1,6 @@
-//! Clouds of points as clients draw them: x y z in `map`, f32, little-endian. Points without an echo are left out, and
-//! of large clouds only every n-th point is told. All points stand where the sensor's frame is now: a cloud that was
-//! measured on the way is not put right.
+//! Point clouds as clients draw them: x y z in `map`, f32, little-endian. Points without an echo are left out, and of
+//! large clouds only every n-th point is sent. All points are placed by the sensor's present frame: the motion of the
+//! sensor during the scan is not corrected.
 
 use axum::body::Bytes;
 use selene_base::{Pose, SimTime};
@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::protocol;
 
-/// Points of a cloud that a client gets, at most.
+/// Greatest number of points of a cloud that a client gets.
 const POINTS_MAX: usize = 20_000;
 
 #[derive(Serialize)]
@@ -18,12 +18,12 @@ struct CloudHeader<'a> {
     topic: &'a str,
     number: u64,
     time_s: f64,
-    /// Points told; every `of_each`-th of those measured.
+    /// Number of points sent, from every `of_each`-th point measured.
     points: usize,
     of_each: usize,
 }
 
-/// The frame of a cloud whose sensor stands at `map_from_sensor`.
+/// The binary frame of a cloud whose sensor is at `map_from_sensor`.
 pub(crate) fn frame(topic: &str, number: u64, cloud: &PointCloud2, map_from_sensor: &Pose) -> Result<Bytes, String> {
     let [x, y, z] = ["x", "y", "z"].map(|name| offset(cloud, name));
     let offsets = [x?, y?, z?];

@@ -1,5 +1,5 @@
-//! Orders: services of `simulation_interfaces` and parameters of the run, as any ROS 2 client calls them. Nothing here
-//! knows the simulation; what it refuses, it says, and the client is told.
+//! Client of the run's services: `simulation_interfaces` and parameters, called as any ROS 2 client does. The
+//! simulation checks each request itself, and its reasons for a refusal are passed on to the user.
 
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::{Duration, Instant};
@@ -21,23 +21,23 @@ use selene_ros::simulation_interfaces::{
 use selene_ros::transport::{Transport, TransportError};
 
 use crate::ConsoleOptions;
-use crate::known::{Lamp, OfferedScenario, Place, RunNow, Spawnable};
+use crate::run_status::{Lamp, Landmark, OfferedScenario, RunIdentity, Spawnable};
 
-/// How long an answer is awaited, and how often it is looked for (wall time).
+/// Time limit for a response, and interval between checks for it (wall time).
 const ANSWER_MAX: Duration = Duration::from_secs(15);
 const POLL: Duration = Duration::from_millis(5);
-/// How long a world is loaded at most: large ground takes minutes on a slow machine.
+/// Time limit for loading a world: large terrain takes minutes on a slow machine.
 const LOAD_MAX: Duration = Duration::from_secs(600);
-/// Heartbeats of one order.
+/// Greatest number of heartbeats in one command.
 const STEPS_MAX: u64 = 100_000;
-/// A part of the names of parameters that are lamps.
+/// Parameters with this in their names are lamps.
 const LAMPS: &str = ".lamps.";
-/// The tag of worlds that are scenarios.
+/// Tag of the worlds that are scenarios.
 const SCENARIO: &str = "scenario";
-/// Parameters that tell which run this is.
+/// The parameters that identify the run: its id and its scenario.
 const RUN: [&str; 2] = ["run", "scenario"];
 
-/// The services.
+/// Clients of the services that the console calls.
 pub(crate) struct Control {
     state: Client<GetSimulationState>,
     set_state: Client<SetSimulationState>,
@@ -53,14 +53,14 @@ pub(crate) struct Control {
     set: Client<SetParameters>,
 }
 
-/// A lamp or a place in time: what a parameter is set to.
+/// A new value for a parameter.
 pub(crate) enum Setting<'a> {
     Number(f64),
     Text(&'a str),
 }
 
 impl Control {
-    /// The services of the run that `options` name; they need not be there yet.
+    /// Clients of the nodes that `options` name. The services need not exist yet.
     pub(crate) fn open(transport: &dyn Transport, options: &ConsoleOptions) -> Result<Self, TransportError> {
         let ConsoleOptions { control_node: node, parameters_node: parameters, .. } = options;
         Ok(Self {
@@ -79,25 +79,25 @@ impl Control {
         })
     }
 
-    /// A state of `SimulationState`; none where nobody answers.
+    /// A constant of `SimulationState`; `None` if the simulation does not answer.
     pub(crate) async fn state(&self) -> Option<u8> {
-        let response = ask(&self.state, &GetSimulationStateRequest::default()).await.ok()?;
-        said(&response.result).ok().map(|()| response.state.state)
+        let response = call(&self.state, &GetSimulationStateRequest::default()).await.ok()?;
+        check_result(&response.result).ok().map(|()| response.state.state)
     }
 
-    /// Which run this is.
-    pub(crate) async fn run(&self) -> Option<RunNow> {
+    /// The id and the scenario of the run; `None` if it does not answer.
+    pub(crate) async fn run(&self) -> Option<RunIdentity> {
         let request = GetParametersRequest { names: RUN.map(str::to_owned).into() };
-        let mut values = ask(&self.get, &request).await.ok()?.values.into_iter().map(|value| value.string_value);
-        Some(RunNow { id: values.next()?, scenario: values.next()? }).filter(|run| !run.id.is_empty())
+        let mut values = call(&self.get, &request).await.ok()?.values.into_iter().map(|value| value.string_value);
+        Some(RunIdentity { id: values.next()?, scenario: values.next()? }).filter(|run| !run.id.is_empty())
     }
 
-    /// Scenarios that can be gone over to; none where nothing can.
+    /// The scenarios that the run can load; `None` if it cannot load any.
     pub(crate) async fn scenarios(&self) -> Option<Vec<OfferedScenario>> {
         let filter = TagsFilter { tags: vec![SCENARIO.to_owned()], ..TagsFilter::default() };
         let request = GetAvailableWorldsRequest { filter, ..GetAvailableWorldsRequest::default() };
-        let response = ask(&self.worlds, &request).await.ok()?;
-        said(&response.result).ok()?;
+        let response = call(&self.worlds, &request).await.ok()?;
+        check_result(&response.result).ok()?;
         let offered = |WorldResource { name, world_resource, description: about, .. }: WorldResource| OfferedScenario {
             uri: world_resource.uri,
             name,
@@ -106,15 +106,15 @@ impl Control {
         Some(response.worlds.into_iter().map(offered).collect())
     }
 
-    /// The parameters that are lamps.
+    /// The lamps of all rovers, with their brightness.
     pub(crate) async fn lamps(&self) -> Option<Vec<Lamp>> {
-        let response = ask(&self.list, &ListParametersRequest::default()).await.ok()?;
+        let response = call(&self.list, &ListParametersRequest::default()).await.ok()?;
         let mut names = response.result.names;
         names.retain(|name| name.contains(LAMPS));
         if names.is_empty() {
             return Some(Vec::new());
         }
-        let values = ask(&self.get, &GetParametersRequest { names: names.clone() }).await.ok()?.values;
+        let values = call(&self.get, &GetParametersRequest { names: names.clone() }).await.ok()?.values;
         let level = |value: &ParameterValue| {
             (value.r#type == ParameterType::PARAMETER_DOUBLE).then_some(value.double_value).filter(|x| x.is_finite())
         };
@@ -122,10 +122,10 @@ impl Control {
         Some(names.into_iter().zip(levels).map(|(name, level)| Lamp { name, level }).collect())
     }
 
-    /// Rovers and objects that can be spawned: those of files.
+    /// The rovers and objects that can be spawned from a file.
     pub(crate) async fn spawnables(&self) -> Option<Vec<Spawnable>> {
-        let response = ask(&self.spawnables, &GetSpawnablesRequest::default()).await.ok()?;
-        said(&response.result).ok()?;
+        let response = call(&self.spawnables, &GetSpawnablesRequest::default()).await.ok()?;
+        check_result(&response.result).ok()?;
         let of_file = |Offered { entity_resource: Resource { uri, .. }, .. }: Offered| {
             let file = uri.strip_prefix("file://")?;
             let name = std::path::Path::new(file).file_stem()?.to_str()?.to_owned();
@@ -134,48 +134,48 @@ impl Control {
         Some(response.spawnables.into_iter().filter_map(of_file).collect())
     }
 
-    /// Starts and waypoints of the scenario.
-    pub(crate) async fn places(&self) -> Option<Vec<Place>> {
-        let response = ask(&self.named_poses, &GetNamedPosesRequest::default()).await.ok()?;
-        let place = |named: selene_ros::simulation_interfaces::NamedPose| Place {
+    /// The start places and waypoints of the scenario.
+    pub(crate) async fn places(&self) -> Option<Vec<Landmark>> {
+        let response = call(&self.named_poses, &GetNamedPosesRequest::default()).await.ok()?;
+        let place = |named: selene_ros::simulation_interfaces::NamedPose| Landmark {
             at_m: [named.pose.position.x, named.pose.position.y],
             is_waypoint: named.tags.iter().any(|tag| tag == "waypoint"),
             name: named.name,
         };
-        said(&response.result).ok().map(|()| response.poses.into_iter().map(place).collect())
+        check_result(&response.result).ok().map(|()| response.poses.into_iter().map(place).collect())
     }
 
-    /// Lets time pass or holds it.
+    /// Starts or pauses simulated time.
     pub(crate) async fn play(&self, plays: bool) -> Result<(), String> {
         let state = if plays { SimulationState::STATE_PLAYING } else { SimulationState::STATE_PAUSED };
         let request = SetSimulationStateRequest { state: SimulationState { state } };
-        let result = ask(&self.set_state, &request).await?.result;
+        let result = call(&self.set_state, &request).await?.result;
         match result.result {
             SetSimulationStateResponse::ALREADY_IN_TARGET_STATE => Ok(()),
-            _ => said(&result),
+            _ => check_result(&result),
         }
     }
 
-    /// Makes heartbeats.
+    /// Steps a paused simulation by a number of heartbeats.
     pub(crate) async fn step(&self, steps: u64) -> Result<(), String> {
         if !(1..=STEPS_MAX).contains(&steps) {
             return Err(format!("{steps} heartbeats: must be 1 to {STEPS_MAX}"));
         }
-        said(&ask(&self.step, &StepSimulationRequest { steps }).await?.result)
+        check_result(&call(&self.step, &StepSimulationRequest { steps }).await?.result)
     }
 
-    /// Back to where the run began.
+    /// Resets the world to the start of the run.
     pub(crate) async fn reset(&self) -> Result<(), String> {
         let request = ResetSimulationRequest { scope: ResetSimulationRequest::SCOPE_ALL };
-        said(&ask(&self.reset, &request).await?.result)
+        check_result(&call(&self.reset, &request).await?.result)
     }
 
-    /// Goes over to the scenario of a URI.
+    /// Replaces the world by the scenario of a URI.
     pub(crate) async fn load(&self, uri: &str) -> Result<(), String> {
         let world_resource = Resource { uri: uri.to_owned(), ..Resource::default() };
         let request = LoadWorldRequest { world_resource, ..LoadWorldRequest::default() };
         let answer = self.load.call(&request).map_err(|error| error.to_string())?;
-        said(&awaited(answer, LOAD_MAX).await?.result)
+        check_result(&awaited(answer, LOAD_MAX).await?.result)
     }
 
     /// Sets a parameter of the run.
@@ -191,12 +191,12 @@ impl Control {
             },
         };
         let request = SetParametersRequest { parameters: vec![Parameter { name: name.to_owned(), value }] };
-        let results = ask(&self.set, &request).await?.results;
+        let results = call(&self.set, &request).await?.results;
         let result = results.first().ok_or("no answer")?;
         if result.successful { Ok(()) } else { Err(result.reason.clone()) }
     }
 
-    /// Sets a lamp by the name of its parameter.
+    /// Sets a lamp by the name of its parameter; `level` is 0 to 1.
     pub(crate) async fn light(&self, lamp: &str, level: f64) -> Result<(), String> {
         if !lamp.contains(LAMPS) {
             return Err(format!("{lamp:?} is no lamp: their names read like viper.lamps.left"));
@@ -204,7 +204,7 @@ impl Control {
         self.set(lamp, Setting::Number(level)).await
     }
 
-    /// Puts a loose rock somewhere.
+    /// Spawns a loose rock at x, y in `map`; returns its name.
     pub(crate) async fn rock(&self, at_m: [f64; 2], diameter_m: f64) -> Result<String, String> {
         if !diameter_m.is_finite() {
             return Err("a rock must be of some size".to_owned());
@@ -212,7 +212,7 @@ impl Control {
         self.spawn(&format!("selene:rock?diameter_m={diameter_m}"), at_m).await
     }
 
-    /// Puts what a URI names on the ground, heading east; the name that it has there.
+    /// Spawns the entity of a URI on the ground at x, y in `map`, heading east; returns its name.
     pub(crate) async fn spawn(&self, uri: &str, at_m: [f64; 2]) -> Result<String, String> {
         if !at_m.iter().all(|m| m.is_finite()) {
             return Err("what is put somewhere must be somewhere".to_owned());
@@ -222,20 +222,20 @@ impl Control {
         request.initial_pose.pose.position.x = at_m[0];
         request.initial_pose.pose.position.y = at_m[1];
         request.initial_pose.pose.orientation.w = 1.0;
-        let response = ask(&self.spawn, &request).await?;
-        said(&response.result).map(|()| response.entity_name)
+        let response = call(&self.spawn, &request).await?;
+        check_result(&response.result).map(|()| response.entity_name)
     }
 }
 
-/// Asks and waits for the answer, as long as others may do their work.
-async fn ask<S: Service>(client: &Client<S>, request: &S::Request) -> Result<S::Response, String> {
+/// Calls a service and waits for the response without blocking the thread.
+async fn call<S: Service>(client: &Client<S>, request: &S::Request) -> Result<S::Response, String> {
     let answer = client.call(request).map_err(|error| error.to_string())?;
     awaited(answer, ANSWER_MAX).await
 }
 
 async fn awaited<R>(answer: Receiver<R>, longest: Duration) -> Result<R, String> {
-    let asked = Instant::now();
-    while asked.elapsed() < longest {
+    let requested = Instant::now();
+    while requested.elapsed() < longest {
         match answer.try_recv() {
             Ok(response) => return Ok(response),
             Err(TryRecvError::Disconnected) => return Err("the simulation gave no answer".to_owned()),
@@ -245,7 +245,7 @@ async fn awaited<R>(answer: Receiver<R>, longest: Duration) -> Result<R, String>
     Err(format!("the simulation did not answer within {} s", longest.as_secs()))
 }
 
-fn said(result: &Outcome) -> Result<(), String> {
+fn check_result(result: &Outcome) -> Result<(), String> {
     match result.result {
         Outcome::RESULT_OK => Ok(()),
         code if result.error_message.is_empty() => Err(format!("refused, code {code}")),

@@ -1,32 +1,32 @@
-//! What the console refused, by its reason.
+//! Counts of what the console refused, for each reason.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Why something was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Refusal {
-    /// A connection while as many as are taken were open.
+    /// A connection or client beyond the greatest number allowed.
     Crowd,
-    /// A request to a name that is not this machine's: DNS rebinding.
+    /// A request whose host is neither localhost nor an IP address, as in DNS rebinding.
     Host,
-    /// A request by another site's page.
+    /// A request by a page of another site.
     Origin,
     /// A request with a body.
     Body,
-    /// A request for an address that there is not, or by another method than GET.
+    /// A request for an unknown address, or by another method than GET.
     Address,
     /// A frame or message that breaks the protocol or is too long.
     Message,
-    /// Messages faster than anybody needs them.
+    /// Messages or open requests beyond the limits for one client.
     Flood,
-    /// A wrong token, or an order without one.
+    /// A wrong token, or an order without the token.
     Token,
-    /// A client that began to speak and then neither read nor wrote for long.
+    /// A connection that was used and then carried no byte in either direction for too long.
     Silence,
 }
 
 impl Refusal {
-    /// All reasons.
+    /// All reasons, in the order of their declaration.
     pub const ALL: [Self; 9] = [
         Self::Crowd,
         Self::Host,
@@ -39,7 +39,7 @@ impl Refusal {
         Self::Silence,
     ];
 
-    /// The reason in a word.
+    /// The reason as one lower-case word, such as `crowd`.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -56,25 +56,25 @@ impl Refusal {
     }
 }
 
-/// How often each was.
+/// The number of refusals for each reason.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     of: [AtomicU64; Refusal::ALL.len()],
 }
 
 impl Counts {
-    /// Counts one.
+    /// Counts one refusal.
     pub(crate) fn add(&self, refusal: Refusal) {
         self.of[refusal as usize].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How often it was.
+    /// The number of refusals for this reason.
     pub(crate) fn of(&self, refusal: Refusal) -> u64 {
         self.of[refusal as usize].load(Ordering::Relaxed)
     }
 
-    /// Those that were.
-    pub(crate) fn told(&self) -> Vec<(Refusal, u64)> {
+    /// The reasons that occurred, with their counts.
+    pub(crate) fn reported(&self) -> Vec<(Refusal, u64)> {
         Refusal::ALL.map(|refusal| (refusal, self.of(refusal))).into_iter().filter(|(_, count)| *count > 0).collect()
     }
 }
@@ -90,6 +90,6 @@ mod tests {
             (0..times).for_each(|_| counts.add(refusal));
         }
         assert_eq!(Refusal::ALL.map(|refusal| counts.of(refusal)), std::array::from_fn(|times| times as u64));
-        assert_eq!(counts.told().len(), Refusal::ALL.len() - 1);
+        assert_eq!(counts.reported().len(), Refusal::ALL.len() - 1);
     }
 }

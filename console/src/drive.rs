@@ -1,8 +1,8 @@
-//! Driving by hand. The dead-man rule: a command holds for [`DEAD_MAN`] of wall time, then the rover is told to stand,
-//! whatever became of who sent it. While somebody drives a rover, nobody else does.
+//! Manual driving. The dead-man rule: a command holds for [`DEAD_MAN`] of wall time, then the console stops the rover,
+//! even if the client is gone. While one client drives a rover, no other client can.
 //!
-//! A place to go to is a command like any other and must be said again and again: each time the rover's place now gives
-//! the speed and the rate of turn toward it.
+//! Driving to a place is a command like any other that the client must repeat: each time, speed and rate of turn are
+//! computed from the rover's present pose.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -17,35 +17,35 @@ use selene_ros::transport::{Publisher, Transport, TransportError};
 
 /// How long a command holds (wall time).
 pub(crate) const DEAD_MAN: Duration = Duration::from_millis(300);
-/// Commands beyond these are no rover's.
+/// Greatest commands that are accepted: no rover is faster.
 const SPEED_MAX_M_S: f64 = 5.0;
 const TURN_MAX_RAD_S: f64 = 5.0;
-/// A rover is there when it is this near, m.
+/// A rover has arrived when its distance from the place is at most this, m.
 pub(crate) const ARRIVED_M: f64 = 0.3;
-/// On the way to a place: rate of turn for each radian off the way, and at most.
+/// On the way to a place: rate of turn per radian of heading error, and greatest rate of turn.
 const TURN_GAIN_1_S: f64 = 1.0;
 const GO_TURN_MAX_RAD_S: f64 = 0.3;
-/// Part of the speed at which a rover goes that looks elsewhere, so that one that cannot turn on the spot turns too.
+/// Least share of the speed while the heading is wrong, so that a rover that cannot turn on the spot turns too.
 const SLOW_PART: f64 = 0.15;
 
-/// What a rover is told.
+/// A command to a rover.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Motion {
-    /// Forward, m/s.
+    /// Forward speed, m/s.
     pub(crate) forward_m_s: f64,
-    /// To the left, rad/s.
+    /// Rate of turn to the left, rad/s.
     pub(crate) turn_rad_s: f64,
 }
 
 impl Motion {
-    /// Refuses what is no motion of a rover.
+    /// Refuses values beyond the limits, and those that are not numbers.
     pub(crate) fn check(self) -> Result<Self, String> {
         let is_speed = self.forward_m_s.abs() <= SPEED_MAX_M_S && self.turn_rad_s.abs() <= TURN_MAX_RAD_S;
         let allowed = || format!("must be at most {SPEED_MAX_M_S} m/s and {TURN_MAX_RAD_S} rad/s");
         if is_speed { Ok(self) } else { Err(allowed()) }
     }
 
-    /// From `map_from_base` toward a place in `map`; standing when it is reached.
+    /// The motion from pose `map_from_base` toward a place in `map`; zero within [`ARRIVED_M`] of it.
     pub(crate) fn toward(map_from_base: &Pose, at_m: [f64; 2], speed_m_s: f64) -> Self {
         let [x, y] = [at_m[0] - map_from_base.translation.x, at_m[1] - map_from_base.translation.y];
         if x.hypot(y) <= ARRIVED_M {
@@ -67,7 +67,7 @@ impl Motion {
     }
 }
 
-/// A rover's command topic.
+/// The publisher of a rover's `cmd_vel`.
 enum Commands {
     Stamped(Publisher<TwistStamped>),
     Unstamped(Publisher<Twist>),
@@ -93,31 +93,31 @@ impl Commands {
     }
 }
 
-/// A rover that was driven.
-struct Driven {
+/// A rover that has been driven from the console.
+struct DrivenRover {
     commands: Commands,
-    /// Which client drives it, and until when.
+    /// The client that drives it, and when its command expires.
     by: Option<(u64, Instant)>,
 }
 
-/// The rovers that are driven from here.
+/// The rovers that clients of the console drive.
 pub(crate) struct Drives {
     transport: Arc<dyn Transport>,
     unstamped: bool,
-    rovers: Mutex<BTreeMap<String, Driven>>,
+    rovers: Mutex<BTreeMap<String, DrivenRover>>,
 }
 
 impl Drives {
-    /// None yet.
+    /// No rovers yet.
     pub(crate) fn new(transport: Arc<dyn Transport>, unstamped: bool) -> Self {
         Self { transport, unstamped, rovers: Mutex::default() }
     }
 
-    fn rovers(&self) -> MutexGuard<'_, BTreeMap<String, Driven>> {
+    fn rovers(&self) -> MutexGuard<'_, BTreeMap<String, DrivenRover>> {
         self.rovers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells a rover to move, for client `by`, at wall time `now` and simulated time `time`.
+    /// Sends a rover the motion that client `by` commands at wall time `now` and simulated time `time`.
     pub(crate) fn drive(
         &self,
         by: u64,
@@ -131,24 +131,24 @@ impl Drives {
             Entry::Occupied(driven) => driven.into_mut(),
             Entry::Vacant(new) => {
                 let commands = Commands::open(self.transport.as_ref(), rover, self.unstamped);
-                new.insert(Driven { commands: commands.map_err(|error| error.to_string())?, by: None })
+                new.insert(DrivenRover { commands: commands.map_err(|error| error.to_string())?, by: None })
             }
         };
         if driven.by.is_some_and(|(other, until)| other != by && until > now) {
             return Err("somebody else drives this rover".to_owned());
         }
         driven.commands.send(motion, time).map_err(|error| error.to_string())?;
-        // Who stands need not go on saying so.
+        // A command to stand does not expire.
         driven.by = (motion != Motion::default()).then(|| (by, now + DEAD_MAN));
         Ok(())
     }
 
-    /// Stops the rovers whose drivers fell silent.
+    /// Stops the rovers whose commands have expired.
     pub(crate) fn tend(&self, now: Instant, time: SimTime) {
         self.stop(time, |(_, until)| until <= now);
     }
 
-    /// Stops what a client drives.
+    /// Stops the rovers that a client drives.
     pub(crate) fn release(&self, client: u64, time: SimTime) {
         self.stop(time, |(by, _)| by == client);
     }
@@ -157,7 +157,7 @@ impl Drives {
         for (rover, driven) in self.rovers().iter_mut().filter(|(_, driven)| driven.by.is_some_and(&which)) {
             driven.by = None;
             if let Err(error) = driven.commands.send(Motion::default(), time) {
-                tracing::warn!("rover {rover} was not told to stop, and stops when its last command is old: {error}");
+                tracing::warn!("rover {rover} got no stop command, and stops when its last command is old: {error}");
             }
         }
     }
@@ -176,7 +176,7 @@ mod tests {
 
     const FORWARD: Motion = Motion { forward_m_s: 0.2, turn_rad_s: 0.0 };
 
-    fn heard(bus: &InProcess) -> (Subscription, mpsc::Receiver<f64>) {
+    fn received(bus: &InProcess) -> (Subscription, mpsc::Receiver<f64>) {
         let (sender, speeds) = mpsc::channel();
         let on = move |message: TwistStamped| sender.send(message.twist.linear.x).unwrap();
         (subscribe(bus, "/viper/cmd_vel", Qos::reliable(), on).unwrap(), speeds)
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn a_rover_stops_when_its_driver_falls_silent_and_not_before() {
         let bus = InProcess::new();
-        let (_subscription, speeds) = heard(&bus);
+        let (_subscription, speeds) = received(&bus);
         let drives = Drives::new(Arc::new(bus), false);
         let begun = Instant::now();
         drives.drive(1, "/viper", FORWARD, (begun, SimTime::ZERO)).unwrap();
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn one_drives_at_a_time_and_who_leaves_stops_the_rover() {
         let bus = InProcess::new();
-        let (_subscription, speeds) = heard(&bus);
+        let (_subscription, speeds) = received(&bus);
         let drives = Drives::new(Arc::new(bus), false);
         let at = (Instant::now(), SimTime::ZERO);
         drives.drive(1, "/viper", FORWARD, at).unwrap();

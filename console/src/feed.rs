@@ -1,5 +1,5 @@
-//! Topics as the console keeps them: the newest message alone, as it came. The sender's thread exchanges it for the one
-//! before and goes on; whoever wants it decodes it on a thread of his own. A topic is heard while somebody watches it.
+//! Feeds: subscriptions that keep only the newest message of a topic, undecoded. The publisher's thread replaces the
+//! previous message and continues; readers decode it on their own threads. A subscription lasts while its feed is used.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,39 +14,39 @@ use crate::picture::Compressed;
 /// The newest message of a topic.
 #[derive(Clone, Debug)]
 pub(crate) struct Newest {
-    /// Which one since the topic is heard, from 1.
+    /// Number of the message since the feed was opened, from 1.
     pub(crate) number: u64,
     pub(crate) message: Encoded,
 }
 
-/// A topic that is heard.
-pub(crate) struct Feed {
+/// A subscription to a topic.
+pub(crate) struct TopicFeed {
     newest: watch::Receiver<Option<Newest>>,
-    /// Pictures that were made of it.
+    /// Compressed pictures of its newest image.
     pub(crate) compressed: Compressed,
     _subscription: Subscription,
 }
 
-impl Feed {
-    /// Hears `topic`.
+impl TopicFeed {
+    /// Subscribes to `topic`.
     fn open(transport: &dyn Transport, topic: &Topic) -> Result<Self, TransportError> {
         let (sender, newest) = watch::channel(None);
         let numbers = AtomicU64::new(1);
         let sink = move |message: &Encoded| {
             let number = numbers.fetch_add(1, Ordering::Relaxed);
-            // The one before is freed after the exchange.
+            // The previous message is freed after the exchange.
             drop(sender.send_replace(Some(Newest { number, message: message.clone() })));
         };
         let subscription = transport.subscribe(topic, Box::new(sink))?;
         Ok(Self { newest, compressed: Compressed::default(), _subscription: subscription })
     }
 
-    /// The newest message, if there is one.
+    /// The newest message, if any has arrived.
     pub(crate) fn newest(&self) -> Option<Newest> {
         self.newest.borrow().clone()
     }
 
-    /// The newest message as soon as there is one after number `after`.
+    /// Waits until there is a message with a number above `after`, and returns the newest.
     pub(crate) async fn after(&self, after: u64) -> Option<Newest> {
         let mut newest = self.newest.clone();
         let is_new = |newest: &Option<Newest>| newest.as_ref().is_some_and(|newest| newest.number > after);
@@ -54,31 +54,31 @@ impl Feed {
     }
 }
 
-/// The topics that are heard, by name.
-pub(crate) struct Feeds {
+/// The open feeds by topic name.
+pub(crate) struct TopicFeeds {
     transport: Arc<dyn Transport>,
-    open: Mutex<BTreeMap<String, Weak<Feed>>>,
+    open: Mutex<BTreeMap<String, Weak<TopicFeed>>>,
 }
 
-impl Feeds {
-    /// None yet.
+impl TopicFeeds {
+    /// No feeds yet.
     pub(crate) fn new(transport: Arc<dyn Transport>) -> Self {
         Self { transport, open: Mutex::default() }
     }
 
-    /// What they are heard over.
+    /// The transport of the feeds.
     pub(crate) fn transport(&self) -> &dyn Transport {
         self.transport.as_ref()
     }
 
-    /// Topic `name` of messages `M`, which is heard as long as the feed is kept.
-    pub(crate) fn get<M: Message>(&self, name: &str, qos: Qos) -> Result<Arc<Feed>, TransportError> {
+    /// The feed of topic `name` with messages `M`, shared by all who ask for it. It is open while someone keeps it.
+    pub(crate) fn get<M: Message>(&self, name: &str, qos: Qos) -> Result<Arc<TopicFeed>, TransportError> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(feed) = open.get(name).and_then(Weak::upgrade) {
             return Ok(feed);
         }
         open.retain(|_, feed| feed.strong_count() > 0);
-        let feed = Arc::new(Feed::open(self.transport.as_ref(), &Topic::new::<M>(name, qos)?)?);
+        let feed = Arc::new(TopicFeed::open(self.transport.as_ref(), &Topic::new::<M>(name, qos)?)?);
         open.insert(name.to_owned(), Arc::downgrade(&feed));
         Ok(feed)
     }
@@ -86,7 +86,7 @@ impl Feeds {
 
 #[cfg(test)]
 mod tests {
-    use super::Feeds;
+    use super::TopicFeeds;
     use selene_base::SimTime;
     use selene_ros::in_process::InProcess;
     use selene_ros::transport::Publisher;
@@ -94,9 +94,9 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn the_newest_message_replaces_those_before_and_a_dropped_feed_hears_no_more() {
+    fn the_newest_message_replaces_those_before_and_a_dropped_feed_receives_no_more() {
         let bus = InProcess::new();
-        let feeds = Feeds::new(Arc::new(bus.clone()));
+        let feeds = TopicFeeds::new(Arc::new(bus.clone()));
         let publisher = Publisher::new(&bus, "/depth", Qos::reliable()).unwrap();
         let feed = feeds.get::<Float64>("/depth", Qos::sensor_data()).unwrap();
         assert!(feed.newest().is_none());

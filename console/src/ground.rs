@@ -1,6 +1,6 @@
-//! The ground around a rover, with its ruts, for the map and the view in three dimensions: maps are asked for on
-//! `ground_truth/map_request`, as any ROS 2 node does, while a client looks at them and not more often than every two
-//! seconds for each rover.
+//! Maps of the ground and of rocks around a rover, for the page's map and 3-D view. Maps of the ground, which show
+//! ruts, are requested on `ground_truth/map_request`, as any ROS 2 node does, while a client looks at them, and at most
+//! every two seconds for each rover and size.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -18,48 +18,48 @@ use serde::Serialize;
 
 use crate::protocol::{self, Span};
 
-/// Between two requests for one rover (wall time).
-pub(crate) const ASK_EVERY: Duration = Duration::from_secs(2);
-/// Cells along a side.
+/// Least interval between two requests for the same rover and size (wall time).
+pub(crate) const REQUEST_EVERY: Duration = Duration::from_secs(2);
+/// Cells along each side of a map.
 const CELLS: f64 = 160.0;
-/// The layer that is drawn.
+/// The layer of the grid map that clients get.
 const ELEVATION: &str = "elevation";
-/// Rocks that a client gets, at most.
+/// Greatest number of rocks that a client gets.
 const ROCKS_MAX: usize = 4000;
 
-/// Asks for maps.
+/// Requests maps of the ground.
 pub(crate) struct Maps {
     transport: Arc<dyn Transport>,
-    rovers: Mutex<BTreeMap<String, Asked>>,
+    rovers: Mutex<BTreeMap<String, MapRequests>>,
 }
 
-struct Asked {
+struct MapRequests {
     requests: Publisher<MapRequest>,
     last: BTreeMap<Span, Instant>,
 }
 
 impl Maps {
-    /// None asked for yet.
+    /// No requests yet.
     pub(crate) fn new(transport: Arc<dyn Transport>) -> Self {
         Self { transport, rovers: Mutex::default() }
     }
 
-    /// Asks for the ground around `rover`, whose frame is `frame`, unless that was done just now.
-    pub(crate) fn ask(&self, rover: &str, frame: &str, span: Span, time: SimTime) -> Result<(), TransportError> {
+    /// Requests the ground around `rover`, whose frame is `frame`, at most once in [`REQUEST_EVERY`] for each size.
+    pub(crate) fn request(&self, rover: &str, frame: &str, span: Span, time: SimTime) -> Result<(), TransportError> {
         let now = Instant::now();
         let mut rovers = self.rovers.lock().unwrap_or_else(PoisonError::into_inner);
-        let asked = match rovers.entry(rover.to_owned()) {
-            Entry::Occupied(asked) => asked.into_mut(),
+        let requested = match rovers.entry(rover.to_owned()) {
+            Entry::Occupied(requested) => requested.into_mut(),
             Entry::Vacant(new) => {
                 let topic = format!("{rover}/ground_truth/map_request");
                 let requests = Publisher::new(self.transport.as_ref(), &topic, Qos::reliable())?;
-                new.insert(Asked { requests, last: BTreeMap::new() })
+                new.insert(MapRequests { requests, last: BTreeMap::new() })
             }
         };
-        if asked.last.get(&span).is_some_and(|last| now.duration_since(*last) < ASK_EVERY) {
+        if requested.last.get(&span).is_some_and(|last| now.duration_since(*last) < REQUEST_EVERY) {
             return Ok(());
         }
-        asked.last.insert(span, now);
+        requested.last.insert(span, now);
         let side_m = span.side_m();
         let request = MapRequest {
             header: Header::new(time, frame),
@@ -68,7 +68,7 @@ impl Maps {
             resolution: side_m / CELLS,
             ..MapRequest::default()
         };
-        asked.requests.publish(&request, time)
+        requested.requests.publish(&request, time)
     }
 }
 
@@ -77,21 +77,21 @@ struct GroundHeader<'a> {
     is: &'static str,
     rover: &'a str,
     number: u64,
-    /// Of the map's middle, m in `map`.
+    /// Centre of the map, m in `map`.
     middle_m: [f64; 2],
     resolution_m: f64,
     /// Cells along x and along y; the first cell is at the greatest x and y, and the next ones are at lesser x.
     cells: [u32; 2],
 }
 
-/// A map of `span` as a client draws it: heights in `map`, m, f32. None of a map of another size.
+/// The binary frame of a map of size `span`: heights in `map`, m, f32. `None` if the map has another size.
 pub(crate) fn frame(rover: &str, number: u64, map: &GridMap, span: Span) -> Option<Result<Bytes, String>> {
     let info = &map.info;
     let is_span = [info.length_x, info.length_y].iter().all(|side_m| (side_m - span.side_m()).abs() < info.resolution);
-    is_span.then(|| told(rover, number, map))
+    is_span.then(|| reported(rover, number, map))
 }
 
-fn told(rover: &str, number: u64, map: &GridMap) -> Result<Bytes, String> {
+fn reported(rover: &str, number: u64, map: &GridMap) -> Result<Bytes, String> {
     let layer = map.layers.iter().position(|layer| layer == ELEVATION);
     let heights = layer.and_then(|layer| map.data.get(layer)).ok_or("the map has no elevation")?;
     let [columns, rows] = match &heights.layout.dim[..] {
@@ -122,7 +122,7 @@ struct RocksHeader<'a> {
     rocks: usize,
 }
 
-/// Rocks as a client draws them: x y z in `map` and diameter, m, f32; the largest ones where there are many.
+/// The binary frame of rocks: x y z in `map` and diameter, m, f32. Of too many, the largest ones.
 pub(crate) fn rocks(rover: &str, number: u64, message: &Rocks) -> Result<Bytes, String> {
     let mut rocks: Vec<_> = message.rocks.iter().filter(|rock| rock.diameter.is_finite()).collect();
     rocks.sort_by(|a, b| b.diameter.total_cmp(&a.diameter));
@@ -157,30 +157,30 @@ mod tests {
     }
 
     #[test]
-    fn a_map_is_told_whole_or_not_at_all() {
+    fn a_map_is_reported_whole_or_not_at_all() {
         let framed = |map: &GridMap, span| frame("/viper", 1, map, span);
-        let told = framed(&map(2, 3, 6), Span::Around).expect("of this size").expect("a map");
-        assert!(told.ends_with(&[1.5_f32.to_le_bytes(); 6].concat()));
-        assert!(framed(&map(2, 3, 6), Span::Near).is_none(), "a map that another client asked for");
+        let reported = framed(&map(2, 3, 6), Span::Around).expect("of this size").expect("a map");
+        assert!(reported.ends_with(&[1.5_f32.to_le_bytes(); 6].concat()));
+        assert!(framed(&map(2, 3, 6), Span::Near).is_none(), "a map that another client requested");
         assert!(framed(&map(2, 3, 5), Span::Around).expect("of this size").is_err());
         let empty = GridMap { layers: Vec::new(), ..map(2, 3, 6) };
         assert!(framed(&empty, Span::Around).expect("of this size").is_err());
     }
 
     #[test]
-    fn ten_who_look_ask_once() {
+    fn ten_viewers_request_once() {
         let bus = InProcess::new();
         let (sender, requests) = mpsc::channel();
         let on = move |request: MapRequest| sender.send(request).unwrap();
-        let _heard = subscribe(&bus, "/viper/ground_truth/map_request", Qos::reliable(), on).unwrap();
+        let _received = subscribe(&bus, "/viper/ground_truth/map_request", Qos::reliable(), on).unwrap();
         let maps = Maps::new(Arc::new(bus));
         for _ in 0..10 {
-            maps.ask("/viper", "viper/base_link", Span::Around, SimTime::ZERO).unwrap();
+            maps.request("/viper", "viper/base_link", Span::Around, SimTime::ZERO).unwrap();
         }
-        let heard: Vec<_> = requests.try_iter().collect();
-        assert_eq!(heard.len(), 1);
-        maps.ask("/viper", "viper/base_link", Span::Near, SimTime::ZERO).unwrap();
+        let received: Vec<_> = requests.try_iter().collect();
+        assert_eq!(received.len(), 1);
+        maps.request("/viper", "viper/base_link", Span::Near, SimTime::ZERO).unwrap();
         assert_eq!(requests.try_iter().count(), 1, "another size is another map");
-        assert_eq!((heard[0].length_x, heard[0].resolution), (40.0, 0.25));
+        assert_eq!((received[0].length_x, received[0].resolution), (40.0, 0.25));
     }
 }

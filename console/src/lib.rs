@@ -1,22 +1,22 @@
-//! The console: one page in a browser from which a run is watched and, where that is asked for, controlled.
+//! The console: one page in a browser that shows a run and, if control is enabled, controls it.
 //!
-//! The console is a subscriber like any other: it hears topics and calls services over the [`Transport`] port and knows
-//! nothing of how the simulation works, so it stands in the process of a run or beside one that goes on over DDS.
+//! The console is a subscriber like any other: it receives topics and calls services over the [`Transport`] port and
+//! depends on nothing of the simulation, so it runs in the process of a run or in one of its own, over DDS.
 //!
-//! - **Nothing waits for it.** A subscription keeps the newest message, undecoded (`feed`); that costs the sender an
-//!   exchange of two pointers. All else runs on the console's own threads.
-//! - **Clients ask.** The server sends what a client asked for, once for each question (`session`). So a client gets
-//!   newest frames at the rate that it takes, frames are never queued, and a picture that nobody asked for is never
-//!   compressed. Clients that ask for the same picture share one compression (`picture`).
-//! - **Strangers are refused** before they reach anything (`admission`): other hosts' names, other pages' scripts,
-//!   bodies, unknown addresses, crowds, floods and silence; each refusal is counted (`counts`). There is no path to a
-//!   file: pages are constants of the program (`page`).
-//! - **Foxglove and Lichtblick** have a server of their own, with the same rules of who is let in (`foxglove`).
-//! - **Control is off** unless asked for, and then needs a token (`control`). Who drives a rover must go on saying so,
-//!   or it stops (`drive`).
-//! - **Another world** may take the place of the one that is shown: beside a run, topics of the one before are forgotten
-//!   when the run's id changes (`known`); in a run's own process the console ends with its world and begins again at the
-//!   same [`Door`] with the same [`Token`], so that pages find it where it was.
+//! - **It never blocks a publisher.** A subscription keeps the newest message, undecoded (`feed`); that costs the
+//!   publisher an exchange of two pointers. All else runs on the console's own threads.
+//! - **Clients pull.** The server answers each request of a client once (`session`). So a client gets the newest frames
+//!   at the rate at which it reads, frames are never queued, and a picture that nobody requested is never compressed.
+//!   Clients that request the same picture share one compression (`picture`).
+//! - **Unwanted requests are refused** before they reach anything (`admission`): foreign host names, scripts of other
+//!   sites' pages, bodies, unknown addresses, too many connections, too many messages, and idle connections; each
+//!   refusal is counted (`counts`). No request reads a file: pages are constants of the program (`page`).
+//! - **Foxglove and Lichtblick** have a server of their own, with the same rules of admission (`foxglove`).
+//! - **Control is off** by default, and needs a token when it is on (`control`). A client that drives a rover must
+//!   repeat its command, or the rover stops (`drive`).
+//! - **The world may be replaced.** A console in a process of its own discards the topics of the previous run when the
+//!   run's id changes (`known`). In the process of a run the console ends with its world, and a new one starts at the
+//!   same [`ListeningSocket`] with the same [`Token`], so that pages reconnect to the same address.
 
 mod admission;
 mod catalogue;
@@ -27,13 +27,13 @@ mod drive;
 mod feed;
 mod foxglove;
 mod ground;
-mod known;
 mod page;
 mod picture;
 mod protocol;
+mod run_status;
 mod server;
 mod session;
-mod survey;
+mod state_collector;
 mod token;
 mod tree;
 
@@ -52,56 +52,56 @@ pub use token::Token;
 use counts::Counts;
 use server::Server;
 
-/// Threads that serve clients, and threads that compress pictures: the simulation has the rest of the machine.
+/// Threads that serve clients, and threads that compress pictures: the rest of the machine is for the simulation.
 const SERVING_THREADS: usize = 2;
 const COMPRESSING_THREADS: usize = 2;
-/// How long the end waits for what is under way.
+/// How long the shutdown waits for unfinished tasks (wall time).
 const END_MAX: Duration = Duration::from_secs(2);
 
-/// Why there is no console.
+/// Why a console could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum ConsoleError {
-    /// Its address cannot be listened at.
+    /// The server cannot listen at its address.
     #[error("cannot listen at {address}: {source}; choose another address, or port 0 for any that is free")]
     Listen {
-        /// The address.
+        /// The requested address.
         address: SocketAddr,
-        /// Why.
+        /// The system's error.
         source: io::Error,
     },
-    /// Its threads cannot be started, or there is no randomness for its token.
+    /// Its threads cannot be started, or the operating system gives no random bytes for its token.
     #[error("console: {what}")]
     Start {
-        /// Why.
+        /// The reason, for the user.
         what: String,
     },
-    /// A topic or service cannot be used.
+    /// The transport refused a topic or a service.
     #[error("console: {0}")]
     Transport(#[from] TransportError),
 }
 
-/// What a console may do, and under which names it finds the run's services.
+/// Options of a console: its token, and the names of the run's nodes.
 #[derive(Clone, Debug)]
 pub struct ConsoleOptions {
-    /// What lets its holder change the run; none where nobody may.
+    /// The token that clients need to control the run; `None` if control is off.
     pub token: Option<Token>,
-    /// Full name of the node that serves `simulation_interfaces`, as in `/selene`.
+    /// Full name of the node that serves `simulation_interfaces`, such as `/selene`.
     pub control_node: String,
-    /// Full name of the node whose parameters are the run's.
+    /// Full name of the node that has the parameters of the run.
     pub parameters_node: String,
     /// Whether rovers take `cmd_vel` as Twist instead of TwistStamped.
     pub twist_unstamped: bool,
 }
 
-/// An address that is listened at; nobody is served yet.
+/// A listening socket that [`Console::serve`] or [`Foxglove::serve`] takes over. Until then, connections wait in it.
 #[derive(Debug)]
-pub struct Door {
+pub struct ListeningSocket {
     listener: TcpListener,
     address: SocketAddr,
 }
 
-impl Door {
-    /// Listens at `address`; port 0 is any that is free.
+impl ListeningSocket {
+    /// Listens at `address`; port 0 takes any free port.
     ///
     /// # Errors
     /// When the address is not this machine's or is taken.
@@ -113,10 +113,10 @@ impl Door {
         Ok(Self { listener, address })
     }
 
-    /// The same address once more, for one that is to serve there later. Who comes meanwhile waits.
+    /// A second handle of the same socket, for a console that serves there later. Connections wait in between.
     ///
     /// # Errors
-    /// When the system has no room for it.
+    /// When the system cannot duplicate the socket.
     pub fn again(&self) -> Result<Self, ConsoleError> {
         let refused = |source| ConsoleError::Listen { address: self.address, source };
         Ok(Self { listener: self.listener.try_clone().map_err(refused)?, address: self.address })
@@ -132,11 +132,15 @@ pub struct Console {
 }
 
 impl Console {
-    /// Serves clients at `door` with what `transport` carries.
+    /// Serves clients at `listening_socket` with the topics and services of `transport`.
     ///
     /// # Errors
-    /// When a topic or service is refused, or threads or randomness are.
-    pub fn serve(door: Door, transport: Arc<dyn Transport>, options: &ConsoleOptions) -> Result<Self, ConsoleError> {
+    /// When the transport refuses a topic or service, or threads cannot be started.
+    pub fn serve(
+        listening_socket: ListeningSocket,
+        transport: Arc<dyn Transport>,
+        options: &ConsoleOptions,
+    ) -> Result<Self, ConsoleError> {
         let start = |what: String| ConsoleError::Start { what };
         let token = options.token.clone();
         let runtime = Builder::new_multi_thread()
@@ -149,22 +153,22 @@ impl Console {
         let counts = Arc::new(Counts::default());
         let listener = {
             let _inside = runtime.enter();
-            tokio::net::TcpListener::from_std(door.listener).map_err(|error| start(error.to_string()))?
+            tokio::net::TcpListener::from_std(listening_socket.listener).map_err(|error| start(error.to_string()))?
         };
         let (server, survey) = Server::open(transport, options, token.clone(), Arc::clone(&counts))?;
         runtime.spawn(survey.run());
         runtime.spawn(Arc::clone(&server).tend());
         runtime.spawn(server.serve(listener));
-        Ok(Self { runtime: Some(runtime), address: door.address, token, counts })
+        Ok(Self { runtime: Some(runtime), address: listening_socket.address, token, counts })
     }
 
-    /// Where it listens.
+    /// The address at which it listens, with the port that it got.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What to type into a browser. A token follows `#`, which browsers send to nobody.
+    /// The URL to open in a browser. The token follows `#`: browsers do not send that part to any server.
     #[must_use]
     pub fn url(&self) -> String {
         let shown = if self.address.ip().is_unspecified() {
@@ -176,21 +180,21 @@ impl Console {
         format!("http://{shown}/{token}")
     }
 
-    /// The token that control needs; none where control is off.
+    /// The token that control needs; `None` if control is off.
     #[must_use]
     pub fn token(&self) -> Option<&str> {
         self.token.as_ref().map(Token::text)
     }
 
-    /// What was refused so far, by its reason, where anything was.
+    /// The number of refusals so far for each reason that occurred.
     #[must_use]
     pub fn refused(&self) -> Vec<(Refusal, u64)> {
-        self.counts.told()
+        self.counts.reported()
     }
 }
 
 impl Drop for Console {
-    /// Ends every connection. What a client drives has stopped before, or stops by its own dead-man rule.
+    /// Ends every connection. Rovers that clients drove have stopped before, or stop when their last command expires.
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_timeout(END_MAX);

@@ -1,5 +1,5 @@
-//! The page: a few files that are part of the program. Nothing is read from a disk and nothing is fetched from
-//! elsewhere; the policy that goes with them forbids browsers to do so.
+//! Serves the page: a few files that are compiled into the program. No file is read from disk, and the page loads
+//! nothing from other servers: its content security policy forbids it.
 
 use std::io::{self, Read};
 use std::sync::{Arc, OnceLock};
@@ -14,7 +14,7 @@ use flate2::read::GzEncoder;
 
 use crate::server::Server;
 
-/// Address, type and text of each file.
+/// Path, content type and text of each file.
 const FILES: [(&str, &str, &str); 8] = [
     ("/", "text/html; charset=utf-8", include_str!("../page/index.html")),
     ("/console.css", "text/css; charset=utf-8", include_str!("../page/console.css")),
@@ -25,11 +25,11 @@ const FILES: [(&str, &str, &str); 8] = [
     ("/three.js", "text/javascript; charset=utf-8", include_str!("../page/three/three.js")),
     ("/three.LICENSE", "text/plain; charset=utf-8", include_str!("../page/three/LICENSE")),
 ];
-/// What a browser may do with them: scripts and styles of the page alone, pictures that it was sent, its own socket.
+/// Content security policy: only scripts and styles of the page, images that it received, and its own socket.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; \
                       connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// The addresses of the files. Each is compressed once, when the first browser asks for it.
+/// The routes of the files. Each file is compressed once, when the first browser requests it.
 pub(crate) fn routes() -> Router<Arc<Server>> {
     FILES.into_iter().fold(Router::new(), |router, (address, kind, text)| {
         let compressed = Arc::new(OnceLock::new());
@@ -38,11 +38,11 @@ pub(crate) fn routes() -> Router<Arc<Server>> {
 }
 
 fn file(kind: &'static str, text: &'static str, compressed: &OnceLock<Option<Bytes>>, headers: &HeaderMap) -> Response {
-    let told = [(header::CONTENT_TYPE, kind), (header::VARY, "accept-encoding")];
+    let reported = [(header::CONTENT_TYPE, kind), (header::VARY, "accept-encoding")];
     let bytes = if takes_gzip(headers) { compressed.get_or_init(|| gzip(text).ok()).clone() } else { None };
     match bytes {
-        Some(bytes) => (told, [(header::CONTENT_ENCODING, "gzip")], bytes).into_response(),
-        None => (told, text).into_response(),
+        Some(bytes) => (reported, [(header::CONTENT_ENCODING, "gzip")], bytes).into_response(),
+        None => (reported, text).into_response(),
     }
 }
 
@@ -52,7 +52,7 @@ fn gzip(text: &str) -> io::Result<Bytes> {
     Ok(bytes.into())
 }
 
-/// Whether who asks takes gzip (RFC 9110, section 12.5.3). `*` is no reason to send it: plain text is taken as well.
+/// Whether the client accepts gzip (RFC 9110, section 12.5.3). `*` alone gets plain text, which it accepts as well.
 fn takes_gzip(headers: &HeaderMap) -> bool {
     let codings = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
     codings.flat_map(|value| value.split(',')).any(|coding| {
@@ -62,7 +62,7 @@ fn takes_gzip(headers: &HeaderMap) -> bool {
     })
 }
 
-/// What every response says. A browser keeps no place with a connection that it does not use.
+/// Adds headers to every response. `Connection: close` keeps idle browsers from occupying places.
 pub(crate) fn guard(response: &mut Response) {
     let is_upgrade = response.status() == StatusCode::SWITCHING_PROTOCOLS;
     let headers = response.headers_mut();
@@ -85,7 +85,7 @@ mod tests {
     use super::{FILES, gzip, takes_gzip};
     use crate::picture::LABELS;
 
-    /// Of 1.5 MB that a page may have.
+    /// Limit for the compressed page, of the 1.5 MB that a page may have.
     const PAGE_MAX_BYTES: usize = 300_000;
 
     fn text_of(wanted: &str) -> &'static str {
@@ -98,7 +98,7 @@ mod tests {
         assert!(bytes < PAGE_MAX_BYTES, "{bytes}");
         for (address, _, text) in FILES {
             let elsewhere = text.match_indices("http").map(|(at, _)| text[at..].chars().take(40).collect::<String>());
-            // The name of a name space is no address that is fetched.
+            // XML namespace names look like addresses but are not fetched.
             let fetched: Vec<_> =
                 elsewhere.filter(|found| found.contains("://") && !found.contains("w3.org")).collect();
             assert!(fetched.is_empty(), "{address}: {fetched:?}");
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn files_are_compressed_for_who_takes_that() {
-        for (said, is_taken) in [
+        for (accepted, is_taken) in [
             ("gzip, deflate, br, zstd", true),
             ("br;q=1.0, GZIP ; q=0.5", true),
             ("gzip;q=0", false),
@@ -116,8 +116,8 @@ mod tests {
             ("*", false),
             ("", false),
         ] {
-            let headers = HeaderMap::from_iter([(header::ACCEPT_ENCODING, HeaderValue::from_static(said))]);
-            assert_eq!(takes_gzip(&headers), is_taken, "{said}");
+            let headers = HeaderMap::from_iter([(header::ACCEPT_ENCODING, HeaderValue::from_static(accepted))]);
+            assert_eq!(takes_gzip(&headers), is_taken, "{accepted}");
         }
         assert!(!takes_gzip(&HeaderMap::new()));
         for (address, _, text) in FILES {
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_view_takes_of_three_js_is_in_the_bundle_and_its_licence_is_told() {
+    fn what_the_view_takes_of_three_js_is_in_the_bundle_and_its_licence_is_reported() {
         let (scene, bundle) = (text_of("/scene.js"), text_of("/three.js"));
         let (_, exports) = bundle.rsplit_once("export{").expect("exports");
         let exports: Vec<_> = exports.split(['{', '}', ',', ' ']).collect();

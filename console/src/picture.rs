@@ -1,9 +1,9 @@
-//! Images of cameras and lidars as JPEG: what a message holds is turned to colours, made smaller if a client asked for
-//! that, and compressed once for all clients that asked for the same.
+//! Images of cameras and lidars as JPEG: pixels are mapped to colours, scaled down if the client requested it, and
+//! compressed once for all clients that requested the same.
 //!
-//! Colours are for the eye: distances and other real numbers go from the least (dark) to the greatest (bright) of the
-//! image, on a logarithmic scale where all are above zero; classes and instances have colours of their own. The numbers
-//! themselves are on the topics.
+//! Colours are for display only: distances and other real numbers go from the least (dark) to the greatest (bright) of
+//! the image, on a logarithmic scale if all are above zero; classes and instances have colours of their own. The
+//! numbers themselves are on the topics.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,9 +20,9 @@ use serde::{Deserialize, Serialize};
 use crate::feed::Newest;
 use crate::protocol;
 
-/// Pixels along a side, at most.
+/// Greatest number of pixels along a side.
 const SIDE_MAX: u32 = 16_384;
-/// Colours of classes and instances, in turn; the first is that of nothing.
+/// Colours of classes and instances, repeated; the first means no class.
 pub(crate) const LABELS: [[u8; 3]; 9] = [
     [24, 24, 28],
     [150, 140, 126],
@@ -34,22 +34,22 @@ pub(crate) const LABELS: [[u8; 3]; 9] = [
     [213, 94, 0],
     [204, 121, 167],
 ];
-/// What has no number.
+/// Colour of pixels without a number.
 const NONE: [u8; 3] = [32, 16, 48];
 
-/// How large a picture is at most, and how well it is compressed.
+/// The greatest width and the JPEG quality of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Look {
-    /// 320 pixels wide, JPEG quality 40: for a thin link.
+pub(crate) enum PictureSize {
+    /// At most 320 pixels wide, JPEG quality 40: for a slow connection.
     Small,
-    /// 640 pixels wide, quality 75.
+    /// At most 640 pixels wide, quality 75.
     Medium,
-    /// As it came, quality 90.
+    /// The size of the image, quality 90.
     Full,
 }
 
-impl Look {
+impl PictureSize {
     fn width_max(self) -> u32 {
         match self {
             Self::Small => 320,
@@ -67,22 +67,22 @@ impl Look {
     }
 }
 
-/// The newest picture of a topic that was compressed, for each look that somebody asked for.
+/// The newest compressed picture of a topic, for each look that a client requested.
 #[derive(Default)]
 pub(crate) struct Compressed {
-    of: Mutex<BTreeMap<Look, Slot>>,
+    of: Mutex<BTreeMap<PictureSize, Slot>>,
 }
 
-/// A picture and which message it is of. Who compresses holds the lock, so that others wait for the same one.
+/// A picture and the number of its message. The task that compresses holds the lock, so others wait for its result.
 type Slot = Arc<tokio::sync::Mutex<Option<(u64, Bytes)>>>;
 
 impl Compressed {
-    fn slot(&self, look: Look) -> Slot {
+    fn slot(&self, look: PictureSize) -> Slot {
         Arc::clone(self.of.lock().unwrap_or_else(PoisonError::into_inner).entry(look).or_default())
     }
 
-    /// The picture of a message, or of a later one that is there already.
-    pub(crate) async fn picture(&self, topic: &str, newest: Newest, look: Look) -> Result<Bytes, String> {
+    /// The picture of message `newest`, or of a later one that is already compressed.
+    pub(crate) async fn picture(&self, topic: &str, newest: Newest, look: PictureSize) -> Result<Bytes, String> {
         let slot = self.slot(look);
         let mut kept = slot.lock().await;
         if let Some((_, frame)) = kept.as_ref().filter(|(number, _)| *number >= newest.number) {
@@ -97,7 +97,7 @@ impl Compressed {
     }
 }
 
-/// What a client is told of a picture.
+/// The header of a picture.
 #[derive(Serialize)]
 struct PictureHeader<'a> {
     is: &'static str,
@@ -105,12 +105,12 @@ struct PictureHeader<'a> {
     number: u64,
     time_s: f64,
     encoding: &'a str,
-    /// Size of the image that the picture is of, px.
+    /// Size of the original image, px.
     width: u32,
     height: u32,
 }
 
-fn frame(topic: &str, number: u64, message: &Encoded, look: Look) -> Result<Bytes, String> {
+fn frame(topic: &str, number: u64, message: &Encoded, look: PictureSize) -> Result<Bytes, String> {
     let image: Image = decode(message).map_err(|error| error.to_string())?;
     let jpeg = jpeg(&shown(topic, &image)?, look)?;
     let header = PictureHeader {
@@ -125,7 +125,7 @@ fn frame(topic: &str, number: u64, message: &Encoded, look: Look) -> Result<Byte
     protocol::frame(&header, &jpeg)
 }
 
-fn jpeg(shown: &RgbImage, look: Look) -> Result<Vec<u8>, String> {
+fn jpeg(shown: &RgbImage, look: PictureSize) -> Result<Vec<u8>, String> {
     let (width, height) = shown.dimensions();
     let width_max = look.width_max();
     let smaller = (width > width_max).then(|| {
@@ -141,7 +141,7 @@ fn jpeg(shown: &RgbImage, look: Look) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// The colours of an image.
+/// An image in colours, by its encoding.
 fn shown(topic: &str, image: &Image) -> Result<RgbImage, String> {
     let is_labels = topic.contains("/segmentation/") || topic.contains("/instances/");
     let pixels = match image.encoding.as_str() {
@@ -164,21 +164,21 @@ fn shown(topic: &str, image: &Image) -> Result<RgbImage, String> {
     RgbImage::from_raw(image.width, image.height, pixels).ok_or_else(|| "the image has too few pixels".to_owned())
 }
 
-/// Grey of 16 bits, the brightest pixel white: how many of them a camera uses is not told.
+/// 16-bit grey, scaled so that the brightest pixel is white: the message does not say how many bits the camera uses.
 fn brightest_white(rows: &Rows<'_>) -> Vec<u8> {
     let value = |p: &[u8]| u32::from(u16::from_le_bytes([p[0], p[1]]));
     let most = rows.each().map(value).max().unwrap_or(0).max(1);
     rows.map(|p| [(255 * value(p) / most) as u8; 3])
 }
 
-/// The pixels of an image, row by row, whatever follows them in a row.
+/// The pixels of an image, row by row, without the padding at the end of each row.
 struct Rows<'a> {
     image: &'a Image,
     pixel_bytes: usize,
 }
 
 impl<'a> Rows<'a> {
-    /// Refuses what an image's own numbers do not bear out.
+    /// Refuses an image whose size, row length and data do not agree.
     fn of(image: &'a Image, pixel_bytes: usize) -> Result<Self, String> {
         let (width, height, step) = (image.width, image.height, image.step as usize);
         let is_size = (1..=SIDE_MAX).contains(&width) && (1..=SIDE_MAX).contains(&height);
@@ -205,12 +205,12 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// The first number of a pixel.
+/// The first f32 of a pixel.
 fn number(pixel: &[u8]) -> f32 {
     pixel.first_chunk().map_or(f32::NAN, |bytes| f32::from_le_bytes(*bytes))
 }
 
-/// From −1 to 1, as a byte.
+/// Maps −1 to 1 to a byte, 0 to 255.
 fn unit(value: f32) -> u8 {
     ((value * 0.5 + 0.5) * 255.0).clamp(0.0, 255.0) as u8
 }
@@ -219,12 +219,12 @@ fn label(number: u32) -> [u8; 3] {
     LABELS[number as usize % LABELS.len()]
 }
 
-/// Which colour an instance has: sky and ground that of nothing, neighbours different ones.
+/// The index of an instance's colour: 0 for sky and ground; successive numbers differ.
 fn instance(number: u32) -> u32 {
     if number == 0 { 0 } else { 1 + number.wrapping_mul(2_654_435_761).rotate_left(8) % (LABELS.len() as u32 - 1) }
 }
 
-/// From the least to the greatest.
+/// The colours of numbers, from the least to the greatest of them.
 fn scaled(numbers: &[f32]) -> Vec<u8> {
     let finite = || numbers.iter().copied().filter(|value| value.is_finite());
     let (least, greatest) = finite().fold((f32::INFINITY, f32::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
@@ -238,7 +238,7 @@ fn scaled(numbers: &[f32]) -> Vec<u8> {
     numbers.iter().flat_map(colour).collect()
 }
 
-/// Dark blue over green to light yellow, ever brighter: it reads in grey too.
+/// A colour map from dark blue over green to light yellow. Brightness increases throughout, so it reads in grey too.
 fn ramp(part: f32) -> [u8; 3] {
     const STOPS: [[f32; 3]; 4] = [[48.0, 18.0, 80.0], [42.0, 92.0, 140.0], [60.0, 180.0, 110.0], [250.0, 232.0, 80.0]];
     let at = part.clamp(0.0, 1.0) * (STOPS.len() - 1) as f32;
@@ -247,7 +247,7 @@ fn ramp(part: f32) -> [u8; 3] {
     std::array::from_fn(|i| (STOPS[from][i] * (1.0 - share) + STOPS[from + 1][i] * share) as u8)
 }
 
-/// Motion in the image: right and left red and green, down and up blue and none, against the greatest one.
+/// Optical flow as colours, relative to the greatest component: red grows to the right, green to the left, blue down.
 fn directions(rows: &Rows) -> Vec<u8> {
     let finite = |value: f32| if value.is_finite() { value } else { 0.0 };
     let pair = |p: &[u8]| [finite(number(p)), finite(number(&p[4..]))];
@@ -260,7 +260,7 @@ fn directions(rows: &Rows) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Compressed, LABELS, Look, NONE, jpeg, shown};
+    use super::{Compressed, LABELS, NONE, PictureSize, jpeg, shown};
     use crate::feed::Newest;
     use selene_ros::encode;
     use selene_ros::sensor_msgs::Image;
@@ -307,9 +307,11 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_is_as_wide_as_was_asked_for() {
+    fn a_picture_is_as_wide_as_was_requested() {
         let wide = shown("/a", &image("mono8", [1280, 720], 1, vec![128; 1280 * 720])).expect("an image");
-        for (look, size) in [(Look::Small, (320, 180)), (Look::Medium, (640, 360)), (Look::Full, (1280, 720))] {
+        for (look, size) in
+            [(PictureSize::Small, (320, 180)), (PictureSize::Medium, (640, 360)), (PictureSize::Full, (1280, 720))]
+        {
             let bytes = jpeg(&wide, look).expect("a picture");
             let back = image::load_from_memory(&bytes).expect("a JPEG");
             assert_eq!((back.width(), back.height()), size);
@@ -317,16 +319,16 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_is_compressed_once_for_all_who_ask() {
+    fn a_picture_is_compressed_once_for_all_requests() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
             let compressed = Compressed::default();
             let message = encode(&image("mono8", [64, 64], 1, vec![9; 64 * 64])).unwrap();
             let newest = |number| Newest { number, message: message.clone() };
-            let first = compressed.picture("/a", newest(1), Look::Medium).await.unwrap();
-            let again = compressed.picture("/a", newest(1), Look::Medium).await.unwrap();
+            let first = compressed.picture("/a", newest(1), PictureSize::Medium).await.unwrap();
+            let again = compressed.picture("/a", newest(1), PictureSize::Medium).await.unwrap();
             assert_eq!(first.as_ptr(), again.as_ptr());
-            let later = compressed.picture("/a", newest(2), Look::Medium).await.unwrap();
+            let later = compressed.picture("/a", newest(2), PictureSize::Medium).await.unwrap();
             assert_ne!(first.as_ptr(), later.as_ptr());
         });
     }

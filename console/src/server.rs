@@ -1,4 +1,4 @@
-//! What all clients share, and how they come in.
+//! The console's HTTP and WebSocket server: the state that all clients share, and the routes by which they connect.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,101 +16,101 @@ use tokio::net::TcpListener;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::MissedTickBehavior;
 
-use crate::admission::{self, Gate};
+use crate::admission::{self, Acceptor};
 use crate::control::Control;
 use crate::counts::{Counts, Refusal};
 use crate::drive::Drives;
-use crate::feed::Feeds;
+use crate::feed::TopicFeeds;
 use crate::ground::Maps;
-use crate::known::{Known, Own};
-use crate::survey::Survey;
+use crate::run_status::{ConsoleState, RunStatus};
+use crate::state_collector::StateCollector;
 use crate::token::Token;
 use crate::{ConsoleError, ConsoleOptions, page, session};
 
-/// Clients at once.
+/// Greatest number of clients at once.
 pub(crate) const CLIENTS_MAX: usize = 32;
-/// Bytes of a message of a client, at most.
+/// Greatest size of a message from a client, bytes.
 pub(crate) const MESSAGE_MAX: usize = 4096;
-/// How often silent drivers are looked for, and the simulation is asked for its state (wall time).
+/// Intervals at which commands are checked for expiry, and the simulation is asked for its state (wall time).
 const TEND: Duration = Duration::from_millis(20);
-const ASK_STATE: Duration = Duration::from_millis(500);
-/// How often lamps and places are asked for, until they are known and then now and again.
-const ASK_NAMES: u32 = 10;
+const REQUEST_STATE: Duration = Duration::from_millis(500);
+/// Lamps and places are requested with every tenth request of the state; while no place is known, with each.
+const REQUEST_NAMES: u32 = 10;
 
-/// What was told last.
+/// The state message that was published last, as JSON, and its number.
 #[derive(Clone, Default)]
-pub(crate) struct Told {
+pub(crate) struct PublishedState {
     pub(crate) number: u64,
     pub(crate) state: Utf8Bytes,
 }
 
-/// What all clients share.
+/// The state that all clients share.
 pub(crate) struct Server {
-    pub(crate) feeds: Feeds,
+    pub(crate) feeds: TopicFeeds,
     pub(crate) drives: Drives,
     pub(crate) maps: Maps,
     pub(crate) control: Control,
     pub(crate) counts: Arc<Counts>,
-    pub(crate) told: watch::Receiver<Told>,
+    pub(crate) reported: watch::Receiver<PublishedState>,
     token: Option<Token>,
-    known: Mutex<Known>,
+    known: Mutex<RunStatus>,
     seats: Arc<Semaphore>,
     last_client: AtomicU64,
 }
 
 impl Server {
-    /// With nobody in it, and the survey that tells it of the run.
+    /// A server without clients, and the survey that keeps it informed of the run.
     pub(crate) fn open(
         transport: Arc<dyn Transport>,
         options: &ConsoleOptions,
         token: Option<Token>,
         counts: Arc<Counts>,
-    ) -> Result<(Arc<Self>, Survey), ConsoleError> {
-        let (teller, told) = watch::channel(Told::default());
+    ) -> Result<(Arc<Self>, StateCollector), ConsoleError> {
+        let (teller, reported) = watch::channel(PublishedState::default());
         let server = Arc::new(Self {
-            feeds: Feeds::new(Arc::clone(&transport)),
+            feeds: TopicFeeds::new(Arc::clone(&transport)),
             drives: Drives::new(Arc::clone(&transport), options.twist_unstamped),
             maps: Maps::new(Arc::clone(&transport)),
             control: Control::open(transport.as_ref(), options)?,
             counts,
-            told,
+            reported,
             token,
             known: Mutex::default(),
             seats: Arc::new(Semaphore::new(CLIENTS_MAX)),
             last_client: AtomicU64::new(0),
         });
-        let survey = Survey::open(transport.as_ref(), Arc::clone(&server), teller)?;
+        let survey = StateCollector::open(transport.as_ref(), Arc::clone(&server), teller)?;
         Ok((server, survey))
     }
 
-    /// What is known of the run.
-    pub(crate) fn known(&self) -> MutexGuard<'_, Known> {
+    /// Locks the knowledge of the run.
+    pub(crate) fn known(&self) -> MutexGuard<'_, RunStatus> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Simulated time, as the clock told it last.
+    /// Simulated time of the newest message on `/clock`.
     pub(crate) fn time(&self) -> SimTime {
         self.known().time
     }
 
-    /// How many are connected.
+    /// Number of connected clients.
     pub(crate) fn clients(&self) -> usize {
         CLIENTS_MAX - self.seats.available_permits()
     }
 
-    /// What is told of the console.
-    pub(crate) fn own(&self) -> Own<'_> {
-        Own { has_control: self.token.is_some(), clients: self.clients(), counts: &self.counts }
+    /// The state of the console itself, for the state message.
+    pub(crate) fn own(&self) -> ConsoleState<'_> {
+        ConsoleState { has_control: self.token.is_some(), clients: self.clients(), counts: &self.counts }
     }
 
-    /// Whether `said` is the token that control needs; none where control is off.
-    pub(crate) fn check(&self, said: &str) -> Option<bool> {
-        self.token.as_ref().map(|token| token.is(said))
+    /// Whether `given` is the token that control needs; `None` if control is off.
+    pub(crate) fn check(&self, given: &str) -> Option<bool> {
+        self.token.as_ref().map(|token| token.is(given))
     }
 
-    /// Lets clients in as long as the console is there.
+    /// Accepts clients until the console is dropped.
     pub(crate) async fn serve(self: Arc<Self>, listener: TcpListener) {
-        let gate = Gate::new(listener, Arc::clone(&self.counts));
+        let gate = Acceptor::new(listener, Arc::clone(&self.counts));
         let router = page::routes()
             .route("/socket", get(socket))
             .fallback(unknown)
@@ -121,7 +121,7 @@ impl Server {
         }
     }
 
-    /// Stops rovers whose drivers fell silent, and asks the simulation how it is.
+    /// Stops rovers whose commands expired, and asks the simulation for its state, until the console is dropped.
     pub(crate) async fn tend(self: Arc<Self>) {
         tokio::join!(self.stop_the_undriven(), self.follow_the_simulation());
     }
@@ -142,14 +142,15 @@ impl Server {
             if run_state.is_some() {
                 let run = self.control.run().await;
                 run.into_iter().for_each(|run| self.known().take_run(run));
-                self.ask_names(round.is_multiple_of(ASK_NAMES)).await;
+                self.request_names(round.is_multiple_of(REQUEST_NAMES)).await;
             }
-            tokio::time::sleep(ASK_STATE).await;
+            tokio::time::sleep(REQUEST_STATE).await;
         }
     }
 
-    /// Asks for what has names, where it is due or not known.
-    async fn ask_names(&self, is_due: bool) {
+    /// Asks for lamps and places if `is_due` or while no place is known. With control on, also asks for spawnables (if
+    /// `is_due`) and for scenarios until they are known.
+    async fn request_names(&self, is_due: bool) {
         if is_due || self.known().places.is_empty() {
             let (lamps, places) = tokio::join!(self.control.lamps(), self.control.places());
             let mut known = self.known();
@@ -159,7 +160,7 @@ impl Server {
         if self.token.is_none() {
             return;
         }
-        // They do not change while a run goes on, and looking them up reads many files.
+        // Spawnables do not change during a run, and the simulation reads many files to list them.
         if is_due && self.known().spawnables.is_empty() {
             let spawnables = self.control.spawnables().await;
             self.known().spawnables = spawnables.unwrap_or_default();
@@ -175,14 +176,14 @@ impl Server {
     }
 }
 
-/// Refuses strangers, whatever they ask for.
+/// Middleware: refuses requests by `admission::refusal`, and adds the security headers to each response.
 async fn admit(State(server): State<Arc<Server>>, request: Request, next: Next) -> Response {
     let mut response = match admission::refusal(request.method(), request.headers()) {
         None => next.run(request).await,
-        Some((refusal, status, told)) => {
+        Some((refusal, status, reported)) => {
             server.counts.add(refusal);
-            // What the body would hold is not read: the connection ends with the answer.
-            (status, format!("{told}\n")).into_response()
+            // The body is not read: the connection ends with the response.
+            (status, format!("{reported}\n")).into_response()
         }
     };
     page::guard(&mut response);

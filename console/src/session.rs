@@ -1,7 +1,6 @@
-//! One client. Reading and writing go on beside each other on one task; a question is answered on a task of its own, so
-//! that a picture that is waited for keeps nothing else waiting. A client has a few questions open at most, and the
-//! answers that wait to be written are bounded by them: a client that does not read is written no more, and its
-//! connection ends.
+//! The connection of one client. One task reads and writes concurrently; each request is answered on a task of its own,
+//! so that waiting for a picture delays nothing else. The number of open requests of a client is limited, and so is the
+//! queue of answers to write: a client that stops reading is given up, and its connection ends.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,27 +25,27 @@ use crate::catalogue::Kind;
 use crate::control::Setting;
 use crate::counts::Refusal;
 use crate::drive::Motion;
-use crate::feed::{Feed, Newest};
-use crate::picture::Look;
-use crate::protocol::{Answer, Order, Request, Span};
+use crate::feed::{Newest, TopicFeed};
+use crate::picture::PictureSize;
+use crate::protocol::{Answer, Request, RunCommand, Span};
 use crate::server::Server;
 use crate::{cloud, ground};
 
-/// Questions that are open at once, and answers that wait to be written.
+/// Greatest number of open requests, and of answers in the queue to be written.
 const OPEN_MAX: usize = 32;
-/// Topics that a client watches at once.
+/// Greatest number of topics that a client watches at once.
 const WATCHED_MAX: usize = 32;
-/// How long an answer is written before the client counts as gone.
+/// Time limit for writing one answer; after it the client counts as gone.
 const WRITE_MAX: Duration = Duration::from_secs(10);
-/// Messages a second that a client sends in the long run, and that it may be ahead of that.
+/// Greatest mean rate of messages from a client, and how many messages it may be ahead of that rate.
 const RATE_MAX_HZ: f64 = 300.0;
 const BURST_MAX: f64 = 600.0;
-/// What a client calls the ground.
+/// Name of the request for the ground in answers to it.
 const GROUND: &str = "ground";
-/// Messages that are none, before a client is given up.
+/// Number of invalid messages after which the connection ends.
 const BROKEN_MAX: u32 = 8;
 
-/// Serves a client until it goes or is given up; what it drives stops.
+/// Serves a client until it leaves or is given up; then stops the rovers that it drives.
 pub(crate) async fn run(server: Arc<Server>, client: u64, socket: WebSocket, seat: OwnedSemaphorePermit) {
     let (to_client, from_client) = socket.split();
     let (answers, outbox) = mpsc::channel(OPEN_MAX);
@@ -76,7 +75,7 @@ async fn write(mut outbox: mpsc::Receiver<Message>, mut to_client: SplitSink<Web
     }
 }
 
-/// How many messages came: a bucket that runs out at a rate.
+/// Limits the rate of a client's messages by a leaky bucket.
 pub(crate) struct Flow {
     level: f64,
     since: Instant,
@@ -87,7 +86,7 @@ impl Flow {
         Self { level: 0.0, since: now }
     }
 
-    /// Counts a message; whether that is too fast.
+    /// Counts a message. Returns whether the client exceeds its rate.
     pub(crate) fn is_flood(&mut self, now: Instant) -> bool {
         let passed_s = now.duration_since(self.since).as_secs_f64();
         self.level = (self.level - RATE_MAX_HZ * passed_s).max(0.0) + 1.0;
@@ -96,22 +95,21 @@ impl Flow {
     }
 }
 
-/// A client.
 struct Session {
     server: Arc<Server>,
     client: u64,
     answers: mpsc::Sender<Message>,
     open: JoinSet<()>,
-    /// Topics that it watches: they are heard as long as it is there.
-    watched: BTreeMap<String, Arc<Feed>>,
-    /// Whether it showed the token.
+    /// The topics that the client watches, by name: the console subscribes to them until the client leaves.
+    watched: BTreeMap<String, Arc<TopicFeed>>,
+    /// Whether the client sent the right token.
     is_trusted: bool,
     broken: u32,
     flow: Flow,
 }
 
-/// Why a client is given up.
-struct Ended;
+/// The client is to be disconnected.
+struct Disconnected;
 
 impl Session {
     async fn read(&mut self, mut from_client: SplitStream<WebSocket>) {
@@ -128,7 +126,7 @@ impl Session {
             let taken = match message {
                 Message::Text(text) => self.take(text.as_str()),
                 Message::Binary(_) => self.refuse("messages are text"),
-                // Answered by the library.
+                // The library answers pings.
                 Message::Ping(_) | Message::Pong(_) => Ok(()),
                 Message::Close(_) => return,
             };
@@ -138,101 +136,113 @@ impl Session {
         }
     }
 
-    /// A client that has just gone broke nothing.
+    /// Counts a lost connection as a refusal if the client broke the protocol, and not if it just left.
     fn lost(&self, error: axum::Error) {
         if breaks_protocol(error) {
             self.server.counts.add(Refusal::Message);
         }
     }
 
-    fn take(&mut self, text: &str) -> Result<(), Ended> {
+    fn take(&mut self, text: &str) -> Result<(), Disconnected> {
         match serde_json::from_str(text) {
             Ok(Request::Token { token }) => self.trust(&token),
-            Ok(Request::Order(order)) => self.obey(order),
+            Ok(Request::Command(command)) => self.obey(command),
             Ok(question) => self.answer(question),
             Err(_) => self.refuse("no message that the console knows"),
         }
     }
 
-    /// Counts a message that is none; too many end the connection.
-    fn refuse(&mut self, why: &str) -> Result<(), Ended> {
+    /// Counts an invalid message; too many end the connection.
+    fn refuse(&mut self, why: &str) -> Result<(), Disconnected> {
         self.server.counts.add(Refusal::Message);
         self.broken += 1;
-        self.say("message", "message", Err(why));
-        if self.broken < BROKEN_MAX { Ok(()) } else { Err(Ended) }
+        self.send_status("message", "message", Err(why));
+        if self.broken < BROKEN_MAX { Ok(()) } else { Err(Disconnected) }
     }
 
-    /// Says what came of something; a client that does not read its answers gets none.
-    fn say(&self, about: &'static str, to: &str, outcome: Result<&str, &str>) {
+    /// Reports an outcome to the client, unless its queue is full because it does not read.
+    fn send_status(&self, about: &'static str, to: &str, outcome: Result<&str, &str>) {
         if let Some(text) = answer(about, to, outcome) {
             let _ = self.answers.try_send(text);
         }
     }
 
-    /// Takes a token; a wrong one ends the connection.
-    fn trust(&mut self, token: &str) -> Result<(), Ended> {
+    /// Checks a token; a wrong one ends the connection.
+    fn trust(&mut self, token: &str) -> Result<(), Disconnected> {
         match self.server.check(token) {
-            None => self.say("token", "token", Err("control is off: start Selene with --console-control")),
+            None => self.send_status("token", "token", Err("control is off: start Selene with --console-control")),
             Some(true) => {
                 self.is_trusted = true;
-                self.say("token", "token", Ok("you have control"));
+                self.send_status("token", "token", Ok("you have control"));
             }
             Some(false) => {
                 self.server.counts.add(Refusal::Token);
-                return Err(Ended);
+                return Err(Disconnected);
             }
         }
         Ok(())
     }
 
-    /// Begins to answer.
-    fn answer(&mut self, question: Request) -> Result<(), Ended> {
+    /// Starts to answer a request.
+    fn answer(&mut self, question: Request) -> Result<(), Disconnected> {
         match question {
             Request::State { after } => self.state(after),
-            Request::Frames => self.tell(|server| server.known().frames()),
-            Request::Paths => self.tell(|server| server.known().paths()),
-            Request::Image { topic, after, look } => self.show::<Image>(View::Picture(look), Kind::Image, topic, after),
-            Request::Points { topic, after } => self.show::<PointCloud2>(View::Points, Kind::Points, topic, after),
-            Request::Boxes { topic, after } => self.show::<Detection2DArray>(View::Boxes, Kind::Boxes, topic, after),
+            Request::Frames => self.reply(|server| server.known().frames()),
+            Request::Paths => self.reply(|server| server.known().paths()),
+            Request::Image { topic, after, look } => {
+                self.show::<Image>(MessageForm::Picture(look), Kind::Image, topic, after)
+            }
+            Request::Points { topic, after } => {
+                self.show::<PointCloud2>(MessageForm::Points, Kind::Points, topic, after)
+            }
+            Request::Boxes { topic, after } => {
+                self.show::<Detection2DArray>(MessageForm::Boxes, Kind::Boxes, topic, after)
+            }
             Request::Ground { rover, span, after } => self.ground(rover, span, after),
             Request::Rocks { rover, after } => self.rocks(rover, after),
-            Request::Token { .. } | Request::Order(_) => Ok(()),
+            Request::Token { .. } | Request::Command(_) => Ok(()),
         }
     }
 
-    /// Answers on a task of its own; with too many open the connection ends.
-    fn spawn(&mut self, made: impl Future<Output = Option<Message>> + Send + 'static) -> Result<(), Ended> {
+    /// Answers on a task of its own; too many open requests end the connection.
+    fn spawn(&mut self, made: impl Future<Output = Option<Message>> + Send + 'static) -> Result<(), Disconnected> {
         if self.open.len() >= OPEN_MAX {
             self.server.counts.add(Refusal::Flood);
-            return Err(Ended);
+            return Err(Disconnected);
         }
         let answers = self.answers.clone();
         self.open.spawn(async move {
             if let Some(message) = made.await {
-                // Who asked may be gone.
+                // The client may have left.
                 let _ = answers.send(message).await;
             }
         });
         Ok(())
     }
 
-    fn state(&mut self, after: u64) -> Result<(), Ended> {
-        let mut told = self.server.told.clone();
+    fn state(&mut self, after: u64) -> Result<(), Disconnected> {
+        let mut reported = self.server.reported.clone();
         self.spawn(async move {
-            let told = told.wait_for(|told| told.number > after).await.ok()?;
-            Some(Message::Text(told.state.clone()))
+            let reported = reported.wait_for(|reported| reported.number > after).await.ok()?;
+            Some(Message::Text(reported.state.clone()))
         })
     }
 
-    fn tell(&mut self, text: fn(&Server) -> Result<String, serde_json::Error>) -> Result<(), Ended> {
+    fn reply(&mut self, text: fn(&Server) -> Result<String, serde_json::Error>) -> Result<(), Disconnected> {
         let server = Arc::clone(&self.server);
         self.spawn(async move { text(&server).ok().map(Message::from) })
     }
 
-    /// Shows the newest message of a topic, if there is such a topic.
-    fn show<M: RosMessage>(&mut self, view: View, kind: Kind, topic: String, after: u64) -> Result<(), Ended> {
+    /// Answers with the newest message of a topic after number `after`, or with an error if there is no such topic.
+    fn show<M: RosMessage>(
+        &mut self,
+        view: MessageForm,
+        kind: Kind,
+        topic: String,
+        after: u64,
+    ) -> Result<(), Disconnected> {
         if !self.server.known().catalogue.has(&topic, kind) {
-            self.say(view.word(), &topic, Err("there is no such topic"));
+            self.send_status(view.word(), &topic, Err("there is no such topic"));
             return Ok(());
         }
         let feed = self.watched::<M>(&topic, Qos::sensor_data());
@@ -241,15 +251,15 @@ impl Session {
 
     fn show_feed(
         &mut self,
-        view: View,
+        view: MessageForm,
         name: String,
-        feed: Result<Arc<Feed>, String>,
+        feed: Result<Arc<TopicFeed>, String>,
         after: u64,
-    ) -> Result<(), Ended> {
+    ) -> Result<(), Disconnected> {
         let feed = match feed {
             Ok(feed) => feed,
             Err(why) => {
-                self.say(view.word(), &name, Err(&why));
+                self.send_status(view.word(), &name, Err(&why));
                 return Ok(());
             }
         };
@@ -263,8 +273,8 @@ impl Session {
         })
     }
 
-    /// A topic, heard from now on.
-    fn watched<M: RosMessage>(&mut self, topic: &str, qos: Qos) -> Result<Arc<Feed>, String> {
+    /// The feed of a topic, which the console subscribes to until the client leaves.
+    fn watched<M: RosMessage>(&mut self, topic: &str, qos: Qos) -> Result<Arc<TopicFeed>, String> {
         if let Some(feed) = self.watched.get(topic) {
             return Ok(Arc::clone(feed));
         }
@@ -276,26 +286,27 @@ impl Session {
         Ok(feed)
     }
 
-    /// The ground around a rover, which is asked for again until it comes. Maps of other sizes are answers to others.
-    fn ground(&mut self, rover: String, span: Span, mut after: u64) -> Result<(), Ended> {
+    /// Answers with the ground around a rover, and repeats the request to the run until a map of this size arrives:
+    /// maps of other sizes on the same topic answer other requests.
+    fn ground(&mut self, rover: String, span: Span, mut after: u64) -> Result<(), Disconnected> {
         let Some(frame) = self.server.known().rovers.get(&rover).map(|of| of.frame.clone()) else {
-            self.say(GROUND, &rover, Err("there is no such rover"));
+            self.send_status(GROUND, &rover, Err("there is no such rover"));
             return Ok(());
         };
         let feed = match self.watched::<GridMap>(&format!("{rover}/ground_truth/map"), Qos::latched()) {
             Ok(feed) => feed,
             Err(why) => {
-                self.say(GROUND, &rover, Err(&why));
+                self.send_status(GROUND, &rover, Err(&why));
                 return Ok(());
             }
         };
         let server = Arc::clone(&self.server);
         self.spawn(async move {
             loop {
-                if let Err(error) = server.maps.ask(&rover, &frame, span, server.time()) {
+                if let Err(error) = server.maps.request(&rover, &frame, span, server.time()) {
                     return answer(GROUND, &rover, Err(&error.to_string()));
                 }
-                let Ok(newest) = timeout(ground::ASK_EVERY, feed.after(after)).await else { continue };
+                let Ok(newest) = timeout(ground::REQUEST_EVERY, feed.after(after)).await else { continue };
                 let newest = newest?;
                 after = newest.number;
                 match read(&newest).map(|map: GridMap| ground::frame(&rover, newest.number, &map, span)) {
@@ -307,34 +318,34 @@ impl Session {
         })
     }
 
-    fn rocks(&mut self, rover: String, after: u64) -> Result<(), Ended> {
+    fn rocks(&mut self, rover: String, after: u64) -> Result<(), Disconnected> {
         if !self.server.known().rovers.contains_key(&rover) {
-            self.say(View::Rocks.word(), &rover, Err("there is no such rover"));
+            self.send_status(MessageForm::Rocks.word(), &rover, Err("there is no such rover"));
             return Ok(());
         }
         let feed = self.watched::<Rocks>(&format!("{rover}/ground_truth/rocks"), Qos::latched());
-        self.show_feed(View::Rocks, rover, feed, after)
+        self.show_feed(MessageForm::Rocks, rover, feed, after)
     }
 
-    /// Carries out an order of who showed the token.
-    fn obey(&mut self, order: Order) -> Result<(), Ended> {
-        let word = order.word();
+    /// Carries out an order if the client has sent the token.
+    fn obey(&mut self, command: RunCommand) -> Result<(), Disconnected> {
+        let word = command.word();
         if !self.is_trusted {
             self.server.counts.add(Refusal::Token);
-            self.say(word, word, Err("this needs the token that Selene printed when it began"));
+            self.send_status(word, word, Err("this needs the token that Selene printed when it began"));
             return Ok(());
         }
-        let driven = match order {
-            Order::Drive { rover, forward_m_s, turn_rad_s } => {
+        let driven = match command {
+            RunCommand::Drive { rover, forward_m_s, turn_rad_s } => {
                 self.drive(&rover, |_| Motion { forward_m_s, turn_rad_s }).map(|_| String::new())
             }
-            Order::Halt { rover } => self.drive(&rover, |_| Motion::default()).map(|_| "stopped".to_owned()),
-            Order::GoTo { speed_m_s, .. } if speed_m_s <= 0.0 => Err(format!("{speed_m_s} m/s: must be above 0")),
-            Order::GoTo { rover, x_m, y_m, speed_m_s } => {
+            RunCommand::Halt { rover } => self.drive(&rover, |_| Motion::default()).map(|_| "stopped".to_owned()),
+            RunCommand::GoTo { speed_m_s, .. } if speed_m_s <= 0.0 => Err(format!("{speed_m_s} m/s: must be above 0")),
+            RunCommand::GoTo { rover, x_m, y_m, speed_m_s } => {
                 let motion = self.drive(&rover, |pose| Motion::toward(pose, [x_m, y_m], speed_m_s));
                 let has_arrived = |motion: &Motion| *motion == Motion::default();
-                let told = || format!("arrived at x {x_m:.3} m, y {y_m:.3} m");
-                motion.map(|motion| has_arrived(&motion).then(told).unwrap_or_default())
+                let reported = || format!("arrived at x {x_m:.3} m, y {y_m:.3} m");
+                motion.map(|motion| has_arrived(&motion).then(reported).unwrap_or_default())
             }
             other => {
                 let server = Arc::clone(&self.server);
@@ -345,15 +356,15 @@ impl Session {
             }
         };
         match driven {
-            // What goes on is not told ten times a second.
-            Ok(told) if told.is_empty() => {}
-            Ok(told) => self.say(word, word, Ok(&told)),
-            Err(why) => self.say(word, word, Err(&why)),
+            // A page repeats its drive commands ten times a second: without news they are not answered.
+            Ok(reported) if reported.is_empty() => {}
+            Ok(reported) => self.send_status(word, word, Ok(&reported)),
+            Err(why) => self.send_status(word, word, Err(&why)),
         }
         Ok(())
     }
 
-    /// Moves a rover by where it is.
+    /// Sends a rover the motion that `motion` computes from its pose in `map`.
     fn drive(&self, rover: &str, motion: impl Fn(&Pose) -> Motion) -> Result<Motion, String> {
         let (pose, time) = {
             let known = self.server.known();
@@ -364,7 +375,7 @@ impl Session {
     }
 }
 
-/// Whether a client said what no client may say, or has just gone.
+/// Whether an error means that the client broke the WebSocket protocol, and not that it just left.
 pub(crate) fn breaks_protocol(error: axum::Error) -> bool {
     use tungstenite::Error;
     use tungstenite::error::ProtocolError;
@@ -375,17 +386,17 @@ pub(crate) fn breaks_protocol(error: axum::Error) -> bool {
     }
 }
 
-/// What a client sees of a message.
+/// The form in which a client gets a message.
 #[derive(Clone, Copy)]
-enum View {
-    Picture(Look),
+enum MessageForm {
+    Picture(PictureSize),
     Points,
     Boxes,
     Rocks,
 }
 
-impl View {
-    /// As the client calls it.
+impl MessageForm {
+    /// Its name in requests and answers.
     fn word(self) -> &'static str {
         match self {
             Self::Picture(_) => "image",
@@ -395,8 +406,8 @@ impl View {
         }
     }
 
-    /// A message of topic or rover `name`.
-    async fn of(self, server: &Server, name: &str, feed: &Feed, newest: Newest) -> Result<Message, String> {
+    /// The newest message of topic or rover `name` in this form.
+    async fn of(self, server: &Server, name: &str, feed: &TopicFeed, newest: Newest) -> Result<Message, String> {
         match self {
             Self::Picture(look) => feed.compressed.picture(name, newest, look).await.map(Message::Binary),
             Self::Points => points(server, name, &newest).map(Message::Binary),
@@ -414,11 +425,11 @@ fn points(server: &Server, topic: &str, newest: &Newest) -> Result<Bytes, String
     let points: PointCloud2 = read(newest)?;
     let frame = &points.header.frame_id;
     let map_from_sensor = server.known().tree.map_from(frame);
-    let map_from_sensor = map_from_sensor.ok_or_else(|| format!("TF does not tell where {frame} is"))?;
+    let map_from_sensor = map_from_sensor.ok_or_else(|| format!("TF does not contain {frame}"))?;
     cloud::frame(topic, newest.number, &points, &map_from_sensor)
 }
 
-/// The boxes of an image as JSON: what, middle and size, px.
+/// The bounding boxes of an image as JSON: class, centre (x, y) and size, px.
 fn boxes(topic: &str, newest: &Newest) -> Result<String, String> {
     let message: Detection2DArray = read(newest)?;
     let boxes = message.detections.iter().map(|detection| {
@@ -427,45 +438,49 @@ fn boxes(topic: &str, newest: &Newest) -> Result<String, String> {
         (what.unwrap_or("unknown"), [x, y], [detection.bbox.size_x, detection.bbox.size_y])
     });
     let boxes: Vec<_> = boxes.collect();
-    let told = json!({ "is": "boxes", "topic": topic, "number": newest.number, "boxes": boxes });
-    Ok(told.to_string())
+    let reported = json!({ "is": "boxes", "topic": topic, "number": newest.number, "boxes": boxes });
+    Ok(reported.to_string())
 }
 
-/// An answer, if it can be written.
+/// An answer as a message, if it can be serialized.
 fn answer(about: &'static str, to: &str, outcome: Result<&str, &str>) -> Option<Message> {
     serde_json::to_string(&Answer::of(about, to, outcome)).ok().map(Message::from)
 }
 
-/// What the simulation makes of an order, in words.
-async fn carry_out(server: &Server, order: Order) -> Result<String, String> {
+/// Carries out an order through the simulation's services; the result in words, for the user.
+async fn carry_out(server: &Server, command: RunCommand) -> Result<String, String> {
     let control = &server.control;
     let done = |what: &str| what.to_owned();
-    match order {
-        Order::Play => control.play(true).await.map(|()| done("time passes")),
-        Order::Pause => control.play(false).await.map(|()| done("time stands")),
-        Order::Step { heartbeats } => control.step(heartbeats).await.map(|()| format!("{heartbeats} heartbeats made")),
-        Order::Reset => control.reset().await.map(|()| done("back at the beginning")),
-        Order::Pace { times } => control.set("pace", Setting::Number(times)).await.map(|()| format!("pace {times}")),
-        Order::Sun { utc } => {
+    match command {
+        RunCommand::Play => control.play(true).await.map(|()| done("time passes")),
+        RunCommand::Pause => control.play(false).await.map(|()| done("time stands")),
+        RunCommand::Step { heartbeats } => {
+            control.step(heartbeats).await.map(|()| format!("{heartbeats} heartbeats made"))
+        }
+        RunCommand::Reset => control.reset().await.map(|()| done("back at the beginning")),
+        RunCommand::Pace { times } => {
+            control.set("pace", Setting::Number(times)).await.map(|()| format!("pace {times}"))
+        }
+        RunCommand::Sun { utc } => {
             control.set("utc", Setting::Text(&utc)).await.map(|()| format!("the sky is that of {utc}"))
         }
-        Order::Lamp { lamp, level } => control.light(&lamp, level).await.map(|()| format!("{lamp} {level}")),
-        Order::Rock { x_m, y_m, diameter_m } => {
+        RunCommand::Lamp { lamp, level } => control.light(&lamp, level).await.map(|()| format!("{lamp} {level}")),
+        RunCommand::Rock { x_m, y_m, diameter_m } => {
             control.rock([x_m, y_m], diameter_m).await.map(|name| format!("{name} is there"))
         }
-        Order::Spawn { uri, x_m, y_m } => {
+        RunCommand::Spawn { uri, x_m, y_m } => {
             if !server.known().spawnables.iter().any(|known| known.uri == uri) {
-                return Err(format!("{uri:?} is none of the rovers and objects that the run tells of"));
+                return Err(format!("{uri:?} is none of the rovers and objects that the run offers"));
             }
             control.spawn(&uri, [x_m, y_m]).await.map(|name| format!("{name} is there"))
         }
-        Order::Load { uri } => {
+        RunCommand::Load { uri } => {
             let name = server.known().name_of_scenario(&uri);
-            let name = name.ok_or_else(|| format!("{uri:?} is none of the scenarios that the run tells of"))?;
-            control.load(&uri).await.map(|()| format!("the run goes over to {name}"))
+            let name = name.ok_or_else(|| format!("{uri:?} is none of the scenarios that the run offers"))?;
+            control.load(&uri).await.map(|()| format!("the run switches to {name}"))
         }
-        // They are dealt with at once.
-        Order::Drive { .. } | Order::GoTo { .. } | Order::Halt { .. } => Ok(String::new()),
+        // `obey` deals with them.
+        RunCommand::Drive { .. } | RunCommand::GoTo { .. } | RunCommand::Halt { .. } => Ok(String::new()),
     }
 }
 

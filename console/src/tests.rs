@@ -1,4 +1,4 @@
-//! The console over real sockets of this machine.
+//! Tests of the console over real sockets of this machine.
 
 use std::io::{Read, Write};
 use std::net::TcpStream as PlainStream;
@@ -32,14 +32,14 @@ use tokio_tungstenite::{WebSocketStream, client_async};
 
 use crate::admission::CONNECTIONS_MAX;
 use crate::server::CLIENTS_MAX;
-use crate::{Console, ConsoleOptions, Door, Refusal, Token};
+use crate::{Console, ConsoleOptions, ListeningSocket, Refusal, Token};
 
-/// What a test waits for comes within this, also on a busy machine.
+/// Time limit for anything that a test waits for, ample on a busy machine.
 const SOON: Duration = Duration::from_secs(20);
 const CAMERA: &str = "/viper/navcam/image_raw";
 const MARE: &str = "file:///config/scenario/mare.yaml";
 
-/// A run of one rover, told by hand, and its console.
+/// A fake run of one rover, whose messages the test publishes, and its console.
 struct Site {
     bus: InProcess,
     console: Console,
@@ -51,20 +51,20 @@ struct Site {
 impl Site {
     fn new(has_control: bool) -> Self {
         let bus = InProcess::new();
-        let door = Door::open("127.0.0.1:0".parse().unwrap()).unwrap();
+        let listening_socket = ListeningSocket::open("127.0.0.1:0".parse().unwrap()).unwrap();
         let options = options(has_control.then(|| Token::random().unwrap()));
-        let console = Console::serve(door, Arc::new(bus.clone()), &options).unwrap();
+        let console = Console::serve(listening_socket, Arc::new(bus.clone()), &options).unwrap();
         let odometry = Publisher::new(&bus, "/viper/ground_truth/odom", Qos::reliable()).unwrap();
         let diagnostics = Publisher::new(&bus, "/diagnostics", Qos::reliable()).unwrap();
         let images = Publisher::new(&bus, CAMERA, Qos::sensor_data()).unwrap();
         Self { bus, console, images, odometry, diagnostics }
     }
 
-    /// Tells which topics there are, and where the rover is.
-    fn tell(&self) {
-        let told = ["/viper/ground_truth/odom", CAMERA];
+    /// Publishes the list of topics, and where the rover is.
+    fn publish_all(&self) {
+        let reported = ["/viper/ground_truth/odom", CAMERA];
         let value = |topic: &str| KeyValue { key: format!("bytes_per_s {topic}"), value: "1".to_owned() };
-        let status = DiagnosticStatus { values: told.map(value).into(), ..DiagnosticStatus::default() };
+        let status = DiagnosticStatus { values: reported.map(value).into(), ..DiagnosticStatus::default() };
         let diagnostics = DiagnosticArray { status: vec![status], ..DiagnosticArray::default() };
         self.diagnostics.publish(&diagnostics, SimTime::ZERO).unwrap();
         let mut odometry = Odometry { child_frame_id: "viper/base_link".to_owned(), ..Odometry::default() };
@@ -84,7 +84,7 @@ impl Site {
         self.console.refused().iter().find(|(of, _)| *of == refusal).map_or(0, |(_, count)| *count)
     }
 
-    /// Waits until something was refused so often.
+    /// Waits until the count of `refusal` reaches `times`.
     fn await_refused(&self, refusal: Refusal, times: u64) {
         let begun = Instant::now();
         while self.refused(refusal) < times {
@@ -93,15 +93,15 @@ impl Site {
         }
     }
 
-    /// Says `request` as it is and gives what comes back until the connection ends.
-    fn ask(&self, request: &str) -> String {
+    /// Sends `request` as it is, with `HOST` replaced, and returns all that arrives until the connection ends.
+    fn send_http(&self, request: &str) -> String {
         let mut stream = PlainStream::connect(self.console.address()).unwrap();
         stream.set_read_timeout(Some(SOON)).unwrap();
-        let mut told = Vec::new();
-        // Who is turned away may hear of it while writing or while reading.
+        let mut reported = Vec::new();
+        // A refused connection may fail while writing or while reading.
         let _ = stream.write_all(request.replace("HOST", &self.console.address().to_string()).as_bytes());
-        let _ = stream.read_to_end(&mut told);
-        String::from_utf8_lossy(&told).into_owned()
+        let _ = stream.read_to_end(&mut reported);
+        String::from_utf8_lossy(&reported).into_owned()
     }
 }
 
@@ -116,7 +116,7 @@ fn image(brightness: u8) -> Image {
     Image { width, height, step: width, encoding: "mono8".to_owned(), data, ..Image::default() }
 }
 
-/// An image that cannot be compressed.
+/// An image of noise, which cannot be compressed.
 fn noise() -> Image {
     let (width, height) = (1920, 1200);
     let step = |state: u32| state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -125,7 +125,7 @@ fn noise() -> Image {
     Image { width, height, step: width, encoding: "mono8".to_owned(), data, ..Image::default() }
 }
 
-/// A client as a browser is one.
+/// A client that connects as a browser does.
 struct Client(WebSocketStream<TcpStream>);
 
 impl Client {
@@ -141,14 +141,14 @@ impl Client {
         Some(Self(client_async(request, stream).await.ok()?.0))
     }
 
-    /// A client to whom the rover is known.
+    /// A client that knows the rover.
     async fn watching(site: &Site) -> Self {
         let mut client = Self::new(site).await;
         let mut after = 0;
         let begun = Instant::now();
         loop {
-            assert!(begun.elapsed() < SOON, "the rover is not told");
-            site.tell();
+            assert!(begun.elapsed() < SOON, "the rover gets no command");
+            site.publish_all();
             let state = client.answer(json!({ "do": "state", "after": after })).await;
             after = state["number"].as_u64().unwrap();
             if state["rovers"][0]["rover"] == "/viper" && state["images"][0] == CAMERA {
@@ -157,31 +157,31 @@ impl Client {
         }
     }
 
-    /// One who showed the token.
+    /// A client that has sent the token.
     async fn driving(site: &Site) -> Self {
         let mut client = Self::watching(site).await;
-        let said = client.answer(json!({ "do": "token", "token": site.token() })).await;
-        assert_eq!(said["ok"], true, "{said}");
+        let response = client.answer(json!({ "do": "token", "token": site.token() })).await;
+        assert_eq!(response["ok"], true, "{response}");
         client
     }
 
-    async fn say(&mut self, message: Value) {
+    async fn send_json(&mut self, message: Value) {
         self.0.send(Message::text(message.to_string())).await.unwrap();
     }
 
-    /// The next message; none when the connection has ended.
+    /// The next message; `None` when the connection has ended.
     async fn next(&mut self) -> Option<Message> {
         let next = timeout(SOON, self.0.next()).await.expect("an answer");
         next?.ok().filter(|message| !message.is_close())
     }
 
     async fn answer(&mut self, question: Value) -> Value {
-        self.say(question).await;
+        self.send_json(question).await;
         let Some(Message::Text(text)) = self.next().await else { panic!("no answer") };
         serde_json::from_str(text.as_str()).unwrap()
     }
 
-    /// A picture's number and the brightness of its middle.
+    /// The number of the next picture, and the brightness of its centre.
     async fn picture(&mut self) -> (u64, u8) {
         let Some(Message::Binary(frame)) = self.next().await else { panic!("no picture") };
         let length = u32::from_le_bytes(*frame.first_chunk().unwrap()) as usize;
@@ -190,8 +190,8 @@ impl Client {
         (header["number"].as_u64().unwrap(), picture.get_pixel(160, 120).0[0])
     }
 
-    async fn ask_picture(&mut self, after: u64) {
-        self.say(json!({ "do": "image", "topic": CAMERA, "after": after, "look": "small" })).await;
+    async fn request_picture(&mut self, after: u64) {
+        self.send_json(json!({ "do": "image", "topic": CAMERA, "after": after, "look": "small" })).await;
     }
 }
 
@@ -200,16 +200,16 @@ fn with_clients<T>(test: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(test)
 }
 
-fn heard<M: RosMessage>(bus: &InProcess, topic: &str) -> (Subscription, mpsc::Receiver<(Instant, M)>) {
-    let (sender, heard) = mpsc::channel();
+fn received<M: RosMessage>(bus: &InProcess, topic: &str) -> (Subscription, mpsc::Receiver<(Instant, M)>) {
+    let (sender, received) = mpsc::channel();
     let on = move |message: M| _ = sender.send((Instant::now(), message));
-    (subscribe(bus, topic, Qos::reliable(), on).unwrap(), heard)
+    (subscribe(bus, topic, Qos::reliable(), on).unwrap(), received)
 }
 
 #[test]
 fn the_page_is_served_with_a_policy_that_keeps_it_to_itself() {
     let site = Site::new(false);
-    let page = site.ask("GET / HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n").to_lowercase();
+    let page = site.send_http("GET / HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n").to_lowercase();
     assert!(page.starts_with("http/1.1 200") && page.contains("<!doctype html>"), "{page}");
     assert!(page.contains("content-security-policy: default-src 'none'") && page.contains("nosniff"), "{page}");
     assert!(site.console.refused().is_empty(), "{:?}", site.console.refused());
@@ -219,12 +219,13 @@ fn the_page_is_served_with_a_policy_that_keeps_it_to_itself() {
 fn the_page_comes_compressed_to_who_takes_that() {
     let site = Site::new(false);
     let head = |encodings: &str| {
-        let told = site.ask(&format!("GET /three.js HTTP/1.1\r\nHost: HOST\r\n{encodings}Connection: close\r\n\r\n"));
-        told.split("\r\n\r\n").next().unwrap_or_default().to_lowercase()
+        let reported =
+            site.send_http(&format!("GET /three.js HTTP/1.1\r\nHost: HOST\r\n{encodings}Connection: close\r\n\r\n"));
+        reported.split("\r\n\r\n").next().unwrap_or_default().to_lowercase()
     };
     let length = |head: &str| {
-        let told = head.lines().find_map(|line| line.strip_prefix("content-length: "));
-        told.and_then(|bytes| bytes.parse::<usize>().ok()).expect("a length")
+        let reported = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+        reported.and_then(|bytes| bytes.parse::<usize>().ok()).expect("a length")
     };
     let (plain, compressed) = (head(""), head("Accept-Encoding: gzip, br\r\n"));
     assert!(
@@ -256,8 +257,8 @@ fn strangers_bodies_and_other_addresses_are_refused_and_counted() {
         ),
     ] {
         let before = site.refused(refusal);
-        let told = site.ask(request);
-        assert!(told.starts_with(&format!("HTTP/1.1 {status}")), "{request:?}: {told}");
+        let reported = site.send_http(request);
+        assert!(reported.starts_with(&format!("HTTP/1.1 {status}")), "{request:?}: {reported}");
         assert_eq!(site.refused(refusal), before + 1, "{request:?}");
     }
 }
@@ -265,17 +266,17 @@ fn strangers_bodies_and_other_addresses_are_refused_and_counted() {
 #[test]
 fn the_token_is_needed_and_a_wrong_one_ends_the_connection() {
     let site = Site::new(true);
-    let (_subscription, commands) = heard::<TwistStamped>(&site.bus, "/viper/cmd_vel");
+    let (_subscription, commands) = received::<TwistStamped>(&site.bus, "/viper/cmd_vel");
     with_clients(async {
         let mut client = Client::watching(&site).await;
         let drive = json!({ "do": "drive", "rover": "/viper", "forward_m_s": 0.1, "turn_rad_s": 0.0 });
         let refused = client.answer(drive.clone()).await;
         assert!(refused["ok"] == false && refused["text"].as_str().unwrap().contains("token"), "{refused}");
-        client.say(json!({ "do": "token", "token": "0123456789abcdef0123456789abcdef" })).await;
+        client.send_json(json!({ "do": "token", "token": "0123456789abcdef0123456789abcdef" })).await;
         assert!(client.next().await.is_none(), "the connection goes on");
         assert_eq!(site.refused(Refusal::Token), 2);
         assert!(commands.try_recv().is_err(), "a rover was driven without the token");
-        Client::driving(&site).await.say(drive).await;
+        Client::driving(&site).await.send_json(drive).await;
     });
     let (_, command) = commands.recv_timeout(SOON).expect("a command");
     assert_eq!(command.twist.linear.x, 0.1);
@@ -287,31 +288,34 @@ fn without_control_there_is_no_token_to_show() {
     assert!(site.console.token().is_none() && !site.console.url().contains("token"));
     with_clients(async {
         let mut client = Client::new(&site).await;
-        let said = client.answer(json!({ "do": "token", "token": "" })).await;
-        assert!(said["ok"] == false && said["text"].as_str().unwrap().contains("--console-control"), "{said}");
-        let said = client.answer(json!({ "do": "reset" })).await;
-        assert_eq!(said["ok"], false);
-        let said = client.answer(json!({ "do": "load", "uri": MARE })).await;
-        assert_eq!(said["ok"], false);
+        let response = client.answer(json!({ "do": "token", "token": "" })).await;
+        assert!(
+            response["ok"] == false && response["text"].as_str().unwrap().contains("--console-control"),
+            "{response}"
+        );
+        let response = client.answer(json!({ "do": "reset" })).await;
+        assert_eq!(response["ok"], false);
+        let response = client.answer(json!({ "do": "load", "uri": MARE })).await;
+        assert_eq!(response["ok"], false);
     });
 }
 
 #[test]
-fn the_newest_picture_is_told_and_those_before_it_are_not() {
+fn the_newest_picture_is_sent_and_those_before_it_are_not() {
     let site = Site::new(false);
     with_clients(async {
         let mut client = Client::watching(&site).await;
-        // The topic is heard from the first question on.
-        client.ask_picture(0).await;
+        // The console subscribes to the topic at the first request.
+        client.request_picture(0).await;
         while site.images.sent() == 0 || timeout(Duration::from_millis(20), client.0.next()).await.is_err() {
             site.show(10);
         }
         [40, 80, 120, 200].iter().for_each(|brightness| site.show(*brightness));
-        client.ask_picture(0).await;
+        client.request_picture(0).await;
         let (number, brightness) = client.picture().await;
         assert!(brightness.abs_diff(200) < 4, "{brightness}");
-        client.ask_picture(number).await;
-        assert!(timeout(Duration::from_millis(300), client.0.next()).await.is_err(), "an old picture was told again");
+        client.request_picture(number).await;
+        assert!(timeout(Duration::from_millis(300), client.0.next()).await.is_err(), "an old picture was sent again");
         site.show(30);
         let (next, brightness) = client.picture().await;
         assert!(next == number + 1 && brightness.abs_diff(30) < 4, "{next} after {number}: {brightness}");
@@ -322,12 +326,12 @@ fn the_newest_picture_is_told_and_those_before_it_are_not() {
 fn a_client_that_does_not_read_holds_up_neither_the_sender_nor_others() {
     let site = Site::new(false);
     with_clients(async {
-        let mut deaf = Client::watching(&site).await;
+        let mut idle = Client::watching(&site).await;
         let mut good = Client::watching(&site).await;
         for _ in 0..20 {
-            deaf.say(json!({ "do": "image", "topic": CAMERA, "after": 0, "look": "full" })).await;
+            idle.send_json(json!({ "do": "image", "topic": CAMERA, "after": 0, "look": "full" })).await;
         }
-        good.ask_picture(0).await;
+        good.request_picture(0).await;
         let noise = noise();
         let mut longest = Duration::ZERO;
         for _ in 0..100 {
@@ -338,21 +342,21 @@ fn a_client_that_does_not_read_holds_up_neither_the_sender_nor_others() {
         }
         assert!(longest < SOON, "an image took its sender {longest:?}");
         good.picture().await;
-        // What the deaf one asked for is more than the machine keeps for it.
-        let asked = deaf.next().await.map_or(0, |picture| 20 * picture.len());
-        assert!(asked > 10_000_000, "{asked} bytes hold nothing up");
+        // The client that does not read requested more than the system buffers.
+        let requested = idle.next().await.map_or(0, |picture| 20 * picture.len());
+        assert!(requested > 10_000_000, "{requested} bytes hold nothing up");
     });
 }
 
 #[test]
-fn topics_that_nobody_told_are_not_listened_to() {
+fn topics_that_nobody_reported_are_not_subscribed_to() {
     let site = Site::new(false);
     with_clients(async {
         let mut client = Client::watching(&site).await;
         for topic in ["/selene/r1/world_state", "/viper/other/image_raw", "../etc", ""] {
-            let said = client.answer(json!({ "do": "image", "topic": topic, "after": 0, "look": "small" })).await;
-            assert_eq!((&said["is"], &said["ok"]), (&json!("answer"), &json!(false)), "{topic}");
-            assert_eq!((&said["about"], &said["to"]), (&json!("image"), &json!(topic)));
+            let response = client.answer(json!({ "do": "image", "topic": topic, "after": 0, "look": "small" })).await;
+            assert_eq!((&response["is"], &response["ok"]), (&json!("answer"), &json!(false)), "{topic}");
+            assert_eq!((&response["about"], &response["to"]), (&json!("image"), &json!(topic)));
         }
     });
 }
@@ -363,13 +367,13 @@ fn messages_that_are_none_or_too_long_are_counted_and_too_many_end_the_connectio
     with_clients(async {
         let mut client = Client::new(&site).await;
         for broken in 1..8 {
-            let said = client.answer(json!({ "do": "format_disk", "number": broken })).await;
-            assert_eq!(said["ok"], false);
+            let response = client.answer(json!({ "do": "format_disk", "number": broken })).await;
+            assert_eq!(response["ok"], false);
         }
-        client.say(json!(null)).await;
+        client.send_json(json!(null)).await;
         while client.next().await.is_some() {}
         let mut long = Client::new(&site).await;
-        long.say(json!({ "do": "sun", "utc": "x".repeat(5000) })).await;
+        long.send_json(json!({ "do": "sun", "utc": "x".repeat(5000) })).await;
         while long.next().await.is_some() {}
     });
     site.await_refused(Refusal::Message, 9);
@@ -396,10 +400,10 @@ fn frames_that_break_the_protocol_end_the_connection() {
         let upgrade = "GET /socket HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
                        Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
         stream.write_all(&[upgrade.as_bytes(), bytes].concat()).unwrap();
-        let mut told = Vec::new();
-        // The end may come as a reset: bytes that nobody read were left.
-        let _ = stream.read_to_end(&mut told);
-        assert!(told.starts_with(b"HTTP/1.1 101"), "{what}: {}", String::from_utf8_lossy(&told));
+        let mut reported = Vec::new();
+        // The connection may end with a reset, since unread bytes were left.
+        let _ = stream.read_to_end(&mut reported);
+        assert!(reported.starts_with(b"HTTP/1.1 101"), "{what}: {}", String::from_utf8_lossy(&reported));
         site.await_refused(Refusal::Message, count);
         assert_eq!(site.refused(Refusal::Message), count, "{what}");
     }
@@ -411,13 +415,13 @@ fn no_other_site_is_given_leave_and_heads_without_end_are_cut_off() {
     let site = Site::new(true);
     let preflight = "OPTIONS /socket HTTP/1.1\r\nHost: HOST\r\nOrigin: http://evil.example\r\n\
                      Access-Control-Request-Method: POST\r\nConnection: close\r\n\r\n";
-    let told = site.ask(preflight).to_lowercase();
-    assert!(told.starts_with("http/1.1 403") && !told.contains("access-control-allow"), "{told}");
-    let page = site.ask("GET / HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n").to_lowercase();
+    let reported = site.send_http(preflight).to_lowercase();
+    assert!(reported.starts_with("http/1.1 403") && !reported.contains("access-control-allow"), "{reported}");
+    let page = site.send_http("GET / HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n").to_lowercase();
     assert!(!page.contains("access-control-allow"), "{page}");
     let long = format!("GET / HTTP/1.1\r\nHost: HOST\r\nCookie: {}\r\n\r\n", "x".repeat(2_000_000));
-    let told = site.ask(&long);
-    assert!(told.is_empty() || told.starts_with("HTTP/1.1 431"), "{told}");
+    let reported = site.send_http(&long);
+    assert!(reported.is_empty() || reported.starts_with("HTTP/1.1 431"), "{reported}");
     with_clients(async { drop(Client::watching(&site).await) });
 }
 
@@ -425,18 +429,18 @@ fn no_other_site_is_given_leave_and_heads_without_end_are_cut_off() {
 fn ten_clients_see_the_newest_picture_beside_one_that_reads_nothing() {
     let site = Site::new(false);
     with_clients(async {
-        let mut deaf = Client::watching(&site).await;
+        let mut idle = Client::watching(&site).await;
         let mut clients = Vec::new();
         for _ in 0..10 {
             clients.push(Client::watching(&site).await);
         }
         for _ in 0..20 {
-            deaf.say(json!({ "do": "image", "topic": CAMERA, "after": 0, "look": "full" })).await;
+            idle.send_json(json!({ "do": "image", "topic": CAMERA, "after": 0, "look": "full" })).await;
         }
         for client in &mut clients {
-            client.ask_picture(0).await;
+            client.request_picture(0).await;
         }
-        // The topic is heard from the first question on.
+        // The console subscribes to the topic at the first request.
         while timeout(Duration::from_millis(20), clients[0].0.next()).await.is_err() {
             site.show(10);
         }
@@ -446,7 +450,7 @@ fn ten_clients_see_the_newest_picture_beside_one_that_reads_nothing() {
         for brightness in [60, 120, 200] {
             site.show(brightness);
             for client in &mut clients {
-                client.ask_picture(0).await;
+                client.request_picture(0).await;
             }
             for client in &mut clients {
                 let (_, seen) = client.picture().await;
@@ -485,7 +489,7 @@ fn a_thousand_connections_are_turned_away_beyond_the_places() {
     assert!(begun.elapsed() < SOON, "the crowd holds up the sender");
     drop(held);
     let begun = Instant::now();
-    while !site.ask("GET / HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n").starts_with("HTTP/1.1 200") {
+    while !site.send_http("GET / HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n").starts_with("HTTP/1.1 200") {
         assert!(begun.elapsed() < SOON, "no place became free");
     }
 }
@@ -511,7 +515,7 @@ fn there_are_so_many_seats_and_one_that_is_left_is_free() {
 #[test]
 fn a_rover_whose_driver_falls_silent_or_leaves_stops() {
     let site = Site::new(true);
-    let (_subscription, commands) = heard::<TwistStamped>(&site.bus, "/viper/cmd_vel");
+    let (_subscription, commands) = received::<TwistStamped>(&site.bus, "/viper/cmd_vel");
     let next = || {
         let (at, command) = commands.recv_timeout(SOON).expect("a command");
         (at, command.twist.linear.x)
@@ -519,12 +523,12 @@ fn a_rover_whose_driver_falls_silent_or_leaves_stops() {
     let drive = json!({ "do": "drive", "rover": "/viper", "forward_m_s": 0.2, "turn_rad_s": 0.1 });
     with_clients(async {
         let mut client = Client::driving(&site).await;
-        client.say(drive.clone()).await;
+        client.send_json(drive.clone()).await;
         let ((begun, speed), (ended, stopped)) = (next(), next());
         assert_eq!((speed, stopped), (0.2, 0.0));
         let held = ended - begun;
         assert!(held < SOON, "{held:?}");
-        client.say(drive.clone()).await;
+        client.send_json(drive.clone()).await;
         assert_eq!(next().1, 0.2);
         let left = Instant::now();
         drop(client);
@@ -537,24 +541,24 @@ fn a_rover_whose_driver_falls_silent_or_leaves_stops() {
 #[test]
 fn a_key_s_command_is_on_the_topic_within_50_ms() {
     let site = Site::new(true);
-    let (_subscription, commands) = heard::<TwistStamped>(&site.bus, "/viper/cmd_vel");
+    let (_subscription, commands) = received::<TwistStamped>(&site.bus, "/viper/cmd_vel");
     let mut delays: Vec<Duration> = with_clients(async {
         let mut client = Client::driving(&site).await;
         let mut delays = Vec::new();
         for press in 1..=41 {
-            let said = Instant::now();
+            let pressed = Instant::now();
             let forward_m_s = 0.001 * f64::from(press);
             client
-                .say(json!({ "do": "drive", "rover": "/viper", "forward_m_s": forward_m_s, "turn_rad_s": 0.0 }))
+                .send_json(json!({ "do": "drive", "rover": "/viper", "forward_m_s": forward_m_s, "turn_rad_s": 0.0 }))
                 .await;
             let at = loop {
                 let (at, command) = commands.recv_timeout(SOON).expect("a command");
-                // A number read from JSON may be off by its last digit.
+                // A number read from JSON may differ in its last digit.
                 if (command.twist.linear.x - forward_m_s).abs() < 1e-9 {
                     break at;
                 }
             };
-            delays.push(at - said);
+            delays.push(at - pressed);
         }
         delays
     });
@@ -566,14 +570,14 @@ fn a_key_s_command_is_on_the_topic_within_50_ms() {
 #[test]
 fn a_waypoint_drives_the_rover_toward_it() {
     let site = Site::new(true);
-    let (_subscription, commands) = heard::<TwistStamped>(&site.bus, "/viper/cmd_vel");
+    let (_subscription, commands) = received::<TwistStamped>(&site.bus, "/viper/cmd_vel");
     with_clients(async {
         let mut client = Client::driving(&site).await;
-        client.say(json!({ "do": "go_to", "rover": "/viper", "x_m": 4.0, "y_m": 0.0, "speed_m_s": 0.15 })).await;
+        client.send_json(json!({ "do": "go_to", "rover": "/viper", "x_m": 4.0, "y_m": 0.0, "speed_m_s": 0.15 })).await;
         assert_eq!(commands.recv_timeout(SOON).expect("a command").1.twist.linear.x, 0.15);
         let there = json!({ "do": "go_to", "rover": "/viper", "x_m": 0.1, "y_m": 0.0, "speed_m_s": 0.15 });
-        let said = client.answer(there).await;
-        assert_eq!(said["text"], "arrived at x 0.100 m, y 0.000 m");
+        let response = client.answer(there).await;
+        assert_eq!(response["text"], "arrived at x 0.100 m, y 0.000 m");
         let far = json!({ "do": "go_to", "rover": "/nobody", "x_m": 0.1, "y_m": 0.0, "speed_m_s": 0.15 });
         assert_eq!(client.answer(far).await["ok"], false);
         let away = json!({ "do": "go_to", "rover": "/viper", "x_m": 4.0, "y_m": 0.0, "speed_m_s": -0.1 });
@@ -619,8 +623,8 @@ fn what_the_run_offers_can_be_spawned_and_nothing_else() {
             tokio::time::sleep(Duration::from_millis(50)).await;
         };
         assert_eq!(offered, json!([{ "uri": uri, "name": "sorato" }]));
-        let said = client.answer(json!({ "do": "spawn", "uri": uri, "x_m": 3.0, "y_m": 1.0 })).await;
-        assert_eq!(said["text"], "sorato_1 is there");
+        let response = client.answer(json!({ "do": "spawn", "uri": uri, "x_m": 3.0, "y_m": 1.0 })).await;
+        assert_eq!(response["text"], "sorato_1 is there");
         let other = client.answer(json!({ "do": "spawn", "uri": "file:///etc/passwd", "x_m": 3.0, "y_m": 1.0 })).await;
         assert!(other["ok"] == false && other["text"].as_str().unwrap().contains("/etc/passwd"), "{other}");
     });
@@ -628,7 +632,7 @@ fn what_the_run_offers_can_be_spawned_and_nothing_else() {
 }
 
 #[test]
-fn pause_calls_the_service_and_tells_what_it_answered() {
+fn pause_calls_the_service_and_reports_its_answer() {
     let site = Site::new(true);
     let (sender, states) = mpsc::channel();
     let on = move |request: SetSimulationStateRequest, reply: Reply<SetSimulationState>| {
@@ -656,8 +660,8 @@ fn answered(result: u8, why: &str) -> Outcome {
     Outcome { result, error_message: why.to_owned() }
 }
 
-/// Serves what a console asks to offer scenario mare; the first time that it is to be loaded it is refused. Which URIs
-/// were to be loaded.
+/// Serves what a console needs to offer scenario mare; refuses to load it the first time. Returns the URIs of the
+/// requests to load.
 fn offers_mare(bus: &InProcess) -> (Vec<Subscription>, mpsc::Receiver<String>) {
     let state = |_: GetSimulationStateRequest, reply: Reply<GetSimulationState>| {
         let result = answered(Outcome::RESULT_OK, "");
@@ -689,7 +693,7 @@ fn offers_mare(bus: &InProcess) -> (Vec<Subscription>, mpsc::Receiver<String>) {
 }
 
 #[test]
-fn a_scenario_that_the_run_tells_of_is_gone_over_to_with_the_token_alone() {
+fn a_scenario_that_the_run_offers_is_loaded_only_with_the_token() {
     let site = Site::new(true);
     let (_served, loaded) = offers_mare(&site.bus);
     with_clients(async {
@@ -707,23 +711,23 @@ fn a_scenario_that_the_run_tells_of_is_gone_over_to_with_the_token_alone() {
         let refused = client.answer(load.clone()).await;
         assert_eq!((&refused["ok"], &refused["text"]), (&json!(false), &json!("line 3: no such rover")));
         let taken = client.answer(load).await;
-        assert_eq!((&taken["ok"], &taken["text"]), (&json!(true), &json!("the run goes over to mare")));
+        assert_eq!((&taken["ok"], &taken["text"]), (&json!(true), &json!("the run switches to mare")));
     });
     assert_eq!(loaded.try_iter().collect::<Vec<_>>(), [MARE, MARE]);
 }
 
 #[test]
 fn a_console_that_ends_with_its_world_begins_again_at_its_address_with_its_token() {
-    let door = Door::open("127.0.0.1:0".parse().unwrap()).unwrap();
+    let listening_socket = ListeningSocket::open("127.0.0.1:0".parse().unwrap()).unwrap();
     let token = Token::random().unwrap();
     let begin = || {
         let bus = InProcess::new();
-        Console::serve(door.again().unwrap(), Arc::new(bus), &options(Some(token.clone()))).unwrap()
+        Console::serve(listening_socket.again().unwrap(), Arc::new(bus), &options(Some(token.clone()))).unwrap()
     };
     let first = begin();
     let (url, address) = (first.url(), first.address());
     drop(first);
-    // Between two worlds nobody answers, and who comes waits.
+    // Between two worlds no console serves, and connections wait.
     let mut waiting = PlainStream::connect(address).unwrap();
     let second = begin();
     assert_eq!(second.url(), url);

@@ -1,22 +1,22 @@
-//! The token that control needs: 128 random bits of the operating system, in hexadecimal. It is compared in a time that
-//! does not depend on how much of it is right.
+//! The token that control needs: 128 random bits of the operating system, in hexadecimal. The time of a comparison does
+//! not depend on how many digits are right.
 
 use std::fmt::{self, Debug, Formatter};
 
 use crate::ConsoleError;
 
-/// Random bytes of a token.
+/// Number of random bytes in a token.
 const BYTES: usize = 16;
 
-/// A token. It is not told to a log.
+/// A token that gives control of a run. Its `Debug` output hides it, so that no log contains it.
 #[derive(Clone)]
 pub struct Token(String);
 
 impl Token {
-    /// A new one.
+    /// Draws a new token.
     ///
     /// # Errors
-    /// When the machine has no randomness.
+    /// When the operating system gives no random bytes.
     pub fn random() -> Result<Self, ConsoleError> {
         let mut bytes = [0; BYTES];
         let refused = |error| ConsoleError::Start { what: format!("no randomness for a token: {error}") };
@@ -24,17 +24,17 @@ impl Token {
         Ok(Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
     }
 
-    /// As it is printed.
+    /// Its hexadecimal digits.
     pub(crate) fn text(&self) -> &str {
         &self.0
     }
 
-    /// Whether it is this one.
-    pub(crate) fn is(&self, said: &str) -> bool {
-        let (own, said) = (self.0.as_bytes(), said.as_bytes());
-        // All are compared; the optimiser may not know that one difference decides.
-        let differences = own.iter().zip(said).fold(0, |all, (a, b)| std::hint::black_box(all | (a ^ b)));
-        own.len() == said.len() && differences == 0
+    /// Whether `given` is this token.
+    pub(crate) fn is(&self, given: &str) -> bool {
+        let (own, given) = (self.0.as_bytes(), given.as_bytes());
+        // Compares all bytes: `black_box` keeps the optimiser from stopping at the first difference.
+        let differences = own.iter().zip(given).fold(0, |all, (a, b)| std::hint::black_box(all | (a ^ b)));
+        own.len() == given.len() && differences == 0
     }
 }
 

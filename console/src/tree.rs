@@ -1,5 +1,5 @@
-//! Where frames stand in `map`: the newest transform of each frame from its parent, as TF tells them. Transforms are not
-//! interpolated to an instant, so what is placed by them is where its frame is now.
+//! Poses of TF frames in `map`, from the newest transform of each frame to its parent. Transforms are not interpolated
+//! in time, so everything is placed by the present pose of its frame.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,14 @@ use selene_base::{Pose, frames};
 use selene_ros::geometry_msgs;
 use selene_ros::tf2_msgs::TFMessage;
 
-/// More frames than any scenario has; those beyond are left out.
+/// Upper limit of frames, more than any scenario has; further frames are left out.
 const FRAMES_MAX: usize = 4096;
-/// Frames between a frame and `map`, at most: a loop ends there.
+/// Greatest number of frames between a frame and `map`; the limit also ends loops.
 const DEPTH_MAX: usize = 64;
-/// Quaternions shorter than this have no direction.
+/// Quaternions with a smaller norm are invalid.
 const QUATERNION_MIN: f64 = 1e-6;
 
-/// The frames.
+/// The frames by name.
 #[derive(Default)]
 pub(crate) struct Tree {
     frames: BTreeMap<String, Placed>,
@@ -27,7 +27,7 @@ struct Placed {
 }
 
 impl Tree {
-    /// Takes in what was told; transforms that are no numbers are left out.
+    /// Adds the transforms of a message; those that are not finite are left out.
     pub(crate) fn take(&mut self, message: TFMessage) {
         for transform in message.transforms {
             let geometry_msgs::Transform { translation: t, rotation } = transform.transform;
@@ -40,7 +40,7 @@ impl Tree {
         }
     }
 
-    /// Where `frame` stands in `map`; none where TF does not tell.
+    /// The pose of `frame` in `map`; `None` if no chain of transforms connects them.
     pub(crate) fn map_from(&self, frame: &str) -> Option<Pose> {
         let (mut map_from, mut at) = (Pose::identity(), frame);
         for _ in 0..DEPTH_MAX {
@@ -60,7 +60,7 @@ impl Tree {
     }
 }
 
-/// A place and an attitude, if they are numbers.
+/// A pose from a position and a quaternion, if all their numbers are finite.
 pub(crate) fn pose(at: [f64; 3], turned: &geometry_msgs::Quaternion) -> Option<Pose> {
     let quaternion = Quaternion::new(turned.w, turned.x, turned.y, turned.z);
     let is_finite = at.iter().chain(quaternion.coords.iter()).all(|value| value.is_finite());
@@ -68,7 +68,7 @@ pub(crate) fn pose(at: [f64; 3], turned: &geometry_msgs::Quaternion) -> Option<P
     Some(Pose::from_parts(Translation3::from(at), rotation))
 }
 
-/// A pose of a message, if it is numbers.
+/// The pose in a message, if all its numbers are finite.
 pub(crate) fn pose_of(message: &geometry_msgs::Pose) -> Option<Pose> {
     let at = &message.position;
     pose([at.x, at.y, at.z], &message.orientation)
@@ -82,7 +82,7 @@ mod tests {
     use selene_ros::std_msgs::Header;
     use selene_ros::tf2_msgs::TFMessage;
 
-    fn told(parent: &str, child: &str, x: f64, yaw_rad: f64) -> TFMessage {
+    fn reported(parent: &str, child: &str, x: f64, yaw_rad: f64) -> TFMessage {
         let (z, w) = (0.5 * yaw_rad).sin_cos();
         let transform =
             Transform { translation: Vector3 { x, y: 0.0, z: 0.0 }, rotation: Quaternion { x: 0.0, y: 0.0, z, w } };
@@ -93,8 +93,8 @@ mod tests {
     #[test]
     fn a_frame_stands_where_its_parents_put_it() {
         let mut tree = Tree::default();
-        tree.take(told("map", "base", 2.0, std::f64::consts::FRAC_PI_2));
-        tree.take(told("base", "mast", 3.0, 0.0));
+        tree.take(reported("map", "base", 2.0, std::f64::consts::FRAC_PI_2));
+        tree.take(reported("base", "mast", 3.0, 0.0));
         let mast = tree.map_from("mast").expect("placed").translation.vector;
         assert!((mast - nalgebra::Vector3::new(2.0, 3.0, 0.0)).norm() < 1e-12, "{mast}");
     }
@@ -102,9 +102,9 @@ mod tests {
     #[test]
     fn loops_loose_ends_and_no_numbers_stand_nowhere() {
         let mut tree = Tree::default();
-        tree.take(told("b", "a", 1.0, 0.0));
-        tree.take(told("a", "b", 1.0, 0.0));
-        tree.take(told("map", "c", f64::NAN, 0.0));
+        tree.take(reported("b", "a", 1.0, 0.0));
+        tree.take(reported("a", "b", 1.0, 0.0));
+        tree.take(reported("map", "c", f64::NAN, 0.0));
         assert!(["a", "c", "unknown"].iter().all(|frame| tree.map_from(frame).is_none()));
     }
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The documentation as a site in target/site, by mdBook. Its pages show files of the whole repository and mdBook copies what
-# lies below its source folder alone, so the source is a copy of the pages and of every file that they name, placed as here.
+# Builds the documentation as a site in target/site with mdBook. Pages show files of the whole repository, but mdBook
+# copies only files below its source folder, so the source is a copy of the pages and of every file that they name, at
+# the same relative paths.
 #
 #   docs/site/build.sh          then open target/site/index.html
 set -euo pipefail

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes docs/catalogue.md: everything that `selene list` names, each with the first sentence of its file, and with its
-picture where docs/site/thumbnails.py made one.
+"""Writes docs/catalogue.md: everything that `selene list` names, each with the first sentence of its file and, where
+docs/site/thumbnails.py made one, its picture.
 
     docs/site/catalogue.py     from the root of the repository
 """
@@ -19,7 +19,7 @@ PICTURED = """Pictures are by a camera that flies along behind a rover on its le
 
 
 def first_sentence(file):
-    """The first sentence of the comment that a file begins with, as `selene list` takes it."""
+    """The first sentence of the comment at the start of a file, as in `selene list`."""
     comment = []
     for line in file.read_text().splitlines():
         if not line.startswith("#"):
@@ -31,7 +31,7 @@ def first_sentence(file):
 
 
 def picture(kind, name):
-    """A picture's link; nothing where there is none."""
+    """The Markdown link of a picture; empty if there is none."""
     file = PICTURES / f"{kind}_{name}.jpg"
     return f"![{name}](images/catalogue/{file.name})" if file.exists() else ""
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Fails where a page of a built site names a file or a heading that the site does not have. 404.html, which servers show at any
-address, is left out.
+"""Fails if a page of a built site links to a file or a heading that the site does not have. Skips 404.html, which
+servers show at any address.
 
 docs/site/check_links.py FOLDER
 """
@@ -12,7 +12,7 @@ import urllib.parse
 
 
 class Page(html.parser.HTMLParser):
-    """What a page names, and the places in it that can be named."""
+    """Link targets of a page, and the ids in it that links can name."""
 
     def __init__(self, file):
         super().__init__()

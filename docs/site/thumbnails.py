@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The small pictures of docs/catalogue.md: each rover on the plain of site `mare`, and scenarios after some seconds, seen by
-a camera that flies along behind the rover. `selene render` makes them; OpenCV makes them small.
+"""Makes the small pictures of docs/catalogue.md: each rover on the plain of site `mare`, and scenarios after some
+seconds, seen by a camera that follows behind the rover. `selene render` renders them; OpenCV scales them down.
 
     docs/site/thumbnails.py target/release/selene [NAME…]     from the root of the repository
 """
@@ -16,10 +16,10 @@ OUT = pathlib.Path("docs/images/catalogue")
 SIZE_PX = (320, 180)
 JPEG_QUALITY = 80
 
-# How far the camera is off, over VIPER's distance.
+# Distance of the camera from the rover, relative to that from VIPER.
 OFF = {"curiosity": 1.5, "ex1": 0.5, "hmmwv": 2.2, "rassor": 0.65, "sorato": 0.3, "truck": 2.2, "viper": 1.0}
 
-# The scenario, the rover that the camera flies behind, its place and its name in a list of rovers, the instant, s.
+# Scenario, rover that the camera follows, its index and name in the list of rovers (None: the only one), time, s.
 SCENARIOS = [
     ("convoy", "viper", (0, "viper"), 10),
     ("curiosity_rocks", "curiosity", None, 8),
@@ -66,7 +66,7 @@ CAMERA = """camera:
 
 
 def camera(folder, rover):
-    """The file of a camera behind a rover, on its left."""
+    """Writes the file of a camera behind a rover, on its left."""
     off = OFF[rover]
     file = folder / f"{rover}_thumbnail.yaml"
     file.write_text(CAMERA.format(-2.9 * off, 2.6 * off, 2.0 * off, 0.3 * off))

@@ -1,4 +1,4 @@
-//! Has the crate built again when a file of the configuration comes or goes: `src/shipped.rs` compiles them in.
+//! Rebuilds the crate when a file of the configuration is added or removed: `src/shipped.rs` compiles them in.
 
 fn main() {
     for folder in ["config", "urdf"] {

@@ -1,6 +1,6 @@
-"""Lunar rovers for learning: worlds, what their sensors give as NumPy arrays, and environments.
+"""Lunar rovers for reinforcement learning: simulated worlds, their sensor data as NumPy arrays, and environments.
 
-`World` is one world that is stepped. Importing this module registers the environments `Selene/Waypoint-v0`,
+`World` is one simulated world, which you step. Importing this module registers the environments `Selene/Waypoint-v0`,
 `Selene/ObstacleField-v0`, `Selene/SlopeClimb-v0`, `Selene/ConvoyFollower-v0` and `Selene/Dig-v0` where Gymnasium is
 installed.
 """

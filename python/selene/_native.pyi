@@ -1,73 +1,77 @@
-"""What Rust does: worlds and environments. Units are SI, angles in radians; the map frame is x east, y north, z up."""
+"""Worlds and environments, written in Rust. Units are SI, angles radians; the map frame is x east, y north, z up."""
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import Any, Literal, TypedDict, final
+from typing import Any, Literal, TypedDict, final, type_check_only
 
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = ["Environments", "Error", "World", "__version__"]
+
 __version__: str
 
 class Error(Exception):
-    """Selene cannot do what is asked."""
+    """Selene refuses a request; the message says why."""
 
     file: str | None
-    """The input file where the reason is; None where it is in none."""
+    """The input file that is at fault; None if no file is."""
     line: int | None
-    """Its line there, from 1."""
+    """The line in that file, counted from 1."""
 
+@type_check_only
 class RoverState(TypedDict):
-    """A rover as it is, without any sensor. Arrays of wheels are in the order of the rover's file."""
+    """True state of a rover, without sensors. Arrays over wheels are in the order of the rover's file."""
 
     position_m: NDArray[np.float64]
-    """(3,) of `base_link` in the map frame."""
+    """(3,) position of `base_link` in the map frame."""
     orientation_xyzw: NDArray[np.float64]
     """(4,) quaternion from `base_link` to the map frame."""
     velocity_m_s: NDArray[np.float64]
-    """(3,) in `base_link`."""
+    """(3,) velocity of `base_link` in its own axes."""
     angular_velocity_rad_s: NDArray[np.float64]
-    """(3,) in `base_link`."""
+    """(3,) in the axes of `base_link`."""
     acceleration_m_s2: NDArray[np.float64]
-    """(3,) in the map frame, mean over the last heartbeat."""
+    """(3,) in the map frame, averaged over the last heartbeat."""
     joint_position: NDArray[np.float64]
-    """Of each moving joint, rad or m."""
+    """Position of each moving joint, rad or m."""
     joint_velocity: NDArray[np.float64]
-    """Of each moving joint, rad/s or m/s."""
+    """Velocity of each moving joint, rad/s or m/s."""
     joint_effort: NDArray[np.float64]
-    """Of each moving joint, N m or N."""
+    """Torque or force of each moving joint, N m or N."""
     slip: NDArray[np.float64]
     """Slip ratio of each wheel: 1 - v/(wR) driving, wR/v - 1 braking."""
     slip_angle_rad: NDArray[np.float64]
-    """From each wheel's heading to its velocity."""
+    """Angle from each wheel's heading to its velocity."""
     sinkage_m: NDArray[np.float64]
-    """Of each wheel's lowest point below undisturbed ground."""
+    """Depth of each wheel's lowest point below undisturbed ground."""
     wheel_rate_rad_s: NDArray[np.float64]
-    """Of each wheel about its axle."""
+    """Rotation rate of each wheel about its axle."""
     wheel_torque_nm: NDArray[np.float64]
-    """What each wheel's motor gives."""
+    """Torque of each wheel's motor."""
     wheel_force_n: NDArray[np.float64]
-    """(wheels, 3), soil on wheel, in `base_link`."""
+    """(wheels, 3) force of the soil on each wheel, in the axes of `base_link`."""
     drum_soil_kg: NDArray[np.float64]
-    """Soil in each drum, in the order of the rover's file; 0 where it is in no granular window."""
+    """Mass of soil in each drum, in the order of the rover's file; 0 for a drum outside granular windows."""
 
+@type_check_only
 class StepResult(TypedDict, total=False):
-    """What a step of environments led to; a row for each rover that learns, environment by environment."""
+    """Result of a step of environments: one row for each learning rover, environment by environment."""
 
     observations: NDArray[np.float32]
     rewards: NDArray[np.float64]
     terminated: NDArray[np.bool_]
     truncated: NDArray[np.bool_]
     ends: list[str | None]
-    """arrived, tipped, hit, stuck, lost, full or left; not there where no episode has ended by its task."""
+    """arrived, tipped, hit, stuck, lost, full or left; absent if the task has ended no episode in this step."""
     images: NDArray[np.uint8]
-    """(rovers, height, width, channels); not there where the course has no camera."""
+    """(rovers, height, width, channels); absent if the course has no camera."""
     last_observed: dict[int, tuple[NDArray[np.float32], NDArray[np.uint8] | None]]
-    """Rows and images of environments that began anew in this same step, by their number."""
+    """Last rows and images of the environments that were reset in this same step, by their index."""
 
 @final
 class World:
-    """A world that is stepped, as a scenario's file or the name of one that is shipped says."""
+    """A simulated world that you step, made from a scenario's file or from a shipped scenario by its name."""
 
     def __new__(
         cls,
@@ -81,44 +85,45 @@ class World:
     ) -> World:
         """`seed` replaces the scenario's; `data` is the folder of elevation data that sites may name.
 
-        What is not looked through costs nothing: `instruments` are all sensors whose datum is a reading, `lidars` all
-        that measure distances, `cameras` take their images at their own rates.
+        Sensors that are switched off cost nothing: `instruments` are all sensors that give readings, such as inertial
+        units and encoders; `lidars` are all that measure distances, radars included; `cameras` take images at their
+        own rates.
         """
 
     def step(self, seconds: float | None = None, *, heartbeats: int | None = None) -> float:
-        """Goes on by a whole number of heartbeats (one where nothing is given); simulated time then, s.
+        """Steps by a whole number of heartbeats, by default one; returns the simulated time, s.
 
-        Ctrl-C ends a long step between two heartbeats: `time` tells how far the world came, and it can go on.
+        Ctrl-C ends a long step between two heartbeats: `time` gives the time reached, and stepping can continue.
         """
 
     def drive(
         self, forward_m_s: float, turn_rad_s: float = 0.0, *, left_m_s: float = 0.0, rover: str | None = None
     ) -> None:
-        """Tells a rover to drive. It holds for half a second of simulated time."""
+        """Commands a rover's velocity. The command holds for half a second of simulated time."""
 
     def drive_car(self, speed_m_s: float, steering_angle_rad: float, *, rover: str | None = None) -> None:
-        """Tells a rover to drive like a car. It holds for half a second of simulated time."""
+        """Commands a rover to drive like a car. The command holds for half a second of simulated time."""
 
     def set_joint(self, joint: str, target: float, *, rover: str | None = None) -> None:
-        """Gives one joint a target: rad/s for a drive or a servo by rate, rad for a steer or a servo by position."""
+        """Sets the target of one joint: rad/s for drives and rate servos, rad for steering and position servos."""
 
     def set_lamp(self, lamp: str, level: float, *, rover: str | None = None) -> None:
-        """Makes a lamp as bright as `level` of its full flux, 0 to 1."""
+        """Sets the brightness of a lamp as a fraction of its full flux, 0 to 1."""
 
     def reset(self, seed: int | None = None) -> None:
-        """Goes back to the start. Another seed makes the ground anew, which takes as long as loading."""
+        """Goes back to the start. With another seed the ground is made again, which takes as long as loading."""
 
     def save(self) -> bytes:
-        """The state with what its sensors need: the bytes of a file that `selene run --resume` takes."""
+        """The state, with the recent history that sensors need, as the bytes of a file for `selene run --resume`."""
 
     def restore(self, state: bytes) -> None:
-        """Goes on from a state that was saved of this scenario and seed."""
+        """Continues from a state that was saved with this scenario and seed."""
 
     def clone(self) -> World:
-        """Another world in the same state, which goes its own way. What sensors told before is not copied."""
+        """An independent world in the same state. Earlier sensor data are not copied."""
 
     def state_hash(self) -> int:
-        """A hash over every bit of the state: that which `selene hash` prints."""
+        """A hash over every bit of the state: the same that `selene hash` prints."""
 
     @property
     def time(self) -> float:
@@ -126,7 +131,7 @@ class World:
 
     @property
     def heartbeat_s(self) -> float:
-        """Time of one heartbeat, s."""
+        """Duration of one heartbeat, s."""
 
     @property
     def seed(self) -> int:
@@ -134,42 +139,43 @@ class World:
 
     @property
     def rovers(self) -> list[str]:
-        """Names of the rovers. `rover` in methods may be left out where there is one."""
+        """Names of the rovers. If there is only one, methods do not need their argument `rover`."""
 
     def sensors(self, rover: str | None = None) -> list[str]:
         """Names of a rover's sensors."""
 
     def joints(self, rover: str | None = None) -> list[str]:
-        """Names of a rover's joints and servos that take targets."""
+        """Names of a rover's joints and servos that can be commanded."""
 
     def read(self, sensor: str, *, rover: str | None = None) -> dict[str, Any] | None:
-        """The latest datum of a sensor; None before its first. The same dictionary until there is a newer one.
+        """The latest datum of a sensor; None before its first; the same dictionary until there is a newer one.
 
-        All have `frame`, `time_s`, `stamp_ns` and `index`; `truth` where the sensor's file asks for it. Then, by kind:
-        camera `image` (rows, columns[, 3]) in numbers of its `encoding`, `exposure_s`, `gain`, `k`, `d`, `r`, `p`,
-        and `rectified`, `depth`, `segmentation`, `instances`, `normals`, `albedo`, `sun_visibility`, `flow` where asked
-        for; lidar `points` (records); radar `returns` (rows of range, azimuth, elevation, speed, signal over noise);
-        inertial unit `angular_velocity_rad_s`, `linear_acceleration_m_s2`, `orientation_xyzw`; position receiver
+        All have `frame`, `time_s`, `stamp_ns` and `index`, and `truth` if the sensor's file asks for it. Then, by kind:
+        camera `image` (rows, columns[, 3]) with the number type of its `encoding`, `exposure_s`, `gain`, `k`, `d`,
+        `r`, `p`, and `rectified`, `depth`, `segmentation`, `instances`, `normals`, `albedo`, `sun_visibility`, `flow`
+        if asked for; lidar `points` (records); radar `returns` (rows of range, azimuth, elevation, speed,
+        signal-to-noise ratio); inertial unit `angular_velocity_rad_s`, `linear_acceleration_m_s2`,
+        `orientation_xyzw`; position receiver
         `latitude_longitude_altitude` (degrees, degrees, m; None without service), `velocity_m_s`; encoders and torques
         `names`, `position_rad`, `velocity_rad_s`, `effort_nm`; odometry `position_m`, `orientation_xyzw`, `twist`;
         battery `voltage_v`, `current_a`, `charge_ah`, `health`; magnetometer `field_t`; inclinometer `roll_rad`,
         `pitch_rad`; Sun sensor `sun_direction`; star tracker `icrf_from_sensor_xyzw`, `map_from_sensor_xyzw`;
-        thermometer `celsius`; contact sensor `in_contact`, `load_n`; force-torque sensor `force_n`, `torque_nm`; what
-        saw nothing to measure has `nothing`.
+        thermometer `celsius`; contact sensor `in_contact`, `load_n`; force-torque sensor `force_n`, `torque_nm`. A
+        sensor that found nothing to measure has `nothing`.
         """
 
     def rover(self, name: str | None = None) -> RoverState:
-        """A rover as it is."""
+        """True state of a rover."""
 
     def render(self, camera: str | None = None, *, rover: str | None = None) -> NDArray[np.uint8]:
-        """(rows, columns, 3): what a camera would take now; without a name the rover's first. The world stays as it is.
+        """Image that a camera would take now, (rows, columns, 3); without a name, the rover's first camera.
 
-        A Bayer mosaic is grey.
+        The world does not change. A Bayer mosaic becomes grey.
         """
 
 @final
 class Environments:
-    """Many environments of one course, stepped at once. `selene.vector` and others give them their usual interfaces."""
+    """Many environments of one course, stepped at once; wrapped by `selene.vector` and `selene.parallel`."""
 
     def __new__(
         cls,
@@ -181,31 +187,34 @@ class Environments:
         threads: int | None = None,
         data: str | PathLike[str] | None = None,
     ) -> Environments:
-        """Environment `i` has the seed `seed + i`. `threads` are the process's own where their number is not given."""
+        """Environment `i` has the seed `seed + i`. Without `threads`, the process's common threads are used.
+
+        There may be 4096 environments, because each keeps a world in memory, and 1024 threads.
+        """
 
     @property
     def count(self) -> int:
-        """How many environments there are; 0 once closed."""
+        """Number of environments; 0 once closed."""
 
     @property
     def learners(self) -> list[str]:
-        """Names of the rovers that learn in each: rows of actions and observations."""
+        """Names of the learning rovers in each environment, in the order of rows of actions and observations."""
 
     @property
     def observation_names(self) -> list[str]:
-        """What one rover observes, in order, with units."""
+        """Names of one rover's observations, in order, with units."""
 
     @property
     def action_width(self) -> int:
-        """Numbers of one rover's action."""
+        """Number of components of one rover's action."""
 
     @property
     def action_names(self) -> list[str]:
-        """What they are, in order: parts of the rover's greatest, -1 to 1."""
+        """Names of an action's components, in order; each is a fraction of the rover's maximum, -1 to 1."""
 
     @property
     def steps_max(self) -> int:
-        """Steps of an episode at most."""
+        """Maximum number of steps of an episode."""
 
     @property
     def control_s(self) -> float:
@@ -213,27 +222,27 @@ class Environments:
 
     @property
     def image_shape(self) -> tuple[int, int, int] | None:
-        """Height, width and channels of the images that are observed; None where the course has no camera."""
+        """Height, width and channels of observed images; None if the course has no camera."""
 
     def images(self) -> NDArray[np.uint8] | None:
-        """Images that are observed now, (rovers, height, width, channels)."""
+        """The images that are observed now, (rovers, height, width, channels); None if the course has no camera."""
 
     def reset(
         self, seeds: Sequence[int | None] | None = None, chosen: Sequence[bool] | None = None
     ) -> NDArray[np.float32]:
-        """Begins anew, or only where `chosen`: with a seed its first episode, without one the next."""
+        """Resets all environments or the `chosen` ones: with a seed to its first episode, else to the next one."""
 
     def step(self, actions: NDArray[np.float32]) -> StepResult:
-        """Takes a row of actions for each rover and goes on by `control_s`."""
+        """Applies one row of actions per rover and steps by `control_s`."""
 
     def state_hash(self) -> int:
         """A hash over the states of all environments."""
 
     def state_hash_of(self, index: int = 0) -> int:
-        """The hash of one environment's state."""
+        """Hash of one environment's state; a `World` in this state has the same."""
 
     def render(self, index: int = 0, learner: int = 0) -> NDArray[np.uint8]:
-        """What the first camera of a rover that learns would take now."""
+        """Image that a learning rover's first camera would take now, (rows, columns, 3)."""
 
     def close(self) -> None:
-        """Gives the worlds back. Whatever is asked afterwards is refused."""
+        """Frees the worlds; every later call is refused."""

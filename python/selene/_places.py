@@ -1,4 +1,4 @@
-"""Files that are shipped: scenarios and courses by their names."""
+"""Finds shipped scenarios and courses by their names."""
 
 from os import PathLike
 from pathlib import Path
@@ -9,12 +9,12 @@ _CONFIG = Path(__file__).parent / "config"
 
 
 def scenarios() -> list[str]:
-    """Names of the scenarios that are shipped."""
+    """Names of the shipped scenarios."""
     return _names("scenario")
 
 
 def courses() -> list[str]:
-    """Names of the courses that are shipped: scenarios with a task, to learn on."""
+    """Names of the shipped courses: scenarios with a learning task."""
     return _names("learning")
 
 
@@ -36,7 +36,7 @@ def _find(folder: str, name: str | PathLike[str]) -> str:
     if Path(name).is_file():
         return str(name)
     if str(name) in _names(folder):
-        # Beside its neighbours, wherever links lead: files in it are named relative to it.
+        # Resolved, as the folder may be a link: the file names others relative to its real place.
         return str((_CONFIG / folder / f"{name}.yaml").resolve())
     error = Error(f"{name}: neither a file nor one of config/{folder}: {', '.join(_names(folder))}")
     error.file, error.line = str(name), None

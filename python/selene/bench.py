@@ -1,12 +1,12 @@
-"""How many steps of environments a second: `python -m selene.bench`, with `--beside mujoco` next to MuJoCo's.
+"""Measures environment steps per second: `python -m selene.bench`; `--beside mujoco` measures MuJoCo as well and prints
+the ratio of each course's rate to it.
 
-All environments drive on, each by an action of its own that changes every step. What is timed begins after a second of
-simulated time, so that ground that is made at first is there. The share of Python is the part of the time that is not
-spent in Rust.
+All environments drive, each by its own action, which changes every step. Timing begins after a second of simulated
+time, when the ground around the start has been made. Python's share is the part of the time that is not spent in Rust.
 
-MuJoCo's is the native rollout of its own package on as many threads: a rover of the same size, mass and wheels on a
-rigid height field, elliptic friction cones, steps of 5 ms, and no observations, rewards or episodes. It has rigid
-contacts where Selene has soil that yields, slips and keeps tracks.
+MuJoCo runs the native rollout of its package on the same number of threads: a rover of the same size, mass and wheels
+on a rigid height field, elliptic friction cones, steps of 5 ms, and no observations, rewards or episodes. `_SOIL` says
+how the grounds differ.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import os
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ _COURSES = {
 
 
 class _Timed:
-    """Environments that say how long they took in Rust."""
+    """Environments that measure the time spent in Rust."""
 
     def __init__(self, worlds: Environments) -> None:
         self._worlds = worlds
@@ -47,7 +48,7 @@ class _Timed:
 
 
 def measure(course: str, count: int, seconds: float, threads: int | None = None) -> tuple[float, float]:
-    """Steps of environments a second on a course, and Python's share of that time."""
+    """Environment steps per second on a course, and Python's share of the time, 0 to 1."""
     envs = RoverVectorEnv(count, course, threads=threads)
     envs.reset(seed=1)
     chance = np.random.default_rng(1)
@@ -65,6 +66,10 @@ def measure(course: str, count: int, seconds: float, threads: int | None = None)
     return steps * count / elapsed, 1.0 - timed.seconds / elapsed
 
 
+_SOIL = (
+    "difference in soil: MuJoCo's ground is rigid and holds wheels by friction alone; Selene's wheels sink and slip by "
+    "laws of soil, and SCM keeps their tracks. Selene's steps include observations, rewards and episodes, MuJoCo's do not."
+)
 _WHEELS = [(x, y) for x in (-0.2, 0.2) for y in (-0.22, 0.22)]
 _MUJOCO_STEPS = 10
 _MUJOCO_ROVER = """
@@ -85,7 +90,7 @@ _MUJOCO_WHEEL = """<body pos="{x} {y} -0.1"><joint name="{name}" axis="0 1 0" da
 
 
 def measure_mujoco(count: int, seconds: float, threads: int | None = None) -> float:
-    """Steps of 0.05 s a second of MuJoCo's rovers."""
+    """Steps of 0.05 s per second of MuJoCo's rovers, over all rovers."""
     import mujoco
     from mujoco import rollout
 
@@ -94,7 +99,7 @@ def measure_mujoco(count: int, seconds: float, threads: int | None = None) -> fl
     motors = [f'<velocity joint="{name}" kv="2"/>' for name in names]
     model = mujoco.MjModel.from_xml_string(_MUJOCO_ROVER.format(wheels="".join(wheels), motors="".join(motors)))
     chance = np.random.default_rng(1)
-    # As rough as the plain: some millimetres from post to post.
+    # As rough as the plain: heights of neighbouring posts differ by some millimetres.
     model.hfield_data[:] = chance.uniform(0.0, 0.1, model.hfield_data.shape)
     threads = threads or os.cpu_count() or 1
     datas = [mujoco.MjData(model) for _ in range(threads)]
@@ -114,20 +119,25 @@ def measure_mujoco(count: int, seconds: float, threads: int | None = None) -> fl
     return (steps - _WARM_UP_STEPS) * count / elapsed
 
 
-def main() -> None:
-    """Prints a line for each course."""
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Prints a line for each course, and with `--beside` its ratio to MuJoCo's rate."""
     parser = argparse.ArgumentParser(prog="python -m selene.bench", description="Steps of environments a second.")
     parser.add_argument("--count", type=int, default=64, help="environments (64)")
     parser.add_argument("--seconds", type=float, default=10.0, help="how long each course is timed (10)")
     parser.add_argument("--threads", type=int, help="threads (all)")
     parser.add_argument("--beside", choices=["mujoco"], help="what to measure beside, where it is installed")
-    args = parser.parse_args()
+    args = parser.parse_args(arguments)
+    rates = {}
     for what, course in _COURSES.items():
         steps_per_s, share = measure(course, args.count, args.seconds, args.threads)
+        rates[what] = steps_per_s
         print(f"env_steps_per_s: {steps_per_s:.0f} ({args.count} environments, {what}; Python's share {share:.1%})")
     if args.beside:
-        steps_per_s = measure_mujoco(args.count, args.seconds, args.threads)
-        print(f"mujoco_steps_per_s: {steps_per_s:.0f} ({args.count} rovers on rigid ground, no environments about them)")
+        beside = measure_mujoco(args.count, args.seconds, args.threads)
+        print(f"mujoco_steps_per_s: {beside:.0f} ({args.count} rovers on rigid ground, no environments about them)")
+        for what, steps_per_s in rates.items():
+            print(f"ratio_to_mujoco: {steps_per_s / beside:.3g} ({what})")
+        print(_SOIL)
 
 
 if __name__ == "__main__":

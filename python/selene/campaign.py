@@ -1,10 +1,10 @@
-"""Campaigns over Ray: `python -m selene.campaign FILE.yaml --out DIR` does what `selene campaign` does, on every node of a
-Ray cluster.
+"""Campaigns over Ray: `python -m selene.campaign FILE.yaml --out DIR` does what `selene campaign` does, on all nodes of
+a Ray cluster.
 
-Ray places the rows; the program `selene` runs each in a folder of its own on the node that got it, and what came of it
-comes back to this process, which keeps it in `DIR/rows` as the program would. So a campaign goes on after a kill, whichever
-of the two runs it, and `selene campaign collect` makes the table. Every node must have this package, and the program and
-the campaign's files at the same paths.
+Ray assigns each row of the campaign to a node, where the program `selene` runs it in a folder of its own. The result
+comes back to this process, which stores it in `DIR/rows` as the program would. So either of the two can continue a
+campaign that was killed, and `selene campaign collect` makes the table. Every node must have this package, and the
+program and the campaign's files at the same paths.
 
     pip install "selene[campaign]"
     ray start --head                    # here
@@ -29,7 +29,7 @@ Row = dict[str, Any]
 
 
 class CampaignError(Exception):
-    """A campaign that cannot be run, with what the program says."""
+    """A campaign cannot be run; the message is the program's."""
 
 
 def run(
@@ -39,13 +39,13 @@ def run(
     program: str | None = None,
     address: str | None = None,
     cpus_per_row: float = 1.0,
-    told: Callable[[Row], None] | None = None,
+    on_record: Callable[[Row], None] | None = None,
 ) -> list[Row]:
-    """Runs the rows that are missing in `out` over Ray, and returns what came of each of them.
+    """Runs the rows that are missing in `out` over Ray, and returns the result of each.
 
-    `program` is the program `selene` (as PATH has it), `address` that of a cluster as `ray.init` takes it (none for one
-    on this machine); a Ray that is initialised already is used as it is. `told` is called with each row when it has
-    ended. A row whose process fails has `status` "failed" and a `reason`, and so has one whose node is lost.
+    `program` is the program `selene` (by default the one in PATH), `address` a cluster's address as for `ray.init` (by
+    default a cluster on this machine); a Ray that is already initialised is used as it is. `on_record` is called with each
+    row when it has ended. A row has `status` "failed" and a `reason` if its process fails or its node is lost.
     """
     import ray
 
@@ -64,23 +64,23 @@ def run(
         try:
             record = json.loads(ray.get(done[0]))
         except ray.exceptions.RayError as error:
-            # Of a row that raised, what it raised, without Ray's traceback.
+            # The exception that the row raised, without Ray's traceback.
             record = _failed(row, f"Ray: {getattr(error, 'cause', None) or error}")
         _keep(_file(rows, row), record)
         ended.append(record)
-        if told is not None:
-            told(record)
+        if on_record is not None:
+            on_record(record)
     return ended
 
 
 def plan(file: str | os.PathLike[str], program: str | None = None) -> list[Row]:
-    """All rows of a campaign, as `selene campaign plan` tells them."""
+    """All rows of a campaign, from `selene campaign plan`."""
     lines = _said([_program(program), "campaign", "plan", str(file)]).splitlines()
     return [json.loads(line) for line in lines]
 
 
 def _run_row(program: str, file: str, row: int, threads: int) -> str:
-    """What came of a row, as the program keeps it: runs on any node."""
+    """Runs a row, on any node, and returns its result as the JSON text that the program stores."""
     with tempfile.TemporaryDirectory(prefix="selene-campaign-") as folder:
         command = [program, "campaign", file, "--only", str(row), "--out", folder, "--workers", "1", "--quiet"]
         threads_of_it = {"RAYON_NUM_THREADS": str(threads)}
@@ -100,7 +100,7 @@ def _file(rows: Path, row: Row) -> Path:
 
 
 def _keep(file: Path, record: Row) -> None:
-    """Whole or not at all."""
+    """Stores a record as a whole: a kill leaves no partial file."""
     with tempfile.NamedTemporaryFile("w", dir=file.parent, suffix=".part", delete=False) as part:
         json.dump(record, part, indent=2)
     os.replace(part.name, file)
@@ -121,7 +121,7 @@ def _said(command: Iterable[str]) -> str:
 
 
 def main() -> int:
-    """Runs a campaign and makes its table; the exit status is the program's."""
+    """Runs a campaign and makes its table; returns the program's exit status."""
     parser = argparse.ArgumentParser(prog="python -m selene.campaign", description="A campaign over Ray.")
     parser.add_argument("file", help="the campaign's file")
     parser.add_argument("--out", required=True, help="folder for rows and table")
@@ -130,12 +130,12 @@ def main() -> int:
     parser.add_argument("--cpus-per-row", type=float, default=1.0, help="processors that Ray sets aside for a row (1)")
     args = parser.parse_args()
 
-    def told(row: Row) -> None:
+    def on_record(row: Row) -> None:
         reason = f": {row['reason']}" if row["reason"] else ""
         print(f"row {row['row']}: {row['status']}{reason}", file=sys.stderr)
 
     try:
-        run(args.file, args.out, program=args.program, address=args.address, cpus_per_row=args.cpus_per_row, told=told)
+        run(args.file, args.out, program=args.program, address=args.address, cpus_per_row=args.cpus_per_row, on_record=on_record)
         program = _program(args.program)
     except CampaignError as error:
         print(error, file=sys.stderr)

@@ -1,4 +1,4 @@
-"""One environment, as Gymnasium has it, and the names under which environments are registered."""
+"""A single environment with Gymnasium's interface, and the names under which environments are registered."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ REGISTERED = {
 
 
 def register() -> None:
-    """Registers the environments with Gymnasium; those that are there already stay."""
+    """Registers the environments with Gymnasium; names that are already registered stay unchanged."""
     for name, course in REGISTERED.items():
         if name not in gymnasium.registry:
             gymnasium.register(
@@ -32,11 +32,11 @@ def register() -> None:
 
 
 Observation = NDArray[np.float32] | dict[str, NDArray[Any]]
-"""A row of numbers; on a course with a camera these as `state`, and beside them an `image`."""
+"""A row of numbers; on a course with a camera a dictionary with these as `state` and with an `image`."""
 
 
 def observation_space(worlds: Environments) -> gymnasium.spaces.Box | gymnasium.spaces.Dict:
-    """What one rover observes: numbers in SI units, so that there are no bounds, and an image where there is a camera."""
+    """Space of one rover's observation: numbers in SI units, without bounds, and an image if there is a camera."""
     state = gymnasium.spaces.Box(-np.inf, np.inf, (len(worlds.observation_names),), np.float32)
     if worlds.image_shape is None:
         return state
@@ -45,22 +45,22 @@ def observation_space(worlds: Environments) -> gymnasium.spaces.Box | gymnasium.
 
 
 def observation(rows: NDArray[np.float32], images: NDArray[np.uint8] | None) -> Observation:
-    """What is observed as its space has it: of one rover, or of several one after the other."""
+    """An observation in the form of its space, for one rover or for rows of several."""
     return rows if images is None else {"image": images, "state": rows}
 
 
 def action_space(worlds: Environments) -> gymnasium.spaces.Box:
-    """What one rover does: forward speed and turn rate as parts of its greatest, then arm and drum where it digs."""
+    """Space of one rover's action: forward speed and turn rate as fractions of its maximum; arm and drum if it digs."""
     return gymnasium.spaces.Box(-1.0, 1.0, (worlds.action_width,), np.float32)
 
 
 class RoverEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
-    """One rover on a course. An episode's world is drawn by the environment's seed and the number of the episode."""
+    """One rover on a course. The environment's seed and the episode's number determine each episode's world."""
 
     metadata = {"render_modes": ["rgb_array"]}
 
     def __init__(self, course: str = "waypoint", *, data: str | None = None, render_mode: str | None = None) -> None:
-        """`course` is the file of a course, or the name of one that is shipped; `data` the folder of elevation data."""
+        """`course` is the file of a course or the name of a shipped one; `data` the folder of elevation data."""
         self._worlds = Environments(course, 1, autoreset="disabled", data=data)
         if len(self._worlds.learners) != 1:
             raise ValueError(f"course {course}: {len(self._worlds.learners)} rovers learn; see selene.parallel")
@@ -74,18 +74,18 @@ class RoverEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
 
     @property
     def observation_names(self) -> list[str]:
-        """What is observed, in order, with units."""
+        """Names of the observations, in order, with units."""
         return self._worlds.observation_names
 
     @property
     def action_names(self) -> list[str]:
-        """What an action's numbers are, in order."""
+        """Names of an action's components, in order."""
         return self._worlds.action_names
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Begins the first episode of a seed, or without one the next; at first that of a random seed."""
+        """Begins a seed's first episode; without a seed the next episode, at first one of a random seed."""
         super().reset(seed=seed)
         if seed is None and not self._is_seeded:
             seed = int(self.np_random.integers(2**63))
@@ -94,7 +94,7 @@ class RoverEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         return observation(rows[0], None if images is None else images[0]), {}
 
     def step(self, action: NDArray[np.float32]) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Goes on by the course's `control_s`. How an episode ended is `info["end"]`."""
+        """Steps by the course's `control_s`. `info["end"]` says how an episode ended."""
         row = np.asarray(action, np.float32)
         if row.shape != self.action_space.shape:
             raise ValueError(f"action: shape {row.shape} is not allowed: must be {self.action_space.shape}")
@@ -113,9 +113,9 @@ class RoverEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         return self._worlds.state_hash_of(0)
 
     def render(self) -> NDArray[np.uint8] | None:
-        """What the rover's camera would take now."""
+        """Image that the rover's camera would take now."""
         return self._worlds.render() if self.render_mode == "rgb_array" else None
 
     def close(self) -> None:
-        """Gives the world back; a step afterwards is refused."""
+        """Frees the world; every later step is refused."""
         self._worlds.close()

@@ -1,4 +1,4 @@
-"""Several rovers in one world, as PettingZoo's parallel API has them."""
+"""Several rovers in one world with PettingZoo's parallel interface."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from selene.environments import Observation, action_space, observation, observat
 
 
 class RoversEnv(ParallelEnv[str, Observation, NDArray[np.float32]]):
-    """The rovers of a course that learn, called as in its scenario. One whose episode has ended stands where it is."""
+    """The learning rovers of a course, named as in its scenario. A rover whose episode has ended stands still."""
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "name": "selene_rovers_v0", "is_parallelizable": True}
 
     def __init__(
         self, course: str = "two_waypoints", *, data: str | None = None, render_mode: str | None = None
     ) -> None:
-        """`course` is the file of a course, or the name of one that is shipped; `data` the folder of elevation data."""
+        """`course` is the file of a course or the name of a shipped one; `data` the folder of elevation data."""
         self._worlds = Environments(course, 1, autoreset="disabled", data=data)
         self.possible_agents = self._worlds.learners
         self.agents: list[str] = []
@@ -33,17 +33,17 @@ class RoversEnv(ParallelEnv[str, Observation, NDArray[np.float32]]):
         self._is_seeded = False
 
     def observation_space(self, agent: str) -> gymnasium.spaces.Space[Observation]:
-        """What a rover observes."""
+        """Space of a rover's observation."""
         return self.observation_spaces[agent]
 
     def action_space(self, agent: str) -> gymnasium.spaces.Space[NDArray[np.float32]]:
-        """What a rover does."""
+        """Space of a rover's action."""
         return self.action_spaces[agent]
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Observation], dict[str, dict[str, Any]]]:
-        """Begins the first episode of a seed, or without one the next; at first that of a random seed."""
+        """Begins a seed's first episode; without a seed the next episode, at first one of a random seed."""
         if seed is None and not self._is_seeded:
             seed = int(np.random.default_rng().integers(2**63))
         self._is_seeded = True
@@ -61,11 +61,11 @@ class RoversEnv(ParallelEnv[str, Observation, NDArray[np.float32]]):
         dict[str, bool],
         dict[str, dict[str, Any]],
     ]:
-        """Goes on by the course's `control_s`. Each of `agents` needs an action; no others have any."""
+        """Steps by the course's `control_s`. `actions` must have exactly the agents in `agents`."""
         step = self._worlds.step(self._rows(actions))
         ends = step.get("ends", [None] * len(self.possible_agents))
         live = [(i, agent) for i, agent in enumerate(self.possible_agents) if agent in self.agents]
-        told = (
+        reported = (
             {agent: _seen_by(i, step["observations"], step.get("images")) for i, agent in live},
             {agent: float(step["rewards"][i]) for i, agent in live},
             {agent: bool(step["terminated"][i]) for i, agent in live},
@@ -73,12 +73,12 @@ class RoversEnv(ParallelEnv[str, Observation, NDArray[np.float32]]):
             {agent: {} if ends[i] is None else {"end": ends[i]} for i, agent in live},
         )
         self.agents = [agent for i, agent in live if not (step["terminated"][i] or step["truncated"][i])]
-        return told
+        return reported
 
     def _rows(self, actions: dict[str, NDArray[np.float32]]) -> NDArray[np.float32]:
         if set(actions) != set(self.agents):
             raise ValueError(f"actions: given for {sorted(actions)}; must be one for each of {sorted(self.agents)}")
-        # Rovers whose episode has ended stand.
+        # Rovers whose episode has ended stand still: their action is zero.
         rows = np.zeros((len(self.possible_agents), self._worlds.action_width), np.float32)
         for i, agent in enumerate(self.possible_agents):
             if agent not in actions:
@@ -90,11 +90,11 @@ class RoversEnv(ParallelEnv[str, Observation, NDArray[np.float32]]):
         return rows
 
     def render(self) -> NDArray[np.uint8] | None:
-        """What the first rover's camera would take now."""
+        """Image that the first rover's camera would take now."""
         return self._worlds.render() if self.render_mode == "rgb_array" else None
 
     def close(self) -> None:
-        """Gives the world back; a step afterwards is refused."""
+        """Frees the world; every later step is refused."""
         self._worlds.close()
 
 

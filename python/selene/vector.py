@@ -1,4 +1,4 @@
-"""Many environments in one process, as Gymnasium has them. Rust steps them over the cores, one call a step."""
+"""Many environments in one process with Gymnasium's vector interface; Rust steps them all in one call on all cores."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MODES = {
 class RoverVectorEnv(VectorEnv[Observation, NDArray[np.float32], NDArray[Any]]):
     """Rovers on one course, each in a world of its own.
 
-    Environment `i` of `reset(seed=s)` goes the way that `RoverEnv` goes with the seed `s + i`, whatever the number of
+    After `reset(seed=s)` environment `i` runs exactly as `RoverEnv` with the seed `s + i`, for any number of
     environments and threads.
     """
 
@@ -42,7 +42,7 @@ class RoverVectorEnv(VectorEnv[Observation, NDArray[np.float32], NDArray[Any]]):
         data: str | None = None,
         render_mode: str | None = None,
     ) -> None:
-        """`course` is the file of a course, or the name of one that is shipped; `threads` are all where not given."""
+        """`course` is the file of a course or the name of a shipped one; by default all threads are used."""
         mode = AutoresetMode(autoreset_mode)
         self._worlds = Environments(course, num_envs, autoreset=_MODES[mode], threads=threads, data=data)
         if len(self._worlds.learners) != 1:
@@ -61,7 +61,7 @@ class RoverVectorEnv(VectorEnv[Observation, NDArray[np.float32], NDArray[Any]]):
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Begins anew, or where `options["reset_mask"]` says, as Gymnasium's own vector environments do."""
+        """Resets all environments, or those in `options["reset_mask"]`, as Gymnasium's own vector environments do."""
         chosen = self._mask(options)
         rows = self._worlds.reset(self._seeds(seed), chosen)
         return observation(rows, self._worlds.images()), {}
@@ -88,14 +88,14 @@ class RoverVectorEnv(VectorEnv[Observation, NDArray[np.float32], NDArray[Any]]):
     def step(
         self, actions: NDArray[np.float32]
     ) -> tuple[Observation, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
-        """Goes on by the course's `control_s` in all environments."""
+        """Steps all environments by the course's `control_s`."""
         step = self._worlds.step(np.asarray(actions, np.float32))
         infos = self._infos(step) if "ends" in step or "last_observed" in step else {}
         observed = observation(step["observations"], step.get("images"))
         return observed, step["rewards"], step["terminated"], step["truncated"], infos
 
     def _infos(self, step: StepResult) -> dict[str, Any]:
-        """How episodes ended, and in mode SAME_STEP what was observed last, as Gymnasium lays them out."""
+        """How episodes ended, and in mode SAME_STEP their last observations, in Gymnasium's layout."""
         infos: dict[str, Any] = {}
         last = step.get("last_observed", {})
         for i, end in enumerate(step.get("ends", [None] * self.num_envs)):
@@ -112,11 +112,11 @@ class RoverVectorEnv(VectorEnv[Observation, NDArray[np.float32], NDArray[Any]]):
         return self._worlds.state_hash()
 
     def render(self) -> tuple[NDArray[np.uint8], ...] | None:
-        """What the rovers' cameras would take now."""
+        """Images that the rovers' cameras would take now."""
         if self.render_mode != "rgb_array":
             return None
         return tuple(self._worlds.render(i) for i in range(self.num_envs))
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Gives the worlds back; a step afterwards is refused."""
+        """Frees the worlds; every later step is refused."""
         self._worlds.close()

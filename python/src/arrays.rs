@@ -1,5 +1,5 @@
-//! Arrays of NumPy that own what Rust made: nothing is copied. Bytes of images and clouds are viewed as the numbers
-//! that they are.
+//! Conversion to NumPy arrays without copies: an array takes over the memory of a Rust vector, and the bytes of images
+//! and point clouds are viewed as numbers of their type.
 
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
@@ -9,12 +9,12 @@ use selene_observe::{FieldType, Image, PointCloud};
 
 use crate::fault;
 
-/// Numbers.
+/// A one-dimensional array of `values`.
 pub(crate) fn numbers<'py, T: numpy::Element>(py: Python<'py>, values: Vec<T>) -> Bound<'py, PyArray1<T>> {
     values.into_pyarray(py)
 }
 
-/// Rows of `width` numbers.
+/// A two-dimensional array with rows of `width` numbers.
 pub(crate) fn rows<'py, T: numpy::Element>(
     py: Python<'py>,
     values: Vec<T>,
@@ -24,7 +24,7 @@ pub(crate) fn rows<'py, T: numpy::Element>(
     Ok(values.into_pyarray(py).reshape([count, width])?.into_any())
 }
 
-/// An image as (rows, columns) or (rows, columns, channels) numbers of its encoding.
+/// An image as an array (rows, columns) or (rows, columns, channels) of its encoding's number type.
 pub(crate) fn image<'py>(py: Python<'py>, image: Image) -> PyResult<Bound<'py, PyAny>> {
     let (number, channels) = layout(image.encoding)
         .ok_or_else(|| fault::error(&format!("an image has the encoding {}, which is unknown here", image.encoding)))?;
@@ -37,7 +37,7 @@ pub(crate) fn image<'py>(py: Python<'py>, image: Image) -> PyResult<Bound<'py, P
     }
 }
 
-/// The type of an encoding's numbers, as NumPy has it, and how many a pixel has.
+/// NumPy type of an encoding's numbers, and the number of channels of a pixel; `None` for an unknown encoding.
 fn layout(encoding: &str) -> Option<(&'static str, usize)> {
     match encoding {
         "mono8" => Some(("u1", 1)),
@@ -54,7 +54,7 @@ fn layout(encoding: &str) -> Option<(&'static str, usize)> {
     }
 }
 
-/// A point cloud as an array of records.
+/// A point cloud as a structured array, one record per point.
 pub(crate) fn cloud<'py>(py: Python<'py>, cloud: PointCloud) -> PyResult<Bound<'py, PyAny>> {
     let format = |kind| match kind {
         FieldType::U8 => "u1",
@@ -71,20 +71,20 @@ pub(crate) fn cloud<'py>(py: Python<'py>, cloud: PointCloud) -> PyResult<Bound<'
     cloud.data.into_pyarray(py).call_method1("view", (dtype,))
 }
 
-/// A pose's place, m, and attitude as x, y, z, w.
+/// Puts a pose into a dictionary: position, m, and orientation as a quaternion x, y, z, w.
 pub(crate) fn put_pose(to: &Bound<'_, PyDict>, pose: &Pose) -> PyResult<()> {
     let (py, at, q) = (to.py(), pose.translation.vector, pose.rotation.coords);
     to.set_item("position_m", numbers(py, vec![at.x, at.y, at.z]))?;
     to.set_item("orientation_xyzw", numbers(py, vec![q.x, q.y, q.z, q.w]))
 }
 
-/// A twist's two halves.
+/// Puts the linear and the angular velocity of a twist into a dictionary.
 pub(crate) fn put_twist(to: &Bound<'_, PyDict>, twist: &Twist) -> PyResult<()> {
     to.set_item("velocity_m_s", vector(to.py(), &twist.linear))?;
     to.set_item("angular_velocity_rad_s", vector(to.py(), &twist.angular))
 }
 
-/// Three numbers.
+/// A vector as an array of three numbers.
 pub(crate) fn vector<'py>(py: Python<'py>, of: &nalgebra::Vector3<f64>) -> Bound<'py, PyArray1<f64>> {
     numbers(py, vec![of.x, of.y, of.z])
 }

@@ -1,5 +1,5 @@
-//! What sensors give, as dictionaries of Python: numbers, names and arrays, SI units, in the sensor's own frame where
-//! nothing else is said. Which keys each kind has is in `_native.pyi`.
+//! Sensor data as Python dictionaries of numbers, names and arrays, in SI units and, unless stated otherwise, in the
+//! sensor's own frame. `_native.pyi` lists the keys of each kind of sensor.
 
 use nalgebra::{Matrix3, UnitQuaternion};
 use pyo3::prelude::*;
@@ -12,7 +12,7 @@ use selene_sensors::{BatteryHealth, BatteryReading, Fix};
 
 use crate::arrays::{cloud, image, numbers, put_pose, rows, vector};
 
-/// What a sensor gave.
+/// One datum of a sensor.
 #[derive(Clone, Debug)]
 pub(crate) enum Datum {
     Reading(Box<Reading>),
@@ -21,27 +21,27 @@ pub(crate) enum Datum {
     Ranged(RangingSample),
 }
 
-/// A datum as a dictionary. Images and clouds are moved into their arrays.
-pub(crate) fn tell(py: Python<'_>, datum: Datum) -> PyResult<Bound<'_, PyDict>> {
+/// Converts a datum to a dictionary. Images and clouds are moved into their arrays.
+pub(crate) fn to_dict(py: Python<'_>, datum: Datum) -> PyResult<Bound<'_, PyDict>> {
     match datum {
         Datum::Reading(of) => {
             let to = begun(py, &of.frame, of.stamp, of.index)?;
-            tell_measured(&to, &of.measured)?;
+            measured_to_dict(&to, &of.measured)?;
             if let Some(truth) = &of.truth {
                 let of_truth = PyDict::new(py);
-                tell_measured(&of_truth, truth)?;
+                measured_to_dict(&of_truth, truth)?;
                 to.set_item("truth", of_truth)?;
             }
             Ok(to)
         }
-        Datum::Image(of) => tell_image(py, *of),
-        Datum::Scan(of) => tell_scan(py, of),
+        Datum::Image(of) => image_to_dict(py, *of),
+        Datum::Scan(of) => scan_to_dict(py, of),
         Datum::Ranged(of) => {
             let to = begun(py, &of.frame, of.stamp, of.index)?;
-            tell_ranged(&to, of.measured)?;
+            ranged_to_dict(&to, of.measured)?;
             if let Some(truth) = of.truth {
                 let of_truth = PyDict::new(py);
-                tell_ranged(&of_truth, truth)?;
+                ranged_to_dict(&of_truth, truth)?;
                 to.set_item("truth", of_truth)?;
             }
             Ok(to)
@@ -49,7 +49,7 @@ pub(crate) fn tell(py: Python<'_>, datum: Datum) -> PyResult<Bound<'_, PyDict>> 
     }
 }
 
-/// What all data have.
+/// A new dictionary with the keys that all sensor data have.
 fn begun<'py>(py: Python<'py>, frame: &str, stamp: SimTime, index: u64) -> PyResult<Bound<'py, PyDict>> {
     let to = PyDict::new(py);
     to.set_item("frame", frame)?;
@@ -59,7 +59,7 @@ fn begun<'py>(py: Python<'py>, frame: &str, stamp: SimTime, index: u64) -> PyRes
     Ok(to)
 }
 
-fn tell_image(py: Python<'_>, of: CameraSample) -> PyResult<Bound<'_, PyDict>> {
+fn image_to_dict(py: Python<'_>, of: CameraSample) -> PyResult<Bound<'_, PyDict>> {
     let to = begun(py, &of.frame, of.stamp, of.index)?;
     to.set_item("encoding", of.image.encoding)?;
     to.set_item("image", image(py, of.image)?)?;
@@ -85,7 +85,7 @@ fn put_calibration(to: &Bound<'_, PyDict>, of: CameraCalibration) -> PyResult<()
     to.set_item("p", rows(py, of.p.to_vec(), 4)?)
 }
 
-fn tell_scan(py: Python<'_>, of: LidarSample) -> PyResult<Bound<'_, PyDict>> {
+fn scan_to_dict(py: Python<'_>, of: LidarSample) -> PyResult<Bound<'_, PyDict>> {
     let to = begun(py, &of.frame, of.stamp, of.index)?;
     to.set_item("points", cloud(py, of.cloud)?)?;
     if let Some([range_m, intensity]) = of.images {
@@ -100,7 +100,7 @@ fn tell_scan(py: Python<'_>, of: LidarSample) -> PyResult<Bound<'_, PyDict>> {
     Ok(to)
 }
 
-fn tell_ranged(to: &Bound<'_, PyDict>, of: Ranged) -> PyResult<()> {
+fn ranged_to_dict(to: &Bound<'_, PyDict>, of: Ranged) -> PyResult<()> {
     let py = to.py();
     match of {
         Ranged::Radar(of) => {
@@ -108,7 +108,7 @@ fn tell_ranged(to: &Bound<'_, PyDict>, of: Ranged) -> PyResult<()> {
                 |of: &selene_sensors::RadarReturn| [of.range_m, of.azimuth_rad, of.elevation_rad, of.speed_m_s, of.snr];
             to.set_item("returns", rows(py, of.returns.iter().flat_map(row).collect(), 5)?)
         }
-        Ranged::Depth(of) => tell_depth(to, *of),
+        Ranged::Depth(of) => depth_to_dict(to, *of),
         Ranged::Range(of) => {
             to.set_item("range_m", of.range_m)?;
             to.set_item("limits_m", of.limits_m)?;
@@ -118,7 +118,7 @@ fn tell_ranged(to: &Bound<'_, PyDict>, of: Ranged) -> PyResult<()> {
     }
 }
 
-fn tell_depth(to: &Bound<'_, PyDict>, of: DepthSample) -> PyResult<()> {
+fn depth_to_dict(to: &Bound<'_, PyDict>, of: DepthSample) -> PyResult<()> {
     let py = to.py();
     to.set_item("depth_m", image(py, of.depth)?)?;
     to.set_item("amplitude", image(py, of.amplitude)?)?;
@@ -129,7 +129,7 @@ fn tell_depth(to: &Bound<'_, PyDict>, of: DepthSample) -> PyResult<()> {
     put_calibration(to, of.calibration)
 }
 
-fn tell_measured(to: &Bound<'_, PyDict>, of: &Measured) -> PyResult<()> {
+fn measured_to_dict(to: &Bound<'_, PyDict>, of: &Measured) -> PyResult<()> {
     let py = to.py();
     match of {
         Measured::Nothing => to.set_item("nothing", true),
@@ -138,13 +138,13 @@ fn tell_measured(to: &Bound<'_, PyDict>, of: &Measured) -> PyResult<()> {
             to.set_item("linear_acceleration_m_s2", vector(py, &of.linear_acceleration_m_s2))?;
             to.set_item("orientation_xyzw", of.attitude.map(|attitude| xyzw(py, &attitude)))
         }
-        Measured::Fix(of) => tell_fix(to, of),
+        Measured::Fix(of) => fix_to_dict(to, of),
         Measured::MagneticField(of) => to.set_item("field_t", vector(py, &of.field_t)),
         Measured::Tilt(of) => {
             to.set_item("roll_rad", of.roll_rad)?;
             to.set_item("pitch_rad", of.pitch_rad)
         }
-        Measured::Joints(of) => tell_joints(to, of),
+        Measured::Joints(of) => joints_to_dict(to, of),
         Measured::Odometry(of) => {
             to.set_item("odom_frame", &of.odom_frame)?;
             to.set_item("base_frame", &of.base_frame)?;
@@ -153,7 +153,7 @@ fn tell_measured(to: &Bound<'_, PyDict>, of: &Measured) -> PyResult<()> {
             to.set_item("pose_covariance", matrix(py, &of.reading.pose_covariance)?)?;
             to.set_item("twist_covariance", matrix(py, &of.reading.twist_covariance)?)
         }
-        Measured::Battery(of) => tell_battery(to, of),
+        Measured::Battery(of) => battery_to_dict(to, of),
         Measured::Temperature(of) => {
             to.set_item("celsius", of.celsius)?;
             to.set_item("variance_k2", of.variance_k2)
@@ -174,7 +174,7 @@ fn tell_measured(to: &Bound<'_, PyDict>, of: &Measured) -> PyResult<()> {
     }
 }
 
-fn tell_joints(to: &Bound<'_, PyDict>, of: &JointSample) -> PyResult<()> {
+fn joints_to_dict(to: &Bound<'_, PyDict>, of: &JointSample) -> PyResult<()> {
     let py = to.py();
     to.set_item("names", of.names.clone())?;
     to.set_item("position_rad", numbers(py, of.position.clone()))?;
@@ -182,7 +182,7 @@ fn tell_joints(to: &Bound<'_, PyDict>, of: &JointSample) -> PyResult<()> {
     to.set_item("effort_nm", numbers(py, of.effort.clone()))
 }
 
-fn tell_battery(to: &Bound<'_, PyDict>, of: &BatteryReading) -> PyResult<()> {
+fn battery_to_dict(to: &Bound<'_, PyDict>, of: &BatteryReading) -> PyResult<()> {
     let health = match of.health {
         BatteryHealth::Good => "good",
         BatteryHealth::Overloaded => "overloaded",
@@ -196,7 +196,7 @@ fn tell_battery(to: &Bound<'_, PyDict>, of: &BatteryReading) -> PyResult<()> {
     to.set_item("health", health)
 }
 
-fn tell_fix(to: &Bound<'_, PyDict>, of: &Fix) -> PyResult<()> {
+fn fix_to_dict(to: &Bound<'_, PyDict>, of: &Fix) -> PyResult<()> {
     let py = to.py();
     let place = of.place.map(|at| numbers(py, vec![at.latitude_deg, at.longitude_deg, at.altitude_m]));
     to.set_item("latitude_longitude_altitude", place)?;
@@ -210,6 +210,6 @@ fn xyzw<'py>(py: Python<'py>, of: &UnitQuaternion<f64>) -> Bound<'py, numpy::PyA
 }
 
 fn matrix<'py>(py: Python<'py>, of: &Matrix3<f64>) -> PyResult<Bound<'py, PyAny>> {
-    // By columns in nalgebra, by rows here.
+    // nalgebra stores matrices by columns, NumPy by rows.
     rows(py, of.transpose().as_slice().to_vec(), 3)
 }

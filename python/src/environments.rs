@@ -1,4 +1,4 @@
-//! Many environments of one course.
+//! The Python class `Environments`: a batch of environments of one course.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -40,9 +40,6 @@ impl Environments {
                 return Err(fault::value(format!("autoreset: '{other}' is none of next_step, same_step, disabled")));
             }
         };
-        if count == 0 || threads == Some(0) {
-            return Err(fault::value("count and threads must be 1 or more"));
-        }
         let file = world::shipped(py, "course", course)?;
         let options = LoadOptions { data_dir: data, ..LoadOptions::default() };
         let begin = || {
@@ -53,37 +50,37 @@ impl Environments {
         Ok(Self { batch: Some(batch), course })
     }
 
-    /// How many environments there are.
+    /// Number of environments.
     #[getter]
     fn count(&self) -> usize {
         self.batch.as_ref().map_or(0, Batch::count)
     }
 
-    /// Names of the rovers that learn in each.
+    /// Names of the rovers that learn, the same in each environment.
     #[getter]
     fn learners(&self) -> Vec<String> {
         self.course.learner_names()
     }
 
-    /// Names of what one rover observes, in order, with units.
+    /// Names of one rover's observations, in order, with units.
     #[getter]
     fn observation_names(&self) -> Vec<String> {
         self.course.spec().task.observation_names()
     }
 
-    /// Numbers of one rover's action.
+    /// Number of components of one rover's action.
     #[getter]
     fn action_width(&self) -> usize {
         self.course.action_width()
     }
 
-    /// What they are, in order: parts of the rover's greatest, -1 to 1.
+    /// Names of an action's components, in order; each is a fraction of the rover's maximum, -1 to 1.
     #[getter]
     fn action_names(&self) -> Vec<&'static str> {
         self.course.spec().task.action_names().to_vec()
     }
 
-    /// Steps of an episode at most.
+    /// Maximum number of steps of an episode.
     #[getter]
     fn steps_max(&self) -> u64 {
         self.course.steps_max()
@@ -95,20 +92,20 @@ impl Environments {
         self.course.spec().control_s
     }
 
-    /// Height, width and channels of the images that are observed; None where the course has no camera.
+    /// Height, width and channels of observed images; None if the course has no camera.
     #[getter]
     fn image_shape(&self) -> Option<[usize; 3]> {
         self.course.image_shape().map(|shape| [shape.height, shape.width, shape.channels])
     }
 
-    /// Images that are observed now, one of each rover, (rovers, height, width, channels) of 8 bits; None where the
+    /// The images that are observed now, one of each rover, (rovers, height, width, channels) of 8 bits; None if the
     /// course has no camera.
     fn images<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let batch = self.batch.as_ref().ok_or_else(closed)?;
         self.pictured(py, batch.images())
     }
 
-    /// Begins anew where `chosen` says (everywhere without it), with seeds where they are given; what is observed.
+    /// Resets the environments that are `chosen` (all by default), with `seeds` where given; returns the observations.
     #[pyo3(signature = (seeds=None, chosen=None))]
     fn reset<'py>(
         &mut self,
@@ -124,7 +121,7 @@ impl Environments {
         self.observed(py, observations)
     }
 
-    /// Takes an action of each rover, a row each, and goes on by `control_s`.
+    /// Applies one row of `actions` per rover and steps by `control_s`; returns what the step led to.
     fn step<'py>(&mut self, py: Python<'py>, actions: PyReadonlyArray2<'py, f32>) -> PyResult<Bound<'py, PyDict>> {
         let batch = open(&mut self.batch)?;
         let wanted = [batch.count() * self.course.learners().len(), self.course.action_width()];
@@ -144,7 +141,7 @@ impl Environments {
         self.batch.as_ref().map(Batch::hash).ok_or_else(closed)
     }
 
-    /// The state of one environment as a hash: that which a `World` in this state has.
+    /// Hash of one environment's state; a `World` in this state has the same.
     #[pyo3(signature = (index=0))]
     fn state_hash_of(&self, index: usize) -> PyResult<u64> {
         let batch = self.batch.as_ref().ok_or_else(closed)?;
@@ -152,7 +149,7 @@ impl Environments {
         Ok(environment.state().hash())
     }
 
-    /// What the camera of a rover that learns would take now in one environment, (rows, columns, 3) of 8 bits.
+    /// Image that a learning rover's first camera would take now in one environment, (rows, columns, 3) of 8 bits.
     #[pyo3(signature = (index=0, learner=0))]
     fn render<'py>(&self, py: Python<'py>, index: usize, learner: usize) -> PyResult<Bound<'py, PyAny>> {
         let batch = self.batch.as_ref().ok_or_else(closed)?;
@@ -164,7 +161,7 @@ impl Environments {
         world::render(py, &resumed.map_err(|what| fault::error(&what))?, rover, None)
     }
 
-    /// Gives the worlds back; whatever is asked afterwards is refused.
+    /// Frees the worlds; every later call is refused.
     fn close(&mut self, py: Python<'_>) {
         let batch = self.batch.take();
         py.detach(|| drop(batch));
@@ -193,7 +190,7 @@ impl Environments {
         to.set_item("terminated", numbers(py, step.terminated))?;
         to.set_item("truncated", numbers(py, step.truncated))?;
         if step.ends.iter().any(Option::is_some) {
-            let ends = step.ends.iter().map(|end| end.map(selene_learn::End::name));
+            let ends = step.ends.iter().map(|end| end.map(selene_learn::EpisodeEnd::name));
             to.set_item("ends", ends.collect::<Vec<_>>())?;
         }
         if !step.last_observed.is_empty() {

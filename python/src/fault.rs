@@ -1,6 +1,6 @@
-//! What is refused, as exceptions of Python: `selene.Error` with `file` and `line`, or `ValueError` for an argument.
-//! Errors of all crates begin with their file and name the line in their text (`FILE: … line N …`, or `FILE:N: …`):
-//! both are taken from there, so that every kind of error has them.
+//! Errors as Python exceptions: `selene.Error` with `file` and `line`, or `ValueError` for an argument. The messages of
+//! all crates begin with the file and name the line (`FILE: … line N …`, or `FILE:N: …`): both are parsed from the
+//! message, so that every kind of error has them.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -14,30 +14,30 @@ create_exception!(
     selene,
     Error,
     PyException,
-    "Selene cannot do what is asked. `file` and `line` say where in an input file the reason is; None where it is in none."
+    "Selene cannot do what is requested. `file` and `line` say where in an input file the reason is; None where it is in none."
 );
 
-/// An exception of what went wrong.
+/// A `selene.Error` with the file and the line that the message names.
 pub(crate) fn error(what: &dyn Display) -> PyErr {
     let text = what.to_string();
     let (file, line) = place(&text);
     Python::attach(|py| {
         let error = Error::new_err(text);
         let value = error.value(py);
-        let told = value.setattr("file", file).and_then(|()| value.setattr("line", line));
-        told.map_or_else(|other| other, |()| error)
+        let reported = value.setattr("file", file).and_then(|()| value.setattr("line", line));
+        reported.map_or_else(|other| other, |()| error)
     })
 }
 
-/// An exception of an argument.
+/// A `ValueError` for a bad argument.
 pub(crate) fn value(what: impl Display) -> PyErr {
     PyValueError::new_err(what.to_string())
 }
 
-/// An exception of an environment.
+/// The exception for an error of environments.
 pub(crate) fn of_learning(what: &LearnError) -> PyErr {
     match what {
-        LearnError::Action { .. } | LearnError::Count { .. } => value(what),
+        LearnError::Action { .. } | LearnError::Count { .. } | LearnError::OutOfRange { .. } => value(what),
         LearnError::Input(_)
         | LearnError::Scenario(_)
         | LearnError::World { .. }
@@ -48,7 +48,7 @@ pub(crate) fn of_learning(what: &LearnError) -> PyErr {
     }
 }
 
-/// The file that a text begins with, and the line that it names.
+/// The file that an error message begins with, and the line that it names.
 fn place(text: &str) -> (Option<String>, Option<u32>) {
     let named = text.split(": ").next().unwrap_or_default();
     let (file, after_colon) = match named.rsplit_once(':') {
@@ -62,7 +62,7 @@ fn place(text: &str) -> (Option<String>, Option<u32>) {
     (Some(file.to_owned()), after_colon.or_else(|| line_in(&text[named.len()..])))
 }
 
-/// The number after the word `line`.
+/// The first number that follows the word `line`.
 fn line_in(text: &str) -> Option<u32> {
     let after = text.split("line ").skip(1);
     let number = |rest: &str| rest.split(|c: char| !c.is_ascii_digit()).next().and_then(|digits| digits.parse().ok());

@@ -1,9 +1,8 @@
-//! Selene as a module of Python: `selene._native`. The package around it, `python/selene/`, has what is easier to say
-//! in Python: Gymnasium's and PettingZoo's interfaces. Here are worlds, what their sensors give as NumPy arrays, and
-//! many environments stepped at once.
+//! The Python module `selene._native`: worlds, their sensor data as NumPy arrays, and batches of environments. The
+//! package around it, `python/selene/`, adds the interfaces of Gymnasium and PettingZoo, written in Python.
 //!
-//! Nothing of ROS is here. Python's lock is free while a world is stepped, an image traced or environments reset. Bad
-//! input is an exception with its file and line (`fault`); a panic would be one too, which PyO3 raises.
+//! The module does not use ROS. Python's global lock (GIL) is released while a world is stepped, an image traced or
+//! environments reset. Bad input raises an exception with its file and line (`fault`); a panic would raise PyO3's own.
 
 mod arrays;
 mod datum;

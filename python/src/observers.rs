@@ -1,4 +1,4 @@
-//! The sensors of a world: each heartbeat is shown to them, and the latest datum of each is kept until it is read.
+//! The sensors of a world: they observe each heartbeat, and the latest datum of each is kept until Python reads it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,20 +15,20 @@ use selene_sim::{Recent, Snapshot, World, WorldError};
 use crate::datum::{self, Datum};
 use crate::fault;
 
-/// Which sensors are looked through.
+/// The kinds of sensors that are simulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Wanted {
-    /// All whose datum is a reading.
+pub(crate) struct SimulatedSensors {
+    /// Sensors whose datum is a `Reading`, such as inertial units and encoders.
     pub(crate) instruments: bool,
     /// Cameras.
     pub(crate) cameras: bool,
-    /// Lidars, radars, time-of-flight cameras, sensors of one distance.
+    /// Lidars, radars, time-of-flight cameras and single-beam range sensors.
     pub(crate) lidars: bool,
 }
 
 /// The sensors of a world.
 pub(crate) struct Observers {
-    wanted: Wanted,
+    wanted: SimulatedSensors,
     feed: Feed,
     recorder: Recorder,
     span: SimTime,
@@ -40,39 +40,39 @@ pub(crate) struct Observers {
 
 /// The latest datum of a sensor.
 enum Latest {
-    /// Nobody has read it.
+    /// Not read yet.
     Unread(Box<Datum>),
-    /// As it was told: arrays own their numbers from then on.
-    Told(Py<PyDict>),
+    /// The dictionary that was returned to Python, whose arrays own the numbers.
+    Converted(Py<PyDict>),
 }
 
-/// Why a world with its sensors cannot go on.
-pub(crate) enum Halt {
+/// Why a world with its sensors cannot be stepped.
+pub(crate) enum StepFailure {
     World(WorldError),
     Observe(ObserveError),
 }
 
-impl From<Halt> for PyErr {
-    fn from(halt: Halt) -> Self {
+impl From<StepFailure> for PyErr {
+    fn from(halt: StepFailure) -> Self {
         match halt {
-            Halt::World(what) => fault::error(&what),
-            Halt::Observe(what) => fault::error(&what),
+            StepFailure::World(what) => fault::error(&what),
+            StepFailure::Observe(what) => fault::error(&what),
         }
     }
 }
 
 impl Observers {
-    /// Those of a world that begins.
-    pub(crate) fn begin(world: &mut World, wanted: Wanted) -> Result<Self, Halt> {
+    /// The sensors of a world at its start.
+    pub(crate) fn begin(world: &mut World, wanted: SimulatedSensors) -> Result<Self, StepFailure> {
         let recorder = Recorder::new(world.state().ruts.clone());
-        let feed = Feed::begin(world).map_err(Halt::World)?;
+        let feed = Feed::begin(world).map_err(StepFailure::World)?;
         let mut observers = Self::of(world, wanted, feed, recorder);
         observers.recorder.push(Arc::clone(observers.feed.last()), observers.span);
         Ok(observers)
     }
 
-    /// Those of a world that goes on after the last while of another run; of one that had not begun, from its start.
-    pub(crate) fn go_on(world: &mut World, wanted: Wanted, recent: &Recent) -> Result<Self, Halt> {
+    /// The sensors of a world that continues from the recent snapshots of another run; as at a start if there are none.
+    pub(crate) fn go_on(world: &mut World, wanted: SimulatedSensors, recent: &Recent) -> Result<Self, StepFailure> {
         if recent.snapshots.is_empty() {
             return Self::begin(world, wanted);
         }
@@ -82,7 +82,7 @@ impl Observers {
         Ok(observers)
     }
 
-    fn of(world: &World, wanted: Wanted, feed: Feed, recorder: Recorder) -> Self {
+    fn of(world: &World, wanted: SimulatedSensors, feed: Feed, recorder: Recorder) -> Self {
         let device = Device::cpu;
         Self {
             wanted,
@@ -96,8 +96,8 @@ impl Observers {
         }
     }
 
-    /// Which sensors are looked through.
-    pub(crate) fn wanted(&self) -> Wanted {
+    /// The kinds of sensors that are simulated.
+    pub(crate) fn wanted(&self) -> SimulatedSensors {
         self.wanted
     }
 
@@ -106,46 +106,46 @@ impl Observers {
         self.feed.last()
     }
 
-    /// What sensors need of the last while, for a checkpoint.
+    /// The recent snapshots that sensors need in a checkpoint.
     pub(crate) fn recent(&self) -> Recent {
         self.recorder.recent()
     }
 
-    /// Steps the world one heartbeat and shows it to all sensors.
-    pub(crate) fn heartbeat(&mut self, world: &mut World) -> Result<(), Halt> {
-        let interval = self.feed.heartbeat(world).map_err(Halt::World)?;
+    /// Steps the world by one heartbeat and lets all sensors observe it.
+    pub(crate) fn heartbeat(&mut self, world: &mut World) -> Result<(), StepFailure> {
+        let interval = self.feed.heartbeat(world).map_err(StepFailure::World)?;
         self.recorder.push(Arc::clone(&interval.next), self.span);
         self.look(&interval)
     }
 
-    fn look(&mut self, interval: &Interval) -> Result<(), Halt> {
+    fn look(&mut self, interval: &Interval) -> Result<(), StepFailure> {
         if let Some((instruments, sky)) = &mut self.instruments {
             let readings = instruments.take(interval).into_iter();
-            let readings = readings.chain(sky.take(interval).map_err(Halt::Observe)?);
+            let readings = readings.chain(sky.take(interval).map_err(StepFailure::Observe)?);
             self.latest.extend(readings.map(|of| (of.sensor.clone(), unread(Datum::Reading(Box::new(of))))));
         }
         if let Some(cameras) = &mut self.cameras {
-            let images = cameras.take(interval).map_err(Halt::Observe)?.into_iter();
+            let images = cameras.take(interval).map_err(StepFailure::Observe)?.into_iter();
             self.latest.extend(images.map(|of| (of.sensor.clone(), unread(Datum::Image(Box::new(of))))));
         }
         if let Some((lidars, ranging)) = &mut self.lidars {
-            let scans = lidars.take(interval).map_err(Halt::Observe)?.into_iter();
+            let scans = lidars.take(interval).map_err(StepFailure::Observe)?.into_iter();
             self.latest.extend(scans.map(|of| (of.sensor.clone(), unread(Datum::Scan(of)))));
-            let ranged = ranging.take(interval).map_err(Halt::Observe)?.into_iter();
+            let ranged = ranging.take(interval).map_err(StepFailure::Observe)?.into_iter();
             self.latest.extend(ranged.map(|of| (of.sensor.clone(), unread(Datum::Ranged(of)))));
         }
         Ok(())
     }
 
-    /// The latest datum of a sensor; none before its first.
+    /// The latest datum of a sensor; `None` before its first.
     pub(crate) fn read<'py>(&mut self, py: Python<'py>, sensor: &SensorId) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let told = match self.latest.remove(sensor) {
+        let reported = match self.latest.remove(sensor) {
             None => return Ok(None),
-            Some(Latest::Told(told)) => told.into_bound(py),
-            Some(Latest::Unread(datum)) => datum::tell(py, *datum)?,
+            Some(Latest::Converted(reported)) => reported.into_bound(py),
+            Some(Latest::Unread(datum)) => datum::to_dict(py, *datum)?,
         };
-        self.latest.insert(sensor.clone(), Latest::Told(told.clone().unbind()));
-        Ok(Some(told))
+        self.latest.insert(sensor.clone(), Latest::Converted(reported.clone().unbind()));
+        Ok(Some(reported))
     }
 }
 

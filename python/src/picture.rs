@@ -1,4 +1,4 @@
-//! Pictures for people: what a camera would take now, in 8-bit red, green and blue.
+//! Rendered pictures: the image that a camera would take now, in 8-bit red, green and blue.
 
 use selene_base::SimTime;
 use selene_observe::{Device, Devices, Feed, Image, ObserveError, RoverCameras};
@@ -10,9 +10,9 @@ use selene_sim::{EntityId, World, WorldError};
 pub(crate) enum NoPicture {
     /// There is no such camera.
     Camera(String),
-    /// The world cannot go on.
+    /// The world cannot be stepped.
     World(WorldError),
-    /// Nothing can be traced.
+    /// The image cannot be traced.
     Observe(ObserveError),
 }
 
@@ -26,8 +26,8 @@ impl std::fmt::Display for NoPicture {
     }
 }
 
-/// The image that a rover's camera takes when its shutter opens now. The world is not touched: a branch of it goes on
-/// until the exposure has ended. Without a name, the rover's first camera.
+/// The image that a rover's camera takes if its shutter opens now; without a name, the rover's first camera. The world
+/// does not change: a branch of it is stepped until the exposure has ended.
 pub(crate) fn take(world: &World, rover: EntityId, camera: Option<&str>) -> Result<Image, NoPicture> {
     let spec = camera_spec(world, rover, camera).map_err(NoPicture::Camera)?;
     let mut branch = world.branch();
@@ -57,8 +57,8 @@ fn camera_spec(world: &World, rover: EntityId, name: Option<&str>) -> Result<Cam
     })
 }
 
-/// Red, green and blue of each pixel, row by row; none of an encoding that is no picture. Of 16 bits the upper 8 are
-/// taken; a mosaic is grey, as it is.
+/// Red, green and blue of each pixel, row by row, 8 bits each; `None` for an encoding that is no picture. 16-bit values
+/// keep their upper 8 bits; a Bayer mosaic becomes grey, without demosaicing.
 pub(crate) fn coloured(image: &Image) -> Option<Vec<u8>> {
     let upper = |data: &[u8]| data.chunks_exact(2).map(|pair| pair[1]).collect::<Vec<_>>();
     let grey = |levels: &[u8]| levels.iter().flat_map(|level| [*level; 3]).collect::<Vec<_>>();

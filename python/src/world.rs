@@ -1,4 +1,4 @@
-//! One world.
+//! The Python class `World`: one simulated world with its sensors.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,35 +15,35 @@ use selene_sim::{
 use selene_vehicle::{Ackermann, BodyTwist};
 
 use crate::arrays::{image, numbers, put_pose, put_twist, rows};
-use crate::observers::{Observers, Wanted};
+use crate::observers::{Observers, SimulatedSensors};
 use crate::{fault, picture};
 
-/// How often a step asks Python whether there is a signal, such as Ctrl-C.
+/// Interval at which a step checks for Python's signals, such as Ctrl-C.
 const SIGNALS_EVERY: Duration = Duration::from_millis(50);
 
-/// A world that is stepped.
+/// A simulated world that Python steps.
 #[pyclass(module = "selene")]
 pub(crate) struct World {
     file: PathBuf,
     data: Option<PathBuf>,
-    /// As it begins, without what is added later.
+    /// Model of the world at its start, without entities that are added later.
     model: Arc<Model>,
     print: Fingerprint,
     world: SimWorld,
-    /// Tracers may leave their thread and not be in two at once.
+    /// Behind a mutex, since a Python class must be `Sync` and tracers are only `Send`.
     observers: Mutex<Observers>,
 }
 
-/// A world with its sensors, as a scenario begins.
-struct Begun {
+/// A world with its sensors at the start of a scenario.
+struct StartedWorld {
     model: Arc<Model>,
     print: Fingerprint,
     world: SimWorld,
     observers: Observers,
 }
 
-impl Begun {
-    fn load(file: &Path, data: Option<PathBuf>, seed: Option<u64>, wanted: Wanted) -> PyResult<Self> {
+impl StartedWorld {
+    fn load(file: &Path, data: Option<PathBuf>, seed: Option<u64>, wanted: SimulatedSensors) -> PyResult<Self> {
         let options = LoadOptions { data_dir: data, seed, ..LoadOptions::default() };
         let scenario = Scenario::load(file, &options).map_err(|what| fault::error(&what))?;
         let model = Arc::new(Model::new(Arc::new(scenario)).map_err(|what| fault::error(&what))?);
@@ -67,62 +67,63 @@ impl World {
         cameras: bool,
         lidars: bool,
     ) -> PyResult<Self> {
-        let wanted = Wanted { instruments, cameras, lidars };
+        let wanted = SimulatedSensors { instruments, cameras, lidars };
         let file = shipped(py, "scenario", scenario)?;
-        let Begun { model, print, world, observers } = py.detach(|| Begun::load(&file, data.clone(), seed, wanted))?;
+        let StartedWorld { model, print, world, observers } =
+            py.detach(|| StartedWorld::load(&file, data.clone(), seed, wanted))?;
         Ok(Self { file, data, model, print, world, observers: Mutex::new(observers) })
     }
 
-    /// Steps until `seconds` more have passed, or `heartbeats` have; one heartbeat where neither is given. A signal
-    /// ends it after the heartbeat in which it came.
+    /// Steps for `seconds` or for a number of `heartbeats`, by default for one heartbeat; returns the simulated time,
+    /// s. A signal ends it between two heartbeats.
     #[pyo3(signature = (seconds=None, *, heartbeats=None))]
     fn step(&mut self, py: Python<'_>, seconds: Option<f64>, heartbeats: Option<u64>) -> PyResult<f64> {
         let count = self.heartbeats(seconds, heartbeats)?;
         let Self { world, observers, .. } = self;
         py.detach(|| {
-            let (observers, mut asked) = (whole(observers), Instant::now());
+            let (observers, mut requested) = (whole(observers), Instant::now());
             (0..count).try_for_each(|_| {
                 observers.heartbeat(world)?;
-                if asked.elapsed() < SIGNALS_EVERY {
+                if requested.elapsed() < SIGNALS_EVERY {
                     return Ok(());
                 }
-                asked = Instant::now();
+                requested = Instant::now();
                 Python::attach(|py| py.check_signals())
             })
         })?;
         Ok(self.world.time().secs_f64())
     }
 
-    /// Tells a rover to drive: forward and left, m/s, turn rate, rad/s. It holds for half a second.
+    /// Commands a rover's velocity: forward and left, m/s, and turn rate, rad/s. It holds for half a second.
     #[pyo3(signature = (forward_m_s, turn_rad_s=0.0, *, left_m_s=0.0, rover=None))]
     fn drive(&mut self, forward_m_s: f64, turn_rad_s: f64, left_m_s: f64, rover: Option<&str>) -> PyResult<()> {
         self.command(rover, Command::Body(BodyTwist { forward_m_s, left_m_s, turn_rad_s }))
     }
 
-    /// Tells a rover to drive like a car: speed, m/s, and steering angle, rad. It holds for half a second.
+    /// Commands a rover to drive like a car: speed, m/s, and steering angle, rad. It holds for half a second.
     #[pyo3(signature = (speed_m_s, steering_angle_rad, *, rover=None))]
     fn drive_car(&mut self, speed_m_s: f64, steering_angle_rad: f64, rover: Option<&str>) -> PyResult<()> {
         self.command(rover, Command::Ackermann(Ackermann { speed_m_s, steering_angle_rad, ..Ackermann::default() }))
     }
 
-    /// Gives one joint a target: rad/s for a drive or a servo by rate, rad for a steer or a servo by position.
+    /// Sets the target of one joint: rad/s for a drive or a servo by rate, rad for a steer or a servo by position.
     #[pyo3(signature = (joint, target, *, rover=None))]
     fn set_joint(&mut self, joint: String, target: f64, rover: Option<&str>) -> PyResult<()> {
         self.command(rover, Command::Joint(JointCommand { joint, target }))
     }
 
-    /// Makes a lamp as bright as `level` of its full flux, 0 to 1.
+    /// Sets the brightness of a lamp as a fraction of its full flux, 0 to 1.
     #[pyo3(signature = (lamp, level, *, rover=None))]
     fn set_lamp(&mut self, lamp: String, level: f64, rover: Option<&str>) -> PyResult<()> {
         self.command(rover, Command::Lamp(LampCommand { lamp, level }))
     }
 
-    /// Goes back to the start; with a seed to that of the same scenario with this seed, its ground made anew.
+    /// Goes back to the start; with another seed, loads the scenario with that seed and makes its ground anew.
     #[pyo3(signature = (seed=None))]
     fn reset(&mut self, py: Python<'_>, seed: Option<u64>) -> PyResult<()> {
         let wanted = whole(&mut self.observers).wanted();
         if seed.is_none_or(|seed| seed == self.model.scenario().seed) {
-            // Not `World::reset`: one that was restored goes back to where it was restored.
+            // Not `World::reset`, which takes a restored world back only to the state that was restored.
             let begin = || -> PyResult<_> {
                 let world = SimWorld::begin(Arc::clone(&self.model), None);
                 let mut world = world.map_err(|what| fault::error(&what))?;
@@ -134,12 +135,13 @@ impl World {
             return Ok(());
         }
         let (file, data) = (self.file.clone(), self.data.clone());
-        let Begun { model, print, world, observers } = py.detach(|| Begun::load(&file, data, seed, wanted))?;
+        let StartedWorld { model, print, world, observers } =
+            py.detach(|| StartedWorld::load(&file, data, seed, wanted))?;
         (self.model, self.print, self.world, self.observers) = (model, print, world, Mutex::new(observers));
         Ok(())
     }
 
-    /// The state with what its sensors need, as the bytes of a file that `selene run --resume` takes.
+    /// The state, with the recent snapshots that sensors need, as the bytes of a file for `selene run --resume`.
     fn save<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let recent = whole(&mut self.observers).recent();
         let (state, print) = (self.world.state().clone(), &self.print);
@@ -147,7 +149,7 @@ impl World {
         Ok(PyBytes::new(py, &bytes.map_err(|what| fault::error(&what))?))
     }
 
-    /// Goes on from a state that was saved of this scenario.
+    /// Continues from a saved state of this scenario.
     fn restore(&mut self, py: Python<'_>, state: Vec<u8>) -> PyResult<()> {
         let wanted = whole(&mut self.observers).wanted();
         let (model, print, folders) = (&self.model, &self.print, self.folders());
@@ -163,7 +165,7 @@ impl World {
         Ok(())
     }
 
-    /// Another world in the same state, which goes its own way. Its sensors go on; what they told before is not copied.
+    /// An independent world in the same state. Its sensors continue; the data that they gave before are not copied.
     fn clone(&mut self, py: Python<'_>) -> PyResult<Self> {
         let mut world = self.world.branch();
         let old = whole(&mut self.observers);
@@ -179,7 +181,7 @@ impl World {
         })
     }
 
-    /// A hash over every bit of the state: that which `selene hash` prints.
+    /// A hash over every bit of the state: the same that `selene hash` prints.
     fn state_hash(&self) -> u64 {
         self.world.hash()
     }
@@ -190,7 +192,7 @@ impl World {
         self.world.time().secs_f64()
     }
 
-    /// Time of one heartbeat, s.
+    /// Duration of one heartbeat, s.
     #[getter]
     fn heartbeat_s(&self) -> f64 {
         self.world.scenario().heartbeat.secs_f64()
@@ -217,7 +219,7 @@ impl World {
         Ok(sensors.map(|sensor| sensor.spec.header().name.to_owned()).collect())
     }
 
-    /// Names of a rover's joints and servos that take targets.
+    /// Names of a rover's joints and servos that can be commanded.
     #[pyo3(signature = (rover=None))]
     fn joints(&self, rover: Option<&str>) -> PyResult<Vec<String>> {
         let id = self.rover_id(rover)?;
@@ -242,7 +244,7 @@ impl World {
         whole(&mut self.observers).read(py, &id)
     }
 
-    /// A rover's pose, velocity, joints, wheels and drums, as they are.
+    /// True pose, velocity, joints, wheels and drums of a rover, without sensors.
     #[pyo3(signature = (name=None))]
     fn rover<'py>(&mut self, py: Python<'py>, name: Option<&str>) -> PyResult<Bound<'py, PyDict>> {
         let id = self.rover_id(name)?;
@@ -260,7 +262,7 @@ impl World {
         Ok(to)
     }
 
-    /// What a camera would take now, (rows, columns, 3) of 8 bits; of the rover's first camera without a name.
+    /// Image that a camera would take now, (rows, columns, 3) of 8 bits; without a name, the rover's first camera.
     #[pyo3(signature = (camera=None, *, rover=None))]
     fn render<'py>(&self, py: Python<'py>, camera: Option<&str>, rover: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
         render(py, &self.world, self.rover_id(rover)?, camera)
@@ -281,16 +283,16 @@ impl World {
                 let heartbeat = self.world.scenario().heartbeat;
                 let span = SimTime::from_secs_f64(seconds);
                 if !seconds.is_finite() || seconds < 0.0 || span % heartbeat != SimTime::ZERO {
-                    let told = "must be a whole number of heartbeats, 0 or more";
+                    let reported = "must be a whole number of heartbeats, 0 or more";
                     let heartbeat_s = heartbeat.secs_f64();
-                    return Err(fault::value(format!("seconds: {seconds} {told}; one is {heartbeat_s} s")));
+                    return Err(fault::value(format!("seconds: {seconds} {reported}; one is {heartbeat_s} s")));
                 }
                 Ok((span / heartbeat) as u64)
             }
         }
     }
 
-    /// The number of a rover; of the only one where no name is given.
+    /// Id of the named rover, or of the only rover if no name is given.
     fn rover_id(&self, name: Option<&str>) -> PyResult<EntityId> {
         let known = self.rovers();
         match name {
@@ -304,7 +306,7 @@ impl World {
         }
     }
 
-    /// Gives a command; one that cannot be taken is refused now and not with the step.
+    /// Applies a command at once, so that a bad one is refused now and not by the next step.
     fn command(&mut self, rover: Option<&str>, command: Command) -> PyResult<()> {
         let id = self.rover_id(rover)?;
         let refused = |world: &SimWorld| world.state().rovers.get(&id).map(|rover| rover.driver.refused());
@@ -318,24 +320,24 @@ impl World {
         Err(fault::value(rover.and_then(|rover| rover.driver.last_refusal()).unwrap_or("the command is refused")))
     }
 
-    /// Where files of what was added to a saved world may lie.
+    /// Folders that may hold the files of entities which were added to a saved world.
     fn folders(&self) -> AllowedFolders {
         let folder = self.file.parent().unwrap_or(Path::new("."));
         AllowedFolders::new([folder.to_owned(), folder.join(".."), folder.join("../../urdf")])
     }
 }
 
-/// A file of this path, or the one of this name that is shipped.
+/// Path of the file `name`, or of the shipped file with that name.
 pub(crate) fn shipped(py: Python<'_>, kind: &str, name: PathBuf) -> PyResult<PathBuf> {
     py.import("selene._places")?.call_method1(kind, (name,))?.extract()
 }
 
-/// The observers, which nobody else can hold meanwhile.
+/// The observers; `&mut` makes locking unnecessary.
 fn whole(observers: &mut Mutex<Observers>) -> &mut Observers {
     observers.get_mut().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A picture of a world as an array.
+/// The image of a rover's camera as an array (rows, columns, 3) of 8 bits.
 pub(crate) fn render<'py>(
     py: Python<'py>,
     world: &SimWorld,
@@ -344,7 +346,7 @@ pub(crate) fn render<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let taken = py.detach(|| picture::take(world, rover, camera));
     let taken = taken.map_err(|what| match &what {
-        picture::NoPicture::Camera(told) => fault::value(told),
+        picture::NoPicture::Camera(reported) => fault::value(reported),
         picture::NoPicture::World(_) | picture::NoPicture::Observe(_) => fault::error(&what),
     })?;
     let data = picture::coloured(&taken)
@@ -352,7 +354,7 @@ pub(crate) fn render<'py>(
     image(py, selene_observe::Image { encoding: "rgb8", pixel_bytes: 3, data, ..taken })
 }
 
-/// What each wheel and the ground do to each other, an entry a wheel; forces in `base_link`.
+/// Puts the contact of each wheel with the ground into a dictionary, one entry per wheel; forces in `base_link`.
 fn put_wheels(to: &Bound<'_, PyDict>, rover: &RoverSnapshot) -> PyResult<()> {
     let py = to.py();
     let of = |value: fn(&selene_sim::WheelTruth) -> f64| numbers(py, rover.wheels.iter().map(value).collect());

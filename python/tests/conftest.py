@@ -1,4 +1,4 @@
-"""What tests share."""
+"""Fixtures and helpers of the tests."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def missing(what: str) -> None:
-    """Skips a test for what is not here, or fails it where nothing may be missing."""
+    """Skips a test because something is not installed, or fails it where nothing may be missing."""
     if os.environ.get("SELENE_REQUIRE_PEERS"):
         pytest.fail(f"{what} is missing")
     pytest.skip(f"{what} is missing")
@@ -18,7 +18,7 @@ def missing(what: str) -> None:
 
 @pytest.fixture(scope="session")
 def program() -> str:
-    """The program `selene` of the same sources."""
+    """Path of the program `selene`, built from the same sources."""
     named = os.environ.get("SELENE_PROGRAM")
     built = ROOT / "target/release/selene"
     found = named or (str(built) if built.is_file() else shutil.which("selene"))
@@ -29,13 +29,15 @@ def program() -> str:
 
 @pytest.fixture
 def changed(tmp_path):
-    """A file of config/ with a part of its text replaced, whole paths in it."""
+    """A copy of a file of config/ with absolute paths and parts of its text replaced: old, new, old, new, ..."""
 
-    def change(file: str, old: str, new: str) -> str:
+    def change(file: str, *parts: str) -> str:
         text = (ROOT / "config" / file).read_text().replace("../", f"{ROOT}/config/")
-        assert old in text, old
+        for old, new in zip(parts[::2], parts[1::2], strict=True):
+            assert old in text, old
+            text = text.replace(old, new)
         path = tmp_path / Path(file).name
-        path.write_text(text.replace(old, new))
+        path.write_text(text)
         return str(path)
 
     return change

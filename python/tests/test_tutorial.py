@@ -1,4 +1,4 @@
-"""The tutorial's code runs as it stands, block after block, and its assertions hold."""
+"""The tutorial's code blocks run unchanged, one after the other, and their assertions hold."""
 
 import re
 
@@ -12,6 +12,6 @@ def test_the_tutorial_runs(tmp_path, monkeypatch):
     assert len(blocks) > 5
     names: dict[str, object] = {}
     for start, block in blocks:
-        # Lines of errors are those of the page.
+        # So that errors show the line numbers of the page.
         line = text.count("\n", 0, start) + 1
         exec(compile("\n" * line + block, "docs/python.md", "exec"), names)

@@ -1,5 +1,5 @@
-//! A rover, an object and a rock that are added to a world while it runs, and taken away again: every node follows at
-//! the same heartbeat, so that every byte repeats.
+//! A rover, an object and a rock are added to a running world and removed again: every node follows at the same
+//! heartbeat, so every byte repeats.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, channel};
@@ -10,8 +10,8 @@ use selene_observe::Device;
 use selene_ros::transport::{Transport, subscribe};
 use selene_ros::{Qos, rosgraph_msgs};
 use selene_sim::{Entity, LooseRockSpec, Model, Spawn, SpawnPlace};
-use selene_simulation::{Answer, Begin, Change, Changes};
-use selene_tests::witness::{Published, Witness};
+use selene_simulation::{Answer, Change, Changes, RunStart};
+use selene_tests::recording_transport::{Published, RecordingTransport};
 use selene_tests::{context, model, options, repository_file, scenario};
 
 const SIMULATED: SimTime = SimTime::from_nanos(1_300_000_000);
@@ -37,19 +37,23 @@ fn spawned() -> [Spawn; 3] {
     [rover, object, Spawn::Rock { name: "stone".to_owned(), spec: rock }]
 }
 
-/// Asks at its times, in the thread that tells the clock: between the same two heartbeats in every run.
-fn ask(changes: &Changes, clock: &dyn Transport) -> (selene_ros::transport::Subscription, Receiver<Receiver<Answer>>) {
+/// Sends the changes at fixed times, from the thread that publishes the clock: between the same two heartbeats in every
+/// run.
+fn request(
+    changes: &Changes,
+    clock: &dyn Transport,
+) -> (selene_ros::transport::Subscription, Receiver<Receiver<Answer>>) {
     let (sender, answers) = channel();
     let (changes, added) = (changes.clone(), Mutex::new(Vec::<Receiver<Answer>>::new()));
-    let on_clock = move |told: rosgraph_msgs::Clock| {
+    let on_clock = move |reported: rosgraph_msgs::Clock| {
         let mut added = added.lock().expect("no panic");
-        match SimTime::from(told.clock) {
-            ADDED => added.extend(spawned().map(|spawn| changes.ask(Change::Spawn(spawn)))),
+        match SimTime::from(reported.clock) {
+            ADDED => added.extend(spawned().map(|spawn| changes.request(Change::Spawn(spawn)))),
             REMOVED => {
                 let there = added.drain(..).map(|answer| answer.recv().expect("answered").expect("added"));
-                let removed = there.map(|entity| changes.ask(Change::Remove(entity.expect("an entity"))));
+                let removed = there.map(|entity| changes.request(Change::Remove(entity.expect("an entity"))));
                 removed.for_each(|answer| sender.send(answer).expect("the test waits"));
-                sender.send(changes.ask(Change::Remove(Entity::Rock(999)))).expect("the test waits");
+                sender.send(changes.request(Change::Remove(Entity::Rock(999)))).expect("the test waits");
             }
             _ => {}
         }
@@ -58,22 +62,22 @@ fn ask(changes: &Changes, clock: &dyn Transport) -> (selene_ros::transport::Subs
 }
 
 fn run(model: &Arc<Model>) -> (u64, Published) {
-    let (witness, stop) = (Witness::default(), AtomicBool::new(false));
-    let context = context(Arc::new(witness.clone()), model);
+    let (recording, stop) = (RecordingTransport::default(), AtomicBool::new(false));
+    let context = context(Arc::new(recording.clone()), model);
     let options = options(SIMULATED, &["camera", "lidar", "navigation"]);
-    let (_clock, answers) = ask(&options.changes, &witness);
+    let (_clock, answers) = request(&options.changes, &recording);
     let hash = std::thread::scope(|scope| {
         scope.spawn(|| selene_camera::run(&context, Device::cpu(), &stop).expect("camera"));
         scope.spawn(|| selene_lidar::run(&context, Device::cpu(), &stop).expect("lidar"));
         scope.spawn(|| selene_navigation::run(&context, &stop).expect("navigation"));
-        selene_simulation::run(&context, Begin::Start(None), &options, &stop).expect("simulation").state_hash
+        selene_simulation::run(&context, RunStart::Start(None), &options, &stop).expect("simulation").state_hash
     });
     let answers: Vec<_> = answers.try_iter().map(|answer| answer.recv().expect("answered")).collect();
     assert_eq!(answers.len(), 4);
     assert!(answers[..3].iter().all(Result::is_ok), "{answers:?}");
     let refused = answers[3].as_ref().expect_err("there is no such rock").to_string();
     assert!(refused.contains("999"), "{refused}");
-    let mut published = witness.take();
+    let mut published = recording.take();
     published.retain(|topic, _| topic != "/diagnostics" && !topic.starts_with("/selene/"));
     (hash, published)
 }
@@ -83,8 +87,8 @@ fn what_is_added_to_a_running_world_is_sensed_and_published_until_it_is_taken_aw
     let model = model(scenario("convoy", None));
     let (hash, published) = run(&model);
     for topic in ["/second/joint_states", "/second/imu/data", "/second/sorato_front/image_raw"] {
-        let told = published.get(topic).unwrap_or_else(|| panic!("{topic} is not among {:?}", published.keys()));
-        assert!(told.iter().all(|(stamp, _)| (ADDED..=REMOVED).contains(stamp)), "{topic}");
+        let reported = published.get(topic).unwrap_or_else(|| panic!("{topic} is not among {:?}", published.keys()));
+        assert!(reported.iter().all(|(stamp, _)| (ADDED..=REMOVED).contains(stamp)), "{topic}");
     }
     assert!(published["/second/imu/data"].len() > 50);
     let (again, published_again) = run(&model);

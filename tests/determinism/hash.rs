@@ -1,4 +1,4 @@
-//! The state hash on 1, 2 and 4 threads, and for another seed.
+//! The state hash with 1, 2 and 4 threads, and with another seed.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use selene_base::SimTime;
 use selene_sim::{LoadOptions, Scenario, World};
 use selene_tests::repository_file;
 
-/// Long enough to set down, start and leave ruts.
+/// Long enough for the rover to settle, start and leave ruts.
 const SIMULATED: SimTime = SimTime::from_nanos(1_500_000_000);
 
 fn hash(seed: Option<u64>, threads: usize) -> u64 {

@@ -1,5 +1,5 @@
-//! The same scenario and seed give the same bytes: for any number of threads, whether the world is stepped
-//! alone or by nodes that exchange messages, in one run or in two, and with a client that is waited for.
+//! The same scenario and seed give the same bytes: for any number of threads, with the world stepped alone or by nodes
+//! that exchange messages, in one run or in two, and with a client that simulated time waits for.
 
 mod closed_loop;
 mod control;
@@ -7,10 +7,11 @@ mod entities;
 mod features;
 mod hash;
 mod nodes;
+mod replayed;
 mod resume;
-mod retold;
 mod rows;
 mod settings;
 mod shared;
+mod shared_sensors;
 mod sharing;
 mod spawning;

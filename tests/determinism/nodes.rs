@@ -1,5 +1,5 @@
-//! Nodes that exchange messages: the same state as a world stepped alone, and every
-//! sensor message the same from run to run, also for a node that joins late.
+//! Nodes that exchange messages reach the same state as a world stepped alone, and every sensor message is the same in
+//! every run, also from a node that joins late.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,24 +14,24 @@ use selene_ros::in_process::InProcess;
 use selene_ros::transport::{Subscription, subscribe};
 use selene_ros::{Qos, rosgraph_msgs, sensor_msgs};
 use selene_sim::Model;
-use selene_simulation::{Begin, Pace, SimulationOptions};
+use selene_simulation::{Pace, RunStart, SimulationOptions};
 use selene_tests::{context, options, scenario, world};
 
 const SIMULATED: SimTime = SimTime::from_nanos(1_200_000_000);
-/// When camera, lidar and navigation join: at the start, or each at a time of its own.
+/// Times at which camera, lidar and navigation join: all at the start, or at different times.
 const AT_THE_START: [SimTime; 3] = [SimTime::ZERO; 3];
 const LATE: [SimTime; 3] =
     [SimTime::from_nanos(300_000_000), SimTime::from_nanos(230_000_000), SimTime::from_nanos(150_000_000)];
 const TOPICS: [&str; 2] = ["/navcam_left/image_raw", "/navcam_left/depth/image_rect_raw"];
 
 /// Stamp and data of every message, by topic.
-type Heard = BTreeMap<String, Vec<(SimTime, Vec<u8>)>>;
+type ReceivedData = BTreeMap<String, Vec<(SimTime, Vec<u8>)>>;
 
-fn listen(bus: &InProcess, heard: &Arc<Mutex<Heard>>) -> Vec<Subscription> {
+fn listen(bus: &InProcess, received: &Arc<Mutex<ReceivedData>>) -> Vec<Subscription> {
     let keep = |topic: &str| {
-        let (heard, topic) = (Arc::clone(heard), topic.to_owned());
+        let (received, topic) = (Arc::clone(received), topic.to_owned());
         move |stamp: SimTime, data: Vec<u8>| {
-            heard.lock().expect("lock").entry(topic.clone()).or_default().push((stamp, data))
+            received.lock().expect("lock").entry(topic.clone()).or_default().push((stamp, data))
         }
     };
     let mut subscriptions: Vec<_> = TOPICS
@@ -51,12 +51,12 @@ fn listen(bus: &InProcess, heard: &Arc<Mutex<Heard>>) -> Vec<Subscription> {
     subscriptions
 }
 
-/// Runs all nodes; camera, lidar and navigation join when simulated time has reached theirs. Whoever is there from the
-/// start on is waited for.
-fn run(model: &Arc<Model>, joins: [SimTime; 3]) -> (u64, Heard) {
+/// Runs all nodes; camera, lidar and navigation each join at their simulated time. The simulation waits for those that
+/// join at the start.
+fn run(model: &Arc<Model>, joins: [SimTime; 3]) -> (u64, ReceivedData) {
     let bus = InProcess::new();
-    let heard = Arc::new(Mutex::new(Heard::default()));
-    let _ears = listen(&bus, &heard);
+    let received = Arc::new(Mutex::new(ReceivedData::default()));
+    let _subscriptions = listen(&bus, &received);
     let stop = AtomicBool::new(false);
     let nodes = [camera::PARTICIPANT, lidar::PARTICIPANT, navigation::PARTICIPANT].into_iter().zip(joins);
     let there: Vec<_> = nodes.filter(|(_, joins)| *joins == SimTime::ZERO).map(|(name, _)| name).collect();
@@ -78,10 +78,10 @@ fn run(model: &Arc<Model>, joins: [SimTime; 3]) -> (u64, Heard) {
             wait_until(bus, navigation_joins);
             navigation::run(context, stop).expect("navigation");
         });
-        selene_simulation::run(context, Begin::Start(None), &options, stop).expect("simulation").state_hash
+        selene_simulation::run(context, RunStart::Start(None), &options, stop).expect("simulation").state_hash
     });
-    let heard = std::mem::take(&mut *heard.lock().expect("lock"));
-    (hash, heard)
+    let received = std::mem::take(&mut *received.lock().expect("lock"));
+    (hash, received)
 }
 
 fn wait_until(bus: &InProcess, time: SimTime) {
@@ -102,20 +102,20 @@ fn nodes_and_a_world_stepped_alone_agree_and_every_sensor_byte_repeats() {
     while alone.time() < SIMULATED {
         alone.heartbeat().expect("heartbeat");
     }
-    let (first, heard) = run(&model, AT_THE_START);
+    let (first, received) = run(&model, AT_THE_START);
     assert_eq!(first, alone.hash());
     let (second, again) = run(&model, AT_THE_START);
     assert_eq!(first, second);
-    assert_eq!(heard.len(), 4, "{:?}", heard.keys());
-    assert!(heard == again, "a sensor message differs between two runs");
-    assert!(heard["/imu/data"].len() > 200, "IMU: {}", heard["/imu/data"].len());
+    assert_eq!(received.len(), 4, "{:?}", received.keys());
+    assert!(received == again, "a sensor message differs between two runs");
+    assert!(received["/imu/data"].len() > 200, "IMU: {}", received["/imu/data"].len());
 
     let (_, late) = run(&model, LATE);
-    assert_eq!(late.keys().collect::<Vec<_>>(), heard.keys().collect::<Vec<_>>());
+    assert_eq!(late.keys().collect::<Vec<_>>(), received.keys().collect::<Vec<_>>());
     for (topic, messages) in &late {
-        assert!(messages.len() < heard[topic].len(), "{topic}: {} of {}", messages.len(), heard[topic].len());
+        assert!(messages.len() < received[topic].len(), "{topic}: {} of {}", messages.len(), received[topic].len());
         for message in messages {
-            assert!(heard[topic].contains(message), "{topic} at {}: who comes late has other data", message.0);
+            assert!(received[topic].contains(message), "{topic} at {}: who comes late has other data", message.0);
         }
     }
 }

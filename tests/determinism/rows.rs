@@ -1,5 +1,6 @@
-//! Sensors beside one another, and the rows of stages that their data pass: another sensor, or another row, changes
-//! no other sensor's bytes; a datum leaves when rate, lag and jitter say, with the stamp of its measurement.
+//! Independence of sensors, and the stages that their data pass: another sensor, or other stages, change no other
+//! sensor's bytes. A sample is handed over at the time given by rate, lag and jitter, with the time stamp of its
+//! measurement.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,7 +13,7 @@ use selene_sim::{LoadOptions, Scenario, World};
 use selene_tests::repository_file;
 
 const HEARTBEATS: usize = 30;
-/// A sensor of each kind, with what is changed in its file so that it is quick and gives something in the run.
+/// A sensor of each kind, with changes to its file that make it fast and productive within the run.
 const SENSORS: [(&str, &[(&str, &str)]); 18] = [
     ("navcam_left", &[("width: 640", "width: 64"), ("height: 360", "height: 36"), ("rate_hz: 2", "rate_hz: 10")]),
     ("obstacle_lidar", &[]),
@@ -34,17 +35,17 @@ const SENSORS: [(&str, &[(&str, &str)]); 18] = [
     ("hub_front_left", &[]),
 ];
 
-/// What one sensor told: the interval's beginning and end in which each datum left, its stamp, its number and all
-/// that is in it.
+/// A sample of a sensor: begin and end of the interval in which it was handed over, its time stamp, its index and its
+/// content.
 #[derive(Clone, Debug, PartialEq)]
-struct Told {
+struct SensorSample {
     left: [SimTime; 2],
     stamp: SimTime,
     index: u64,
     content: String,
 }
 
-/// Files of one test; they go with it.
+/// The files of one test, removed with it.
 struct Files(PathBuf);
 
 impl Files {
@@ -54,7 +55,7 @@ impl Files {
         Self(folder)
     }
 
-    /// A sensor's file, changed, with more lines at its end.
+    /// The file of a sensor, changed, with `more` lines at its end.
     fn sensor(&self, name: &str, more: &str) -> PathBuf {
         let (_, changes) = SENSORS.iter().find(|(of, _)| *of == name).expect("a sensor");
         let text = std::fs::read_to_string(repository_file("config/sensor").join(format!("{name}.yaml")));
@@ -70,12 +71,12 @@ impl Files {
 
 impl Drop for Files {
     fn drop(&mut self) {
-        // A test that failed says why itself.
+        // A failed test reports its own reason.
         drop(std::fs::remove_dir_all(&self.0));
     }
 }
 
-/// A VIPER that drives over the yard with these sensors.
+/// A world in which VIPER drives over the yard with these sensors.
 fn world(sensors: &[PathBuf]) -> World {
     let sensors: Vec<_> = sensors.iter().map(|file| file.display().to_string()).collect();
     let text = format!(
@@ -89,19 +90,19 @@ fn world(sensors: &[PathBuf]) -> World {
     World::new(Arc::new(scenario.unwrap_or_else(|error| panic!("{error}")))).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// What each sensor told.
-fn told(sensors: &[PathBuf]) -> BTreeMap<String, Vec<Told>> {
+/// Samples of each sensor, by name.
+fn reported(sensors: &[PathBuf]) -> BTreeMap<String, Vec<SensorSample>> {
     let mut world = world(sensors);
     let mut feed = Feed::begin(&mut world).expect("begins");
     let (mut instruments, mut of_sky) = (Instruments::default(), SkyInstruments::default());
     let (mut cameras, mut lidars) = (Cameras::new(Device::cpu(), OwnStages::new()), Lidars::new(Device::cpu()));
     let mut ranging = Ranging::new(Device::cpu());
-    let mut all: BTreeMap<String, Vec<Told>> = BTreeMap::new();
+    let mut all: BTreeMap<String, Vec<SensorSample>> = BTreeMap::new();
     for _ in 0..HEARTBEATS {
         let interval = feed.heartbeat(&mut world).expect("heartbeat");
         let left = [interval.after(), interval.next.time];
         let mut keep = |name: &str, stamp: SimTime, index: u64, content: String| {
-            all.entry(name.to_owned()).or_default().push(Told { left, stamp, index, content });
+            all.entry(name.to_owned()).or_default().push(SensorSample { left, stamp, index, content });
         };
         for of in instruments.take(&interval).into_iter().chain(of_sky.take(&interval).expect("seen")) {
             keep(&of.sensor.name, of.stamp, of.index, format!("{:?}", (&of.measured, &of.truth)));
@@ -119,15 +120,15 @@ fn told(sensors: &[PathBuf]) -> BTreeMap<String, Vec<Told>> {
     all
 }
 
-/// Sample k is measured at k over the rate and leaves at the first heartbeat from its lag on; a scan at the first one
-/// from its lag after its end on, which is a period after its stamp at the latest.
-fn leaves_by_rate_and_lag(sensor: &SensorSpec, told: &[Told]) {
+/// Sample k is measured at k over the rate and handed over at the first heartbeat at or after that plus its lag; a scan
+/// at the first one at or after its end plus its lag. A scan ends at most a period after its stamp.
+fn leaves_by_rate_and_lag(sensor: &SensorSpec, reported: &[SensorSample]) {
     const ROUNDING_S: f64 = 2e-9;
     let header = sensor.header();
     let period_s = 1.0 / header.rate_hz;
     let scan_s = if matches!(sensor, SensorSpec::Lidar(_)) { period_s } else { 0.0 };
-    for (k, of) in told.iter().enumerate() {
-        assert_eq!(of.index, told[0].index + k as u64, "{}", header.name);
+    for (k, of) in reported.iter().enumerate() {
+        assert_eq!(of.index, reported[0].index + k as u64, "{}", header.name);
         let [after_s, until_s] = of.left.map(SimTime::secs_f64);
         let due_s = of.stamp.secs_f64() + header.lag_s;
         assert!((of.stamp.secs_f64() - of.index as f64 * period_s).abs() < ROUNDING_S, "{}: {}", header.name, of.stamp);
@@ -141,20 +142,20 @@ fn another_sensor_or_another_row_changes_no_other_sensors_bytes() {
     let files = Files::new("beside");
     let plain = |name: &str| files.sensor(name, "");
     let names = SENSORS.map(|(name, _)| name);
-    let together = told(&names.map(plain));
-    assert_eq!(together.len(), names.len(), "each tells something: {:?}", together.keys());
+    let together = reported(&names.map(plain));
+    assert_eq!(together.len(), names.len(), "each publishes something: {:?}", together.keys());
     for name in names {
         leaves_by_rate_and_lag(&SensorSpec::load(&plain(name)).expect("good"), &together[name]);
     }
     for first in [0, 1] {
         let half: Vec<PathBuf> = names.into_iter().skip(first).step_by(2).map(plain).collect();
-        let apart = told(&half);
+        let apart = reported(&half);
         assert_eq!(apart.len(), half.len());
         for (name, alone) in apart {
             assert_eq!(alone, together[&name], "{name}");
         }
     }
-    // Rows on three of them, and a device of its own for a fourth.
+    // Stages on three of them, and a different device for a fourth.
     let changed = names.map(|name| match name {
         "imu" => files.sensor(name, "  stages: [{noise: {sigma: [0.1, 0.1]}}, {drop_out: {probability: 0.5}}]\n"),
         "obstacle_lidar" => files.sensor(name, "  stages: [{crop: {range_m: [0, 3]}}]\n"),
@@ -162,7 +163,7 @@ fn another_sensor_or_another_row_changes_no_other_sensors_bytes() {
         "navcam_left" => files.sensor(name, "  device: cpu\n"),
         _ => plain(name),
     });
-    for (name, with_rows) in told(&changed) {
+    for (name, with_rows) in reported(&changed) {
         let is_changed = ["imu", "obstacle_lidar", "ars408_near"].contains(&name.as_str());
         assert_eq!(with_rows != together[&name], is_changed, "{name}");
     }
@@ -186,19 +187,19 @@ fn measurements_of_every_sensor_but_a_scanning_one_are_as_uneven_as_its_row_says
         std::fs::write(&path, text.replacen("  truth:", &format!("    - {stage}\n  truth:"), 1)).expect("written");
         path
     };
-    let all = told(&specs.iter().map(uneven).collect::<Vec<_>>());
-    assert_eq!(all.len(), specs.len(), "each tells something: {:?}", all.keys());
-    for (name, told) in all {
+    let all = reported(&specs.iter().map(uneven).collect::<Vec<_>>());
+    assert_eq!(all.len(), specs.len(), "each publishes something: {:?}", all.keys());
+    for (name, reported) in all {
         let header = specs[&name[..]].header();
         let period_s = 1.0 / header.rate_hz;
-        let late_s = |of: &Told| of.stamp.secs_f64() - of.index as f64 * period_s;
-        for of in &told {
+        let late_s = |of: &SensorSample| of.stamp.secs_f64() - of.index as f64 * period_s;
+        for of in &reported {
             assert!((-ROUNDING_S..=PART * period_s + ROUNDING_S).contains(&late_s(of)), "{name}: {}", of.stamp);
             let (due_s, [after_s, until_s]) = (of.stamp.secs_f64() + header.lag_s, of.left.map(SimTime::secs_f64));
             assert!(after_s < due_s + ROUNDING_S && until_s > due_s - ROUNDING_S, "{name}: left by {until_s} s");
         }
-        assert!(told.windows(2).all(|pair| pair[0].index + 1 == pair[1].index), "{name}");
-        assert!(told.iter().any(|of| late_s(of) > 0.02 * period_s), "{name}");
+        assert!(reported.windows(2).all(|pair| pair[0].index + 1 == pair[1].index), "{name}");
+        assert!(reported.iter().any(|of| late_s(of) > 0.02 * period_s), "{name}");
     }
 }
 
@@ -207,22 +208,22 @@ fn a_row_moves_hand_overs_and_leaves_samples_out_but_keeps_stamps_and_values() {
     let files = Files::new("times");
     let plain = files.sensor("imu", "");
     let SensorSpec::Imu(spec) = SensorSpec::load(&plain).expect("good") else { panic!("an inertial unit") };
-    let before = told(std::slice::from_ref(&plain)).remove("imu").expect("readings");
+    let before = reported(std::slice::from_ref(&plain)).remove("imu").expect("readings");
     let row = "  stages: [{decimate: {every: 3}}, {lag: {by_s: 0.03}}, {lag: {by_s: 0.012}}, \
                {rate_jitter: {max_s: 0.004}}]\n";
-    let after = told(&[files.sensor("imu", row)]).remove("imu").expect("readings");
-    let indices: Vec<u64> = after.iter().map(|told| told.index).collect();
+    let after = reported(&[files.sensor("imu", row)]).remove("imu").expect("readings");
+    let indices: Vec<u64> = after.iter().map(|reported| reported.index).collect();
     assert!(indices.len() > 10 && indices.iter().enumerate().all(|(k, index)| *index == 3 * k as u64), "{indices:?}");
     let lag = SimTime::from_secs_f64(spec.lag_s);
     let (least, most) = (lag + SimTime::from_secs_f64(0.042), lag + SimTime::from_secs_f64(0.046));
-    for told in &after {
-        let same = before.iter().find(|same| same.index == told.index).expect("measured in both");
-        assert_eq!((told.stamp, &told.content), (same.stamp, &same.content));
-        // Sample k is measured at k over the rate, and leaves at the first heartbeat from its due instant on.
-        assert_eq!(told.stamp, SimTime::from_secs_f64(told.index as f64 / spec.rate_hz));
-        assert!(told.left[1] >= told.stamp + least && told.left[0] < told.stamp + most, "{told:?}");
+    for reported in &after {
+        let same = before.iter().find(|same| same.index == reported.index).expect("measured in both");
+        assert_eq!((reported.stamp, &reported.content), (same.stamp, &same.content));
+        // Sample k is measured at k over the rate, and handed over at the first heartbeat at or after its due instant.
+        assert_eq!(reported.stamp, SimTime::from_secs_f64(reported.index as f64 / spec.rate_hz));
+        assert!(reported.left[1] >= reported.stamp + least && reported.left[0] < reported.stamp + most, "{reported:?}");
     }
-    for told in before {
-        assert!(told.left[0] < told.stamp + lag && told.stamp + lag <= told.left[1], "{told:?}");
+    for reported in before {
+        assert!(reported.left[0] < reported.stamp + lag && reported.stamp + lag <= reported.left[1], "{reported:?}");
     }
 }

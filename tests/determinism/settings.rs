@@ -1,5 +1,6 @@
-//! What is set while a world runs: it is that of samples after its heartbeat and of none before, two runs in which the
-//! same is set at the same time tell the same, and a run that is gone on with after it tells what the run in one tells.
+//! Settings changed while a world runs: they apply to samples after their heartbeat and to none before, two runs with
+//! the same settings at the same times give the same data, and a run resumed afterwards continues as the uninterrupted
+//! run does.
 
 use std::sync::{Arc, OnceLock};
 
@@ -14,7 +15,7 @@ use selene_tests::{ROVER, model, repository_file, world};
 
 const CAMERA: &str = "navcam_left";
 const RANGE_FINDER: &str = "altimeter";
-/// Images a second, so that there are some in a short run.
+/// Images per second, high enough to have some in a short run.
 const IMAGES_HZ: f64 = 10.0;
 
 fn ms(milliseconds: i64) -> SimTime {
@@ -39,9 +40,9 @@ fn small() -> &'static Arc<Model> {
     })
 }
 
-/// What the rover's sensors tell.
+/// Data of the rover's sensors.
 #[derive(Debug, Default, PartialEq)]
-struct Told {
+struct SensorData {
     images: Vec<CameraSample>,
     scans: Vec<LidarSample>,
     distances: Vec<RangingSample>,
@@ -53,7 +54,7 @@ struct Observers {
     lidars: Lidars,
     ranging: Ranging,
     instruments: Instruments,
-    told: Told,
+    reported: SensorData,
 }
 
 impl Observers {
@@ -63,19 +64,19 @@ impl Observers {
             lidars: Lidars::new(Device::cpu()),
             ranging: Ranging::new(Device::cpu()),
             instruments: Instruments::default(),
-            told: Told::default(),
+            reported: SensorData::default(),
         }
     }
 
     fn take(&mut self, interval: &Interval) {
-        self.told.images.extend(self.cameras.take(interval).expect("images"));
-        self.told.scans.extend(self.lidars.take(interval).expect("scans"));
-        self.told.distances.extend(self.ranging.take(interval).expect("distances"));
-        self.told.readings.extend(self.instruments.take(interval));
+        self.reported.images.extend(self.cameras.take(interval).expect("images"));
+        self.reported.scans.extend(self.lidars.take(interval).expect("scans"));
+        self.reported.distances.extend(self.ranging.take(interval).expect("distances"));
+        self.reported.readings.extend(self.instruments.take(interval));
     }
 }
 
-/// Steps until `until`, setting what is to be set on the way.
+/// Steps until `until`, and applies each setting at its time.
 fn go_on(world: &mut World, orders: &[(SimTime, Settings)], until: SimTime, mut step: impl FnMut(&mut World)) {
     while world.time() < until {
         let now = world.time();
@@ -86,11 +87,11 @@ fn go_on(world: &mut World, orders: &[(SimTime, Settings)], until: SimTime, mut 
     }
 }
 
-fn run(orders: &[(SimTime, Settings)], until: SimTime) -> (Told, u64) {
+fn run(orders: &[(SimTime, Settings)], until: SimTime) -> (SensorData, u64) {
     let (mut world, mut observers) = (world(small()), Observers::new());
     let mut feed = Feed::begin(&mut world).expect("begins");
     go_on(&mut world, orders, until, |world| observers.take(&feed.heartbeat(world).expect("a heartbeat")));
-    (observers.told, world.hash())
+    (observers.reported, world.hash())
 }
 
 fn set(sensors: &[(&str, SensorSetting)]) -> Settings {
@@ -98,8 +99,8 @@ fn set(sensors: &[(&str, SensorSetting)]) -> Settings {
     Settings { sensors, ..Settings::default() }
 }
 
-/// A short exposure and no noise from 205 ms on; from 405 ms on the camera, the range finder and the inertial unit
-/// measure nothing.
+/// A short exposure and no noise from 205 ms on; from 405 ms on, the camera, the range finder and the inertial unit are
+/// off.
 fn orders() -> Vec<(SimTime, Settings)> {
     let quiet = SensorSetting { noise: false, ..SensorSetting::default() };
     let exposed = SensorSetting { exposure_s: Some(0.001), auto_exposure: Some(false), ..SensorSetting::default() };
@@ -114,35 +115,35 @@ const UNTIL: SimTime = SimTime::from_nanos(700_000_000);
 
 #[test]
 fn what_is_set_is_that_of_samples_after_its_heartbeat_and_the_same_in_two_runs() {
-    let ((plain, plain_hash), (told, hash)) = (run(&[], UNTIL), run(&orders(), UNTIL));
+    let ((plain, plain_hash), (reported, hash)) = (run(&[], UNTIL), run(&orders(), UNTIL));
     let (again, hash_again) = run(&orders(), UNTIL);
-    assert!(again == told && hash_again == hash && hash != plain_hash);
+    assert!(again == reported && hash_again == hash && hash != plain_hash);
 
-    let stamps: Vec<_> = told.images.iter().map(|image| image.stamp).collect();
+    let stamps: Vec<_> = reported.images.iter().map(|image| image.stamp).collect();
     assert_eq!(stamps, [0, 100, 200, 300, 400].map(ms));
     assert_eq!(plain.images.len(), 7);
-    for (image, without) in told.images.iter().zip(&plain.images) {
+    for (image, without) in reported.images.iter().zip(&plain.images) {
         let is_before = image.stamp <= ms(205);
         assert!((image == without) == is_before, "the image at {}", image.stamp);
         assert_eq!(image.exposure_s == 0.001, !is_before, "{} s at {}", image.exposure_s, image.stamp);
     }
 
-    // A scan is set as it is when it starts.
-    let starts: Vec<_> = told.scans.iter().map(|scan| scan.stamp).collect();
+    // The settings of a scan are those at its start.
+    let starts: Vec<_> = reported.scans.iter().map(|scan| scan.stamp).collect();
     assert_eq!(starts, [0, 200, 400].map(ms));
-    for (scan, without) in told.scans.iter().zip(&plain.scans) {
+    for (scan, without) in reported.scans.iter().zip(&plain.scans) {
         assert!((scan.cloud == without.cloud) == (scan.stamp <= ms(205)), "the scan at {}", scan.stamp);
     }
 
-    let stamps: Vec<_> = told.distances.iter().map(|distance| distance.stamp).collect();
+    let stamps: Vec<_> = reported.distances.iter().map(|distance| distance.stamp).collect();
     assert_eq!(stamps, (0..=20).map(|k| ms(20 * k)).collect::<Vec<_>>());
-    let (before, after) = told.distances.split_at(11);
+    let (before, after) = reported.distances.split_at(11);
     assert!(before == &plain.distances[..11] && after != &plain.distances[11..21]);
 
-    let imu = |of: &Told| -> Vec<Reading> {
+    let imu = |of: &SensorData| -> Vec<Reading> {
         of.readings.iter().filter(|reading| reading.sensor.name == "imu").cloned().collect()
     };
-    let (readings, without) = (imu(&told), imu(&plain));
+    let (readings, without) = (imu(&reported), imu(&plain));
     assert_eq!(readings.last().map(|reading| reading.stamp), Some(ms(405)));
     assert!(without.last().is_some_and(|reading| reading.stamp > ms(600)));
     for (reading, without) in readings.iter().zip(&without) {
@@ -154,16 +155,16 @@ fn what_is_set_is_that_of_samples_after_its_heartbeat_and_the_same_in_two_runs()
 fn the_sky_turns_with_the_heartbeat_at_which_it_is_set() {
     let half_a_month = SimTime::from_nanos(14 * 86_400 * 1_000_000_000);
     let orders = [(ms(105), Settings { sky_offset: half_a_month, ..Settings::default() })];
-    let (plain, told) = (run(&[], ms(330)).0, run(&orders, ms(330)).0);
-    assert!(told.images.len() >= 3 && told.images.len() == plain.images.len());
-    for (image, without) in told.images.iter().zip(&plain.images) {
+    let (plain, reported) = (run(&[], ms(330)).0, run(&orders, ms(330)).0);
+    assert!(reported.images.len() >= 3 && reported.images.len() == plain.images.len());
+    for (image, without) in reported.images.iter().zip(&plain.images) {
         assert!((image.image == without.image) == (image.stamp <= ms(105)), "the image at {}", image.stamp);
     }
-    assert!(told.readings == plain.readings, "an inertial unit and a receiver see no Sun");
+    assert!(reported.readings == plain.readings, "an inertial unit and a receiver see no Sun");
 }
 
 #[test]
-fn a_run_that_is_gone_on_with_after_something_was_set_tells_what_the_run_in_one_tells() {
+fn a_run_resumed_after_a_setting_publishes_what_the_uninterrupted_run_publishes() {
     let (model, half) = (small(), ms(300));
     let (whole, whole_hash) = run(&orders(), UNTIL);
 
@@ -176,7 +177,7 @@ fn a_run_that_is_gone_on_with_after_something_was_set_tells_what_the_run_in_one_
         recorder.push(Arc::clone(&interval.next), recall_span(model));
         observers.take(&interval);
     });
-    let mut told = observers.told;
+    let mut reported = observers.reported;
     let file = std::env::temp_dir().join(format!("selene-settings-{}.state", std::process::id()));
     let own = Fingerprint::of(model.scenario(), model.terrain());
     let checkpoint = Checkpoint { state: world.state().clone(), recent: recorder.recent() };
@@ -189,13 +190,13 @@ fn a_run_that_is_gone_on_with_after_something_was_set_tells_what_the_run_in_one_
     let mut observers = Observers::new();
     intervals.iter().for_each(|interval| observers.take(interval));
     go_on(&mut world, &orders(), UNTIL, |world| observers.take(&feed.heartbeat(world).expect("a heartbeat")));
-    told.images.append(&mut observers.told.images);
-    told.scans.append(&mut observers.told.scans);
-    told.distances.append(&mut observers.told.distances);
-    told.readings.append(&mut observers.told.readings);
+    reported.images.append(&mut observers.reported.images);
+    reported.scans.append(&mut observers.reported.scans);
+    reported.distances.append(&mut observers.reported.distances);
+    reported.readings.append(&mut observers.reported.readings);
     assert_eq!(world.hash(), whole_hash);
-    assert!(told.images == whole.images, "other images");
-    assert!(told.scans == whole.scans, "other scans");
-    assert!(told.distances == whole.distances, "other distances");
-    assert!(told.readings == whole.readings, "other readings");
+    assert!(reported.images == whole.images, "other images");
+    assert!(reported.scans == whole.scans, "other scans");
+    assert!(reported.distances == whole.distances, "other distances");
+    assert!(reported.readings == whole.readings, "other readings");
 }

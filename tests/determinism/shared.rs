@@ -1,5 +1,6 @@
-//! One world in several simulation nodes: it is told once, the same bytes every time, and is that of one node
-//! within what a heartbeat's delay does; who comes late catches up, who names another's rover is refused.
+//! One world in several simulation nodes: it is published once, with the same bytes every time, and equals the world of
+//! one node within the effect of a heartbeat's delay. A node that joins late catches up; a node that claims another's
+//! rover is refused.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -8,54 +9,61 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
+use rayon::ThreadPoolBuilder;
 use selene_base::{SimTime, frames};
 use selene_coherence::NodeError;
 use selene_ros::transport::{Publisher, Transport, subscribe};
 use selene_ros::{Encoded, Qos, decode, rosgraph_msgs, selene_msgs, tf2_msgs};
 use selene_sim::{DrivenGround, Fingerprint, Model, World};
-use selene_simulation::{Begin, Outcome, Pace, SharedRovers, SimulationOptions};
-use selene_tests::witness::{Published, Witness};
+use selene_simulation::{Pace, RunOutcome, RunStart, SharedRovers, SimulationOptions};
+use selene_tests::recording_transport::{Published, RecordingTransport};
 use selene_tests::{context, model, options, scenario, world};
 
 const SIMULATED: SimTime = SimTime::from_nanos(1_500_000_000);
-/// Way of a rover in one process and in another, m: nobody touches anybody.
+/// Largest difference between a rover's path in one process and in two, m; no rovers touch.
 const WAY_M: f64 = 2e-3;
-/// Topics on which both nodes publish: which of them comes first in an instant is left open.
+/// Topics on which both nodes publish: their order within an instant is undefined.
 const OF_BOTH: [&str; 2] = ["/tf", "/tf_static"];
-/// Heartbeats that a simulation in lockstep goes ahead of a participant that has dealt with the first one alone.
+/// Number of heartbeats that a simulation in lockstep runs ahead of a participant that has only acknowledged the first.
 const WINDOW: i64 = 100;
-/// Longer than anything that is waited for takes (wall time).
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Timeout for anything that a test waits for, in wall time.
+const TIMEOUT: Duration = Duration::from_secs(20);
 
-fn sharing(own: &[&str], awaited: &[&str], pace: Pace) -> SimulationOptions {
+pub(crate) fn sharing(own: &[&str], awaited: &[&str], pace: Pace) -> SimulationOptions {
     let names = |of: &[&str]| of.iter().map(|&name| name.to_owned()).collect();
     let shared = Some(SharedRovers { own: names(own), awaited: names(awaited), is_free: false, address: None });
     SimulationOptions { shared, pace, ..options(SIMULATED, &[]) }
 }
 
-fn run(transport: &Witness, model: &Arc<Model>, options: &SimulationOptions) -> Result<Outcome, NodeError> {
+/// Runs a node in a thread pool of its own, like a process: in a shared pool, images would block it for seconds.
+pub(crate) fn run(
+    transport: &RecordingTransport,
+    model: &Arc<Model>,
+    options: &SimulationOptions,
+) -> Result<RunOutcome, NodeError> {
     let context = context(Arc::new(transport.clone()), model);
-    selene_simulation::run(&context, Begin::Start(None), options, &AtomicBool::new(false))
+    let pool = ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
+    pool.install(|| selene_simulation::run(&context, RunStart::Start(None), options, &AtomicBool::new(false)))
 }
 
-/// The convoy in two nodes for so long: what each came to, and all that was published.
-fn in_two(model: &Arc<Model>, duration: SimTime) -> ([Outcome; 2], Published) {
-    let witness = Witness::default();
+/// Runs the convoy in two nodes for `duration`; returns the outcome of each, and all that was published.
+fn in_two(model: &Arc<Model>, duration: SimTime) -> ([RunOutcome; 2], Published) {
+    let recording = RecordingTransport::default();
     let outcomes = std::thread::scope(|scope| {
         let nodes = [&["viper"][..], &["ex1", "sorato"]].map(|own| {
-            let witness = &witness;
+            let recording = &recording;
             let options = SimulationOptions { duration: Some(duration), ..sharing(own, &[], Pace::Fast) };
-            scope.spawn(move || run(witness, model, &options).expect("runs"))
+            scope.spawn(move || run(recording, model, &options).expect("runs"))
         });
         nodes.map(|node| node.join().expect("no panic"))
     });
-    let mut published = witness.take();
+    let mut published = recording.take();
     published.retain(|topic, _| !topic.contains("/shared_") && topic != "/diagnostics");
     (outcomes, published)
 }
 
-/// What was published on a topic.
-fn told(published: &Published, topic: &str) -> Vec<(SimTime, Vec<u8>)> {
+/// Messages published on a topic.
+pub(crate) fn reported(published: &Published, topic: &str) -> Vec<(SimTime, Vec<u8>)> {
     let mut messages = published[topic].clone();
     if OF_BOTH.contains(&topic) {
         messages.sort();
@@ -72,7 +80,7 @@ fn alone(model: &Arc<Model>) -> World {
 }
 
 #[test]
-fn a_world_in_two_nodes_is_told_once_the_same_every_time_and_is_that_of_one() {
+fn a_world_in_two_nodes_is_published_once_the_same_every_time_and_is_that_of_one() {
     let model = model(scenario("convoy", None));
     let (outcomes, published) = in_two(&model, SIMULATED);
     let (again, published_again) = in_two(&model, SIMULATED);
@@ -80,12 +88,12 @@ fn a_world_in_two_nodes_is_told_once_the_same_every_time_and_is_that_of_one() {
         assert_eq!(one.state_hash, other.state_hash);
     }
     assert_eq!(published.keys().collect::<Vec<_>>(), published_again.keys().collect::<Vec<_>>());
-    assert!(OF_BOTH.iter().all(|topic| published.contains_key(*topic)), "transforms are told");
+    assert!(OF_BOTH.iter().all(|topic| published.contains_key(*topic)), "transforms are published");
     for topic in published.keys() {
-        assert!(told(&published, topic) == told(&published_again, topic), "{topic} is another in another run");
+        assert!(reported(&published, topic) == reported(&published_again, topic), "{topic} is another in another run");
     }
     let states = &published["/selene/test/world_state"];
-    assert_eq!(states.len() as i64, 1 + SIMULATED / model.scenario().heartbeat, "one leads and tells the world");
+    assert_eq!(states.len() as i64, 1 + SIMULATED / model.scenario().heartbeat, "one leads and publishes the world");
     assert_eq!(published["/clock"].len(), states.len());
     assert!(published.contains_key("/ex1/joint_states") && published.contains_key("/viper/joint_states"));
 
@@ -128,42 +136,44 @@ fn transforms_of_two_nodes_are_one_tree_from_the_map_on() {
     }
 }
 
-/// The convoy in two nodes, the second of which comes while the first one waits for a participant: what each came
-/// to. Both end at one heartbeat and save their ground, as `first` and `late`.
-fn one_late(model: &Arc<Model>, folder: &Path) -> [Outcome; 2] {
-    let (witness, heartbeat) = (Witness::default(), model.scenario().heartbeat);
-    let transport: &dyn Transport = &witness;
-    let (clock_told, clock) = channel();
-    // Nobody listens once the late one has come.
-    let on_clock = move |clock: rosgraph_msgs::Clock| clock_told.send(SimTime::from(clock.clock)).unwrap_or_default();
+/// Runs the convoy in two nodes, the second of which joins while the first waits for a participant; returns the outcome
+/// of each. Both end at the same heartbeat and save their ground, as `first` and `late`.
+fn one_late(model: &Arc<Model>, folder: &Path) -> [RunOutcome; 2] {
+    let (recording, heartbeat) = (RecordingTransport::default(), model.scenario().heartbeat);
+    let transport: &dyn Transport = &recording;
+    let (clock_reported, clock) = channel();
+    // Ignores a closed channel: the receiver is no longer used once the late node has joined.
+    let on_clock =
+        move |clock: rosgraph_msgs::Clock| clock_reported.send(SimTime::from(clock.clock)).unwrap_or_default();
     let _clock = subscribe(transport, "/clock", Qos::clock(), on_clock).expect("clock");
-    let (member_told, members) = channel();
-    let on_member = move |member: selene_msgs::SharedMember| drop(member_told.send(member.rovers));
+    let (member_reported, members) = channel();
+    let on_member = move |member: selene_msgs::SharedMember| drop(member_reported.send(member.rovers));
     let _members = subscribe(transport, "/selene/test/shared_members", Qos::latched(), on_member).expect("members");
     let participant = Publisher::<selene_msgs::Acknowledge>::new(transport, "/selene/test/acknowledge", Qos::state());
     let participant = participant.expect("participant");
     let acknowledge = |sequence: u64| {
         let message = selene_msgs::Acknowledge { participant: "test".to_owned(), sequence, ..Default::default() };
-        participant.publish(&message, SimTime::ZERO).expect("told");
+        participant.publish(&message, SimTime::ZERO).expect("published");
     };
     let saving = |own: &[&str], name: &str, duration: SimTime| SimulationOptions {
         duration: Some(duration),
         save_ruts: Some(folder.join(name)),
+        participants: vec!["test".to_owned()],
         ..sharing(own, &["viper"], Pace::Fast)
     };
-    let first = SimulationOptions { participants: vec!["test".to_owned()], ..saving(&["viper"], "first", SIMULATED) };
-    // It begins in the state after the heartbeat that follows the wait.
+    let first = saving(&["viper"], "first", SIMULATED);
+    // The late node begins in the state after the heartbeat that follows the wait. It may miss the acknowledgement.
     let late = saving(&["ex1", "sorato"], "late", SIMULATED - heartbeat * (WINDOW + 2));
     std::thread::scope(|scope| {
-        let (witness, first, late) = (&witness, &first, &late);
-        let first = scope.spawn(move || run(witness, model, first).expect("runs"));
-        let _ = clock.recv_timeout(PATIENCE);
+        let (recording, first, late) = (&recording, &first, &late);
+        let first = scope.spawn(move || run(recording, model, first).expect("runs"));
+        let _ = clock.recv_timeout(TIMEOUT);
         acknowledge(0);
-        while clock.recv_timeout(PATIENCE).is_ok_and(|time| time < heartbeat * (WINDOW + 1)) {}
-        let late = scope.spawn(move || run(witness, model, late).expect("runs"));
-        // When it says for the second time that it is there, the first one has heard it once.
+        while clock.recv_timeout(TIMEOUT).is_ok_and(|time| time < heartbeat * (WINDOW + 1)) {}
+        let late = scope.spawn(move || run(recording, model, late).expect("runs"));
+        // When the late node announces itself for the second time, the first one has received it once.
         for _ in 0..2 {
-            while members.recv_timeout(PATIENCE).is_ok_and(|rovers| rovers.contains(&1)) {}
+            while members.recv_timeout(TIMEOUT).is_ok_and(|rovers| rovers.contains(&1)) {}
         }
         acknowledge(u64::MAX);
         [first, late].map(|node| node.join().expect("no panic"))
@@ -181,7 +191,7 @@ fn a_node_that_comes_late_gets_the_world_and_steps_its_rovers_from_then_on() {
     let [ground, of_late] = ["first", "late"].map(|name| DrivenGround::load(&folder.join(name), &of).expect("saved"));
     std::fs::remove_dir_all(&folder).expect("clean");
     assert!(ground == of_late, "the two have different ground");
-    // West of the origin there is viper, which drove alone at first; more than 6.4 m east there is sorato.
+    // VIPER, which drove alone at first, is west of the origin; Sorato is more than 6.4 m east of it.
     for (who, there) in [("viper", -1), ("sorato", 5)] {
         assert!(ground.ruts.edits().any(|edit| edit.tile[0] == there), "{who} left no ruts");
     }
@@ -192,20 +202,20 @@ fn a_node_that_comes_late_gets_the_world_and_steps_its_rovers_from_then_on() {
 #[test]
 fn a_node_that_names_a_rover_of_another_or_none_is_refused() {
     let model = model(scenario("convoy", None));
-    let witness = Witness::default();
+    let recording = RecordingTransport::default();
     let refused = |own: &[&str]| {
-        let node = run(&witness, &model, &sharing(own, &["viper"], Pace::Fast));
+        let node = run(&recording, &model, &sharing(own, &["viper"], Pace::Fast));
         node.expect_err("refused").to_string()
     };
     assert!(refused(&["curiosity"]).contains("--own curiosity") && refused(&["curiosity"]).contains("viper"));
     std::thread::scope(|scope| {
         let options = sharing(&["viper"], &["viper"], Pace::Times(1.0));
-        let (told, runs) = std::sync::mpsc::channel();
+        let (reported, runs) = std::sync::mpsc::channel();
         let on_clock = move |_: rosgraph_msgs::Clock| {
-            let _ = told.send(());
+            let _ = reported.send(());
         };
-        let _clock = subscribe(&witness as &dyn Transport, "/clock", Qos::clock(), on_clock).expect("clock");
-        let (node, model) = (&witness, &model);
+        let _clock = subscribe(&recording as &dyn Transport, "/clock", Qos::clock(), on_clock).expect("clock");
+        let (node, model) = (&recording, &model);
         let first = scope.spawn(move || run(node, model, &options).expect("is not disturbed"));
         runs.recv().expect("it runs");
         let second = refused(&["viper", "ex1"]);
@@ -214,10 +224,10 @@ fn a_node_that_names_a_rover_of_another_or_none_is_refused() {
     });
 }
 
-/// Lets nodes that still wait go when a test has failed.
-struct StopsAtTheEnd(Arc<AtomicBool>);
+/// Stops nodes that are still waiting when a test fails.
+struct StopOnDrop(Arc<AtomicBool>);
 
-impl Drop for StopsAtTheEnd {
+impl Drop for StopOnDrop {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -226,18 +236,18 @@ impl Drop for StopsAtTheEnd {
 #[test]
 fn of_two_nodes_that_wait_with_the_same_rover_one_is_refused_and_the_world_begins_with_the_other() {
     let model = model(scenario("convoy", None));
-    let (witness, stop) = (Witness::default(), StopsAtTheEnd(Arc::default()));
-    let (tell, told) = channel();
+    let (recording, stop) = (RecordingTransport::default(), StopOnDrop(Arc::default()));
+    let (sender, reported) = channel();
     let begin = |own: &'static str| {
         let (context, options) =
-            (context(Arc::new(witness.clone()), &model), sharing(&[own], &["viper", "ex1"], Pace::Fast));
-        let (tell, stop) = (tell.clone(), Arc::clone(&stop.0));
+            (context(Arc::new(recording.clone()), &model), sharing(&[own], &["viper", "ex1"], Pace::Fast));
+        let (sender, stop) = (sender.clone(), Arc::clone(&stop.0));
         std::thread::spawn(move || {
-            let outcome = selene_simulation::run(&context, Begin::Start(None), &options, &stop);
-            let _ = tell.send(outcome.map(|outcome| outcome.simulated).map_err(|error| error.to_string()));
+            let outcome = selene_simulation::run(&context, RunStart::Start(None), &options, &stop);
+            let _ = sender.send(outcome.map(|outcome| outcome.simulated).map_err(|error| error.to_string()));
         });
     };
-    let next = || told.recv_timeout(Duration::from_secs(120)).expect("a node ends");
+    let next = || reported.recv_timeout(Duration::from_secs(120)).expect("a node ends");
     begin("viper");
     begin("viper");
     let refused = next().expect_err("the world cannot begin without ex1");

@@ -1,4 +1,4 @@
-//! Three rovers in one world, each seen by another, and the ground that all of them drove on.
+//! Three rovers in one world: images of one from another's camera, and the ground that all of them drove on.
 
 use selene_sim::EntityId;
 use selene_tests::scenario;
@@ -6,7 +6,7 @@ use selene_tests::scenario;
 use crate::{compare, images_of, images_of_rover};
 
 const SORATO: EntityId = EntityId(3);
-/// EX1 has crossed VIPER's way by then.
+/// Simulated time by which EX1 has crossed VIPER's path.
 const CROSSED_S: f64 = 14.0;
 
 #[test]

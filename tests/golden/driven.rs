@@ -1,15 +1,15 @@
-//! LUNAR's figures 13 to 15 with our rovers, shown in docs/gallery.md: VIPER and RASSOR after a
-//! drive of two metres, seen beside a wheel and from outside, the Sun behind these cameras and
-//! against them; VIPER at night behind its headlights.
+//! LUNAR's figures 13 to 15 with our rovers, shown in docs/gallery.md: VIPER and RASSOR after a drive of two metres,
+//! from beside a wheel and from outside, with the Sun behind the cameras and in front of them; and VIPER at night
+//! behind its headlights.
 
 use selene_sim::{LoadOptions, Scenario};
 use selene_tests::repository_file;
 
 use crate::{compare, images_of};
 
-/// How long is driven: ruts reach from the rear wheels into the picture.
+/// Duration of the drive: its ruts reach from the rear wheels into the image.
 const DRIVEN_S: f64 = 12.0;
-/// The evening of the scenarios' morning: the Sun as high, from the other side.
+/// Evening of the day on whose morning the scenarios begin: the Sun is as high, on the other side.
 const EVENING: &str = "2026-11-27T13:00:00Z";
 
 fn compare_all(scenario: &str, utc: Option<&str>, pictures: &[(&str, &str)]) {

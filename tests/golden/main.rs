@@ -1,6 +1,5 @@
-//! Stored images: what a camera of the default site sees must not change unnoticed. On
-//! failure the new image is written beside the stored one; `SELENE_BLESS=1` stores it.
-//! Look at an image before storing it.
+//! Stored images: the view of a camera at the default site must not change unnoticed. On failure the new image is
+//! written beside the stored one; `SELENE_BLESS=1` stores it. Look at an image before storing it.
 
 mod convoy;
 mod driven;
@@ -16,15 +15,15 @@ use selene_sensors::{Sample, SensorSpec};
 use selene_sim::{EntityId, Scenario, World};
 use selene_tests::{ROVER, data_dir, model, repository_file, scenario, skip_data, world};
 
-/// Size of the stored images: small files, yet rocks and shadows show.
+/// Size of the stored images: small files in which rocks and shadows are still visible.
 const SIZE: (u32, u32) = (320, 180);
-/// A pixel that differs by more than this has changed, of 255: other machines' math
-/// libraries may round a grazing shadow or the auto exposure differently.
+/// Largest difference, of 255, for which a pixel counts as unchanged: other machines' math libraries may round a
+/// grazing shadow or the auto exposure differently.
 const PIXEL_TOLERANCE: i16 = 4;
-/// Share of pixels that may have changed: shadow edges.
+/// Fraction of pixels that may change: those at shadow edges.
 const CHANGED_SHARE: f64 = 0.01;
 
-/// What these cameras of the first rover see after driving for `seconds`, without noise.
+/// Noise-free images of these cameras of the first rover after driving for `seconds`.
 fn images_of(scenario: &Scenario, seconds: f64, cameras: &[&str]) -> Vec<DynamicImage> {
     images_of_rover(ROVER, scenario, seconds, cameras)
 }
@@ -56,7 +55,7 @@ fn expose(cameras: &mut RoverCameras, camera: &str, instant: SimTime) -> Dynamic
     }
 }
 
-/// The scenario with these cameras of a rover alone, of the stored images' size.
+/// The scenario with only these cameras of a rover, at the size of the stored images.
 fn with_small(rover: EntityId, scenario: &Scenario, cameras: &[&str]) -> Scenario {
     let mut scenario = scenario.clone();
     let sensors = &mut scenario.rovers[rover.0 as usize - 1].sensors;
@@ -70,7 +69,7 @@ fn with_small(rover: EntityId, scenario: &Scenario, cameras: &[&str]) -> Scenari
     scenario
 }
 
-/// What the left NavCam sees after half a second.
+/// Image of the left NavCam after half a second.
 fn start_of(scenario: &Scenario) -> DynamicImage {
     images_of(scenario, 0.5, &["navcam_left"]).remove(0)
 }
@@ -93,7 +92,7 @@ fn compare(name: &str, image: &DynamicImage) {
     }
 }
 
-/// Where a differing image is left.
+/// Path at which a differing image is stored.
 fn seen_path(name: &str) -> PathBuf {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);

@@ -1,5 +1,5 @@
-//! Eight lights on one ground, shown in docs/gallery.md: the Sun behind, against and in the
-//! picture, opposition, a lamp alone, a fisheye, a penumbra and earthshine.
+//! Eight kinds of light on one ground, shown in docs/gallery.md: the Sun behind the camera, in front of it and in the
+//! image, opposition, a lamp alone, a fisheye, a penumbra and earthshine.
 
 use std::f64::consts::TAU;
 use std::sync::OnceLock;
@@ -18,10 +18,10 @@ use selene_tests::repository_file;
 
 use crate::{SIZE, compare};
 
-/// Everybody looks along +x, turned by a few degrees.
+/// Yaw of all cameras, from +x.
 const YAW_RAD: f64 = 0.15;
 const EYE_M: f64 = 1.6;
-/// Number of the only thing in a scene.
+/// Instance id of the only object in a scene.
 const PART: u32 = 0xF000_0000;
 
 fn site() -> &'static (SiteSpec, Clipmap) {
@@ -39,7 +39,7 @@ fn toward(elevation_deg: f64, azimuth_rad: f64) -> Vector3<f64> {
     Vector3::new(cos * azimuth_rad.cos(), cos * azimuth_rad.sin(), sin)
 }
 
-/// The site under a Sun at an elevation and at an angle to the left of where the camera looks.
+/// The site under a Sun at an elevation and at an angle to the left of the camera's axis.
 fn scene(sun_elevation_deg: f64, from_view_rad: f64) -> Scene {
     let (spec, ground) = site();
     let direction_to_sun = toward(sun_elevation_deg, YAW_RAD + from_view_rad);
@@ -52,12 +52,12 @@ fn camera(file: &str) -> CameraSpec {
     let spec = SensorSpec::load(&repository_file("config/sensor").join(file)).expect("good");
     let SensorSpec::Camera(mut spec) = spec else { panic!("{file} is no camera") };
     (spec.width, spec.height) = SIZE;
-    // JPEG's blocks differ by more than the light does.
+    // JPEG blocks differ by more than the light does.
     spec.stages = spec.stages.without("noise").without("jpeg");
     spec
 }
 
-/// What a camera sees that stands `EYE_M` over the origin and looks `down_deg` down.
+/// Image of a camera `EYE_M` above the ground at the origin that looks `down_deg` below the horizontal.
 fn take(spec: &CameraSpec, scene: &Scene, down_deg: f64) -> DynamicImage {
     let ground_m = site().1.height_m(0.0, 0.0).expect("ground");
     let forward = toward(-down_deg, YAW_RAD);

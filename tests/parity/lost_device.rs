@@ -1,5 +1,5 @@
-//! A device that is lost in the middle of a run: every image and scan arrives all the same,
-//! those from the loss on as the CPU alone makes them, and one warning a node says so.
+//! A GPU that is lost in the middle of a run: every image and scan still arrives, those after the loss are the CPU's,
+//! and each node logs one warning.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -17,10 +17,10 @@ use selene_ros::{Qos, sensor_msgs};
 use selene_scene::{Beam, BeamReturn, CameraFrame, CameraView, CpuTracer, Scene, TraceError, Tracer, TruthFrame};
 use selene_sensors::{RectifiedSpec, SensorSpec};
 use selene_sim::Model;
-use selene_simulation::Begin;
+use selene_simulation::RunStart;
 use selene_tests::{context, model, options, skip_peer};
 
-/// Three images of either camera and six scans.
+/// Long enough for three images of either camera and six scans.
 const SIMULATED: SimTime = SimTime::from_nanos(1_250_000_000);
 const IMAGES: [&str; 5] = [
     "/navcam_left/image_raw",
@@ -30,25 +30,26 @@ const IMAGES: [&str; 5] = [
     "/navcam_left/image_rect",
 ];
 const POINTS: &str = "/lidar/points";
-/// The left camera's second image is traced, its normals are not: left, normals, right, left come first.
+/// The left camera's second image is still traced, but not its normals: the calls before are left, normals, right,
+/// left.
 const CALLS_OF_CAMERAS: usize = 4;
-/// The fourth scan is lost in its first slice; a scan of 200 ms has so many of them.
+/// The GPU is lost in the first slice of the fourth scan; a scan of 200 ms has 20 slices.
 const SCANS_BEFORE: usize = 3;
 const SLICES: usize = 20;
 const CALLS_OF_LIDAR: usize = SCANS_BEFORE * SLICES;
-/// Steps of 8-bit images by which what differs in a last digit may be rounded.
+/// Largest difference of 8-bit images, from rounding of values that differ in their last digit.
 const ROUNDED: u8 = 1;
-/// Share of pixels on silhouettes and shadow edges; see `main`.
+/// Fraction of pixels on silhouettes and shadow edges; see `main`.
 const EDGE_SHARE: f64 = 0.005;
 
-/// A GPU that is turned off after so many calls.
-struct Doomed {
+/// A GPU that is turned off after a number of calls.
+struct FailingGpu {
     gpu: GpuTracer,
     off: OffSwitch,
     calls_left: usize,
 }
 
-impl Doomed {
+impl FailingGpu {
     fn open(calls_left: usize) -> Option<Self> {
         match GpuTracer::open(true) {
             Ok(gpu) => gpu.map(|gpu| Self { off: gpu.off_switch(), gpu, calls_left }),
@@ -64,7 +65,7 @@ impl Doomed {
     }
 }
 
-impl Tracer for Doomed {
+impl Tracer for FailingGpu {
     fn device(&self) -> String {
         self.gpu.device()
     }
@@ -85,7 +86,7 @@ impl Tracer for Doomed {
     }
 }
 
-/// What a thread logs.
+/// Collects the log of a thread.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -112,27 +113,27 @@ impl Log {
 }
 
 /// Stamp and data of every message, by topic.
-type Heard = BTreeMap<String, Vec<(SimTime, Vec<u8>)>>;
+type ReceivedData = BTreeMap<String, Vec<(SimTime, Vec<u8>)>>;
 
-fn listen(bus: &InProcess, heard: &Arc<Mutex<Heard>>) -> Vec<Subscription> {
+fn listen(bus: &InProcess, received: &Arc<Mutex<ReceivedData>>) -> Vec<Subscription> {
     let keep = |topic: &str| {
-        let (heard, topic) = (Arc::clone(heard), topic.to_owned());
-        move |stamp, data| heard.lock().expect("lock").entry(topic.clone()).or_default().push((stamp, data))
+        let (received, topic) = (Arc::clone(received), topic.to_owned());
+        move |stamp, data| received.lock().expect("lock").entry(topic.clone()).or_default().push((stamp, data))
     };
-    let mut ears = Vec::new();
+    let mut subscriptions = Vec::new();
     for topic in IMAGES {
         let keep = keep(topic);
-        let heard = move |m: sensor_msgs::Image| keep(m.header.stamp.into(), m.data);
-        ears.push(subscribe(bus, topic, Qos::sensor_data(), heard).expect("images"));
+        let received = move |m: sensor_msgs::Image| keep(m.header.stamp.into(), m.data);
+        subscriptions.push(subscribe(bus, topic, Qos::sensor_data(), received).expect("images"));
     }
     let keep = keep(POINTS);
-    let heard = move |m: sensor_msgs::PointCloud2| keep(m.header.stamp.into(), m.data);
-    ears.push(subscribe(bus, POINTS, Qos::sensor_data(), heard).expect("points"));
-    ears
+    let received = move |m: sensor_msgs::PointCloud2| keep(m.header.stamp.into(), m.data);
+    subscriptions.push(subscribe(bus, POINTS, Qos::sensor_data(), received).expect("points"));
+    subscriptions
 }
 
-/// A device that is this tracer, once.
-fn device_of(tracer: Doomed) -> Device {
+/// A device that opens this tracer, once.
+fn device_of(tracer: FailingGpu) -> Device {
     let tracer = Mutex::new(Some(tracer));
     Device::new(move || match tracer.lock().expect("lock").take() {
         Some(tracer) => Box::new(tracer),
@@ -140,11 +141,11 @@ fn device_of(tracer: Doomed) -> Device {
     })
 }
 
-/// Runs the nodes on devices for the cameras and the lidar; what was heard, and what each logged.
-fn run(model: &Arc<Model>, [eye, beam]: [Device; 2]) -> (Heard, [Vec<String>; 2]) {
+/// Runs the nodes on devices for the cameras and the lidar; returns the messages received and the log of each node.
+fn run(model: &Arc<Model>, [eye, beam]: [Device; 2]) -> (ReceivedData, [Vec<String>; 2]) {
     let (bus, stop) = (InProcess::new(), AtomicBool::new(false));
-    let (heard, logs) = (Arc::new(Mutex::new(Heard::default())), [Log::default(), Log::default()]);
-    let _ears = listen(&bus, &heard);
+    let (received, logs) = (Arc::new(Mutex::new(ReceivedData::default())), [Log::default(), Log::default()]);
+    let _subscriptions = listen(&bus, &received);
     let options = options(SIMULATED, &[camera::PARTICIPANT, lidar::PARTICIPANT]);
     let context = context(Arc::new(bus), model);
     std::thread::scope(|scope| {
@@ -152,13 +153,13 @@ fn run(model: &Arc<Model>, [eye, beam]: [Device; 2]) -> (Heard, [Vec<String>; 2]
         let (context, stop) = (&context, &stop);
         scope.spawn(move || of_camera.keep(|| camera::run(context, eye, stop)).expect("camera"));
         scope.spawn(move || of_lidar.keep(|| lidar::run(context, beam, stop)).expect("lidar"));
-        selene_simulation::run(context, Begin::Start(None), &options, stop).expect("simulation");
+        selene_simulation::run(context, RunStart::Start(None), &options, stop).expect("simulation");
     });
-    let heard = std::mem::take(&mut *heard.lock().expect("lock"));
-    (heard, logs.map(|log| log.lines()))
+    let received = std::mem::take(&mut *received.lock().expect("lock"));
+    (received, logs.map(|log| log.lines()))
 }
 
-/// The default scenario's world, its left camera with normals and a rectified image.
+/// The default scenario with normals and a rectified image for its left camera.
 fn world_with_normals() -> Arc<Model> {
     let mut scenario = selene_tests::scenario("polar", None);
     let sensors = &mut scenario.rovers[0].sensors;
@@ -174,24 +175,24 @@ fn stamps(of: &[(SimTime, Vec<u8>)]) -> Vec<SimTime> {
 }
 
 #[test]
-fn a_lost_device_costs_no_image_and_no_scan_and_is_told_once() {
-    let [Some(eye), Some(beam)] = [CALLS_OF_CAMERAS, CALLS_OF_LIDAR].map(Doomed::open) else {
+fn a_lost_device_costs_no_image_and_no_scan_and_is_reported_once() {
+    let [Some(eye), Some(beam)] = [CALLS_OF_CAMERAS, CALLS_OF_LIDAR].map(FailingGpu::open) else {
         return skip_peer("no Vulkan device");
     };
     let device = eye.device();
     let model = world_with_normals();
     let (expected, silent) = run(&model, [Device::cpu(), Device::cpu()]);
     assert_eq!(silent, [vec![], vec![]] as [Vec<String>; 2]);
-    let (heard, [of_camera, of_lidar]) = run(&model, [eye, beam].map(device_of));
+    let (received, [of_camera, of_lidar]) = run(&model, [eye, beam].map(device_of));
 
-    let left = &heard[IMAGES[0]];
-    assert!(left.len() >= 3 && heard[POINTS].len() >= 5, "{} images, {} scans", left.len(), heard[POINTS].len());
-    assert!(left == &heard[IMAGES[4]], "the rectified image of a pinhole is its raw one");
+    let left = &received[IMAGES[0]];
+    assert!(left.len() >= 3 && received[POINTS].len() >= 5, "{} images, {} scans", left.len(), received[POINTS].len());
+    assert!(left == &received[IMAGES[4]], "the rectified image of a pinhole is its raw one");
     let lost_at = left[1].0;
     for topic in IMAGES {
-        assert_eq!(stamps(&heard[topic]), stamps(&expected[topic]), "{topic}");
-        for ((stamp, ours), (_, theirs)) in heard[topic].iter().zip(&expected[topic]) {
-            // The right camera's first image is made before the left one's second.
+        assert_eq!(stamps(&received[topic]), stamps(&expected[topic]), "{topic}");
+        for ((stamp, ours), (_, theirs)) in received[topic].iter().zip(&expected[topic]) {
+            // The right camera's first image is rendered before the left one's second.
             assert!(*stamp < lost_at || ours == theirs, "{topic} at {stamp} is not the CPU's");
         }
     }
@@ -199,13 +200,13 @@ fn a_lost_device_costs_no_image_and_no_scan_and_is_told_once() {
     let differs = |(a, b): &(&u8, &u8)| a.abs_diff(**b) > ROUNDED;
     let others = before.1.iter().zip(&as_cpu.1).filter(differs).count();
     assert!(others as f64 <= EDGE_SHARE * before.1.len() as f64, "{others} of {} pixels", before.1.len());
-    assert_ne!(heard[IMAGES[2]][0].1, expected[IMAGES[2]][0].1, "the first normals are the GPU's own");
+    assert_ne!(received[IMAGES[2]][0].1, expected[IMAGES[2]][0].1, "the first normals are the GPU's own");
 
-    assert_eq!(stamps(&heard[POINTS]), stamps(&expected[POINTS]));
-    let scans = heard[POINTS].iter().zip(&expected[POINTS]).skip(SCANS_BEFORE);
+    assert_eq!(stamps(&received[POINTS]), stamps(&expected[POINTS]));
+    let scans = received[POINTS].iter().zip(&expected[POINTS]).skip(SCANS_BEFORE);
     scans.for_each(|((stamp, ours), (_, theirs))| assert!(ours == theirs, "the scan at {stamp} is not the CPU's"));
 
-    let scan_lost_at = heard[POINTS][SCANS_BEFORE].0;
+    let scan_lost_at = received[POINTS][SCANS_BEFORE].0;
     for (log, what) in [
         (of_camera, format!("the image of navcam_left at {lost_at}")),
         (of_lidar, format!("the scan of lidar at {scan_lost_at}")),

@@ -1,5 +1,4 @@
-//! The GPU's kernels against the CPU's on the default site, on whatever Vulkan device
-//! there is; lavapipe in CI.
+//! The GPU's kernels against the CPU's on the default site, on whatever Vulkan device is available; lavapipe in CI.
 
 mod lost_device;
 mod two_devices;
@@ -9,11 +8,9 @@ use selene_observe::TracedScene;
 use selene_scene::{CameraFrame, CameraView, CpuTracer, Tracer};
 use selene_tests::{ROVER, model, rover, scenario, skip_peer, world};
 
-/// Relative difference of depth and radiance that `f32` in another order of operations
-/// leaves at 100 m and grazing light.
+/// Relative tolerance of depth and radiance at 100 m and grazing light, for `f32` operations in a different order.
 const RELATIVE_TOLERANCE: f32 = 2e-3;
-/// Share of pixels on silhouettes and shadow edges, where the two may hit one or the
-/// other side.
+/// Fraction of pixels on silhouettes and shadow edges, where GPU and CPU may hit different sides.
 const EDGE_SHARE: f64 = 0.005;
 
 fn differs(a: f32, b: f32) -> bool {
@@ -21,7 +18,7 @@ fn differs(a: f32, b: f32) -> bool {
         || (a.is_finite() && (a - b).abs() > RELATIVE_TOLERANCE * a.abs().max(b.abs()).max(1e-3))
 }
 
-/// The best device; none, said so, where there is none.
+/// The best device; `None`, with a message, if there is none.
 fn gpu() -> Option<GpuTracer> {
     match GpuTracer::open(true) {
         Ok(Some(gpu)) => Some(gpu),
@@ -33,7 +30,7 @@ fn gpu() -> Option<GpuTracer> {
     }
 }
 
-/// Refuses more differences between the two than edges have.
+/// Fails if CPU and GPU differ in more pixels than edges explain.
 fn compare(name: &str, gpu: &mut GpuTracer, scene: &TracedScene, view: &CameraView) {
     let (mut ours, mut theirs) = (CameraFrame::default(), CameraFrame::default());
     CpuTracer.camera(scene.scene(), view, &mut ours).expect("CPU");

@@ -1,4 +1,4 @@
-//! Cameras of one rover on two devices: what each sees is of one world at one time.
+//! Cameras of one rover on two devices: both see the same world at the same time.
 
 use std::sync::Mutex;
 
@@ -9,20 +9,20 @@ use selene_sensors::{OwnStages, SensorSpec};
 use selene_sim::Scenario;
 use selene_tests::{model, scenario, skip_peer, world};
 
-/// The default world moves at 10 ms a heartbeat; three images of either camera.
+/// Three images of either camera: the default world has heartbeats of 10 ms.
 const HEARTBEATS: usize = 220;
-/// Steps of 8-bit images by which what differs in a last digit may be rounded.
+/// Largest difference of 8-bit images, from rounding of values that differ in their last digit.
 const ROUNDED: u8 = 1;
-/// Share of pixels on silhouettes and shadow edges; see `main`.
+/// Fraction of pixels on silhouettes and shadow edges; see `main`.
 const EDGE_SHARE: f64 = 0.005;
 
-/// A device of which each scene gets a tracer.
+/// A device that gives each scene a tracer of this GPU.
 fn device_of(gpu: GpuTracer) -> Device {
     let gpu = Mutex::new(gpu);
     Device::new(move || Box::new(gpu.lock().expect("lock").for_another_scene()))
 }
 
-/// The default scenario, its left camera on the CPU and the right one on the usual device.
+/// The default scenario, with its left camera on the CPU and the right one on the default device.
 fn left_on_cpu() -> Scenario {
     let mut scenario = scenario("polar", None);
     let sensors = &mut scenario.rovers[0].sensors;
@@ -32,7 +32,7 @@ fn left_on_cpu() -> Scenario {
     scenario
 }
 
-/// The images of both cameras.
+/// Images of both cameras, with `usual` as the default device.
 fn images(usual: Device) -> Vec<CameraSample> {
     let mut world = world(&model(left_on_cpu()));
     let mut feed = Feed::begin(&mut world).expect("begins");
@@ -48,7 +48,7 @@ fn of<'a>(all: &'a [CameraSample], name: &str) -> Vec<&'a CameraSample> {
     all.iter().filter(|image| image.sensor.name == name).collect()
 }
 
-/// What an image shows but for a last digit.
+/// Whether two images agree except for rounding and edges.
 fn agrees(ours: &CameraSample, theirs: &CameraSample) -> bool {
     let pairs = ours.image.data.iter().zip(&theirs.image.data);
     let others = pairs.filter(|(a, b)| a.abs_diff(**b) > ROUNDED).count();

@@ -1,4 +1,4 @@
-//! Bags: read back by two foreign readers, in one file and in several, and readable after a kill in mid-recording.
+//! Bags: read back by two foreign readers, as one file and as several, and readable after the recorder is killed.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -13,13 +13,13 @@ use selene_ros::bag::{BagCompression, MetadataVersion, RecordOptions, TopicFilte
 use selene_ros::fanout::Fanout;
 use selene_ros::message::{INTERFACES, Interface};
 use selene_ros::transport::Transport;
-use selene_simulation::Begin;
-use selene_tests::witness::{Published, Witness};
+use selene_simulation::RunStart;
+use selene_tests::recording_transport::{Published, RecordingTransport};
 use selene_tests::{context, model, options, scenario};
 
 use crate::program::{Running, alone, folder, peer, selene, succeeded, text};
 
-/// A recording is given up when it has not grown to this within `GROWS_WITHIN`.
+/// The test fails if a recording has not grown to this size within `GROWS_WITHIN`.
 const SOME_BYTES: u64 = 1 << 20;
 const GROWS_WITHIN: Duration = Duration::from_secs(60);
 
@@ -31,20 +31,20 @@ fn foreign_readers_read_every_message_of_a_bag() {
     let bag = out.join("bag");
     let run = ["run", "--for", "3", "--pace", "fast", "--no-dds", "--device", "cpu", "--out"];
     let done = selene().args(run).arg(&out).arg("--record").arg(&bag).output().expect("selene");
-    let said = succeeded("selene run", &done);
+    let printed = succeeded("selene run", &done);
     let read = succeeded("check_interfaces.py", &reader.arg(&bag).output().expect("python"));
     println!("{read}");
     for (topic, least) in [("/imu/data", 590), ("/navcam_left/image_raw", 6), ("/lidar/points", 14), ("/clock", 590)] {
         let line =
             read.lines().find(|line| line.ends_with(&format!(" {topic}"))).unwrap_or_else(|| panic!("{topic}\n{read}"));
         let count: u64 = line.split_whitespace().next().expect("count").parse().expect("number");
-        assert!(count >= least, "{topic}: {count} in the bag, at least {least} were due\n{said}");
+        assert!(count >= least, "{topic}: {count} in the bag, at least {least} were due\n{printed}");
     }
     std::fs::remove_dir_all(out).expect("clean");
 }
 
 #[test]
-fn every_definition_that_is_sent_or_taken_is_that_of_ros_2_jazzy() {
+fn every_definition_has_its_type_hash_and_those_of_core_packages_are_of_ros_2_jazzy() {
     let Some(mut reader) = peer("check_interfaces.py") else { return };
     let out = folder("definitions");
     for Interface { type_name, definition, type_hash } in INTERFACES {
@@ -93,15 +93,15 @@ fn bags_hold_byte_for_byte_what_all_nodes_published() {
         ("by_time", RecordOptions { max_span: Some(SimTime::from_secs_f64(0.2)), ..everything() }, "in 4 files"),
         ("by_size", RecordOptions { max_bytes: Some(400_000), compression, metadata, ..everything() }, "files"),
     ];
-    let witness = Witness::default();
+    let recording = RecordingTransport::default();
     let record = |(name, options, _): &(&str, RecordOptions, &str)| {
         BagRecorder::create(&out.join(name), options.clone()).expect("bag")
     };
     let recorders: Vec<_> = bags.iter().map(record).collect();
-    let mut parts: Vec<Arc<dyn Transport>> = vec![Arc::new(witness.clone())];
+    let mut parts: Vec<Arc<dyn Transport>> = vec![Arc::new(recording.clone())];
     parts.extend(recorders.iter().map(|recorder| Arc::new(recorder.clone()) as Arc<dyn Transport>));
     run_all_nodes(Fanout::new(parts), SimTime::from_secs_f64(0.6));
-    std::fs::write(&published, lines(&witness.take())).expect("write");
+    std::fs::write(&published, lines(&recording.take())).expect("write");
     for ((name, _, files), recorder) in bags.iter().zip(&recorders) {
         assert_eq!(recorder.finish().fault, None);
         let mut reader = peer("check_interfaces.py").expect("it was there before");
@@ -113,7 +113,7 @@ fn bags_hold_byte_for_byte_what_all_nodes_published() {
     std::fs::remove_dir_all(out).expect("clean");
 }
 
-/// Topic, stamp and bytes, a line a message.
+/// Topic, stamp and bytes of each message, one line per message.
 fn lines(published: &Published) -> String {
     let mut lines = String::new();
     for (topic, messages) in published {
@@ -134,11 +134,11 @@ fn run_all_nodes(transport: Fanout, duration: SimTime) {
         scope.spawn(|| selene_camera::run(context, Device::cpu(), stop).expect("camera"));
         scope.spawn(|| selene_lidar::run(context, Device::cpu(), stop).expect("lidar"));
         scope.spawn(|| selene_navigation::run(context, stop).expect("navigation"));
-        selene_simulation::run(context, Begin::Start(None), &options, stop).expect("simulation");
+        selene_simulation::run(context, RunStart::Start(None), &options, stop).expect("simulation");
     });
 }
 
-/// Between two writes: a file grows while it is written, and is no whole one then.
+/// Waits until a bag has this size and does not grow: a file that is being written is incomplete.
 fn wait_until_it_has(bag: &Path, bytes: u64) {
     let begun = Instant::now();
     let size = || -> u64 {

@@ -1,19 +1,20 @@
-"""Reads a rosbag2 directory with two readers that know nothing of Selene.
+"""Checks a rosbag2 directory with two readers that are independent of Selene.
 
 usage: check_interfaces.py [--killed] [--published FILE] [--size] BAG
        check_interfaces.py --definitions FOLDER
 
 rosbags: every schema parses; a standard type has the fields and constants of
 ROS 2 Jazzy; every message deserialises by the bag's own schema.
-mcap-ros2-support: every message decodes, and to the values rosbags sees.
+mcap-ros2-support: every message decodes, to the same values as with rosbags.
 --published: both readers give every message byte for byte as it was published;
-FILE has a line each: topic, stamp in nanoseconds, CDR bytes in hexadecimal. Where the
+FILE has one line per message: topic, stamp in nanoseconds, CDR bytes in hexadecimal. Where the
 bag has several files, each later one begins with the last message of every latched topic.
 --size: the bag is as large as the same messages by another MCAP writer with rosbag2's
 settings (chunks of 786432 bytes, no compression), within 5 %.
---definitions: every definition in FOLDER (pkg.msg.Type.msg, with its dependencies) has
-the fields and constants of ROS 2 Jazzy, and its type hash (pkg.msg.Type.hash) is that
-which rosbags computes.
+--definitions: every definition in FOLDER (pkg.msg.Type.msg, with its dependencies) parses,
+and its type hash (pkg.msg.Type.hash) is the one that rosbags computes from it. Those of core
+packages, which rosbags knows, have the fields and constants of ROS 2 Jazzy; ours and those of
+BEYOND_CORE are compared with nothing.
 """
 
 import argparse
@@ -30,20 +31,20 @@ from mcap_ros2.decoder import DecoderFactory
 from rosbags.rosbag2 import Reader
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
-# Packages of ours, which no standard typestore has.
+# Our own packages, which no standard typestore has.
 OWN_PACKAGES = {"selene_msgs"}
-# Standard, but not among the core packages whose definitions are at hand here.
+# Standard packages that are not among the core packages which rosbags knows.
 BEYOND_CORE = {"grid_map_msgs", "radar_msgs", "simulation_interfaces", "vision_msgs"}
-# What rosidl puts into a message without fields; no .msg text names it.
+# Field that rosidl adds to messages without fields; it is in no .msg text.
 DUMMY = "structure_needs_at_least_one_member"
-# From ros-drivers/ackermann_msgs; rosbags has common_interfaces and rcl_interfaces only.
+# From ros-drivers/ackermann_msgs; rosbags has only common_interfaces and rcl_interfaces.
 ACKERMANN = {
     "ackermann_msgs/msg/AckermannDrive":
         "float32 steering_angle\nfloat32 steering_angle_velocity\nfloat32 speed\nfloat32 acceleration\nfloat32 jerk",
     "ackermann_msgs/msg/AckermannDriveStamped": "std_msgs/Header header\nAckermannDrive drive",
 }
 
-# A message as it is in an MCAP file.
+# A message of an MCAP file.
 Recorded = namedtuple("Recorded", "schema channel message is_latched")
 
 
@@ -95,7 +96,7 @@ def standard_definitions():
 
 
 def read_with_rosbags(bag, killed):
-    """[(topic, value)] of the whole bag, types checked on the way."""
+    """[(topic, value)] of the whole bag; checks the types as well."""
     seen = []
     with Reader(bag) as reader:
         store = get_typestore(Stores.EMPTY)
@@ -157,7 +158,7 @@ def is_latched(channel):
 
 
 def each_once(files):
-    """All messages without those that a later file repeats; that it repeats the last of every latched topic."""
+    """All messages without those that later files repeat; checks that each repeats every latched topic's last one."""
     once, latest = [], {}
     for number, file in enumerate(files):
         identity = lambda read: (read.channel.topic, read.message.sequence, read.message.publish_time, read.message.data)
@@ -205,9 +206,9 @@ def compare_size(bag):
 
 
 def same(left, right):
-    """Whether two readers' values are equal, message by field."""
+    """Whether the values of two readers are equal, field by field."""
     if is_dataclass(left):
-        # ROS 2 wants constants in capitals and fields in small letters.
+        # ROS 2 requires constants in capitals and fields in small letters.
         names = [field.name for field in fields(left) if field.name.islower()]
         names = [name for name in names if name not in ("__msgtype__", DUMMY)]
         return all(same(getattr(left, name), getattr(right, name)) for name in names)

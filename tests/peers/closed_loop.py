@@ -1,27 +1,27 @@
-"""A stack that knows topics only: it drives EX1 of config/scenario/sil.yaml round a rock to a waypoint by ground truth
-odometry, a lidar and cmd_vel, and answers every tenth of a simulated second once.
+"""A control stack that uses only topics: it drives EX1 of config/scenario/sil.yaml around a rock to a waypoint with
+ground-truth odometry, a lidar and cmd_vel, and answers once in every tenth of a simulated second.
 
-    closed_loop.py DOMAIN X Y ROCK_X ROCK_Y   drives to (X, Y); the rock's place is for the check alone
-    closed_loop.py --same BAG BAG             two bags have the same messages, byte for byte
+    closed_loop.py DOMAIN X Y ROCK_X ROCK_Y   drives to (X, Y); the rock's position is only for the check
+    closed_loop.py --same BAG BAG             whether two bags have the same messages, byte for byte
 
-Exits 0 when all is as expected, else says what is not."""
+Exits with 0 if all is as expected, else says what is not."""
 
 import math
 import sys
 import time
 from pathlib import Path
 
-# Simulated seconds between two answers, and until it begins to drive: all topics have met by then.
+# Simulated seconds between two answers, and before driving starts, when all topics are connected.
 PERIOD_S, STANDS_S = 0.1, 1.0
 SPEED_M_S, TURN_GAIN, TURN_MAX_RAD_S = 0.3, 1.5, 0.8
-# What stands higher than this over the axles and this near ahead is an obstacle, m.
+# Points higher than this above the axles, within this distance ahead and to each side, are obstacles, m.
 HIGH_M, AHEAD_M, BESIDE_M = 0.15, 3.5, 0.9
-# How far beside an obstacle's points it passes, m.
+# Sideways distance from an obstacle's points at which the rover passes, m.
 CLEARANCE_M = 1.3
 ARRIVED_M, PASSED_M = 0.3, 0.35
-# Nearest that the rover's middle may come to the rock's, m: its half width and the rock's radius.
+# Minimum distance between the centres of rover and rock, m: half the rover's width plus the rock's radius.
 NEAREST_M = 0.75
-# Bags differ here: these tell of wall time and of the run's id.
+# Topics that differ between bags: they contain wall time and the run's id.
 NOT_COMPARED = {"/diagnostics", "/rosout", "/parameter_events"}
 
 
@@ -33,7 +33,7 @@ def main():
 
 
 class Driver:
-    """Heads for the goal, or for a place beside an obstacle that it has seen on its way."""
+    """Heads for the goal, or first for a point beside an obstacle that it has seen on its way."""
 
     def __init__(self, goal):
         self.goal, self.bypass = goal, None
@@ -58,7 +58,7 @@ class Driver:
         x, y, yaw = pose
         count = len(obstacles)
         ahead, left = (sum(float(p[i]) for p in obstacles) / count for i in (0, 1))
-        # On the side to which it lies less.
+        # Passes on the side where the way around is shorter.
         left += CLEARANCE_M if left <= 0.0 else -CLEARANCE_M
         return (x + ahead * math.cos(yaw) - left * math.sin(yaw), y + ahead * math.sin(yaw) + left * math.cos(yaw))
 
@@ -68,7 +68,7 @@ def heading(q):
 
 
 def rotated(q, v):
-    """A vector turned by a quaternion."""
+    """A vector rotated by a quaternion."""
     tx, ty, tz = 2 * (q.y * v[2] - q.z * v[1]), 2 * (q.z * v[0] - q.x * v[2]), 2 * (q.x * v[1] - q.y * v[0])
     return (v[0] + q.w * tx + q.y * tz - q.z * ty, v[1] + q.w * ty + q.z * tx - q.x * tz,
             v[2] + q.w * tz + q.x * ty - q.y * tx)
@@ -94,7 +94,7 @@ def obstacles_in(cloud, transforms):
 
 
 class Stack:
-    """The topics of the rover."""
+    """Readers and writers of the rover's topics."""
 
     def __init__(self, domain):
         from cyclonedds.core import Policy, Qos
@@ -116,7 +116,7 @@ class Stack:
             "frames": reader("/tf_static", ros.TFMessage, *reliable, Policy.Durability.TransientLocal)}
         self.commands = DataWriter(self.participant, topic("/cmd_vel", ros.TwistStamped), qos=Qos(*reliable))
         self.ticks, self.transforms = 0, {}
-        # By tenths of a second: odometry stamped then, scans that began then.
+        # Odometry by its stamp and scans by their start, in tenths of a second.
         self.odometry, self.scans = {}, {}
 
     def wait_for_peers(self):
@@ -125,7 +125,7 @@ class Stack:
             reader.get_matched_publications() for reader in self.readers.values())
         while time.time() < end and not matched():
             time.sleep(0.05)
-        # The other side finds this one as soon, more or less.
+        # The other side discovers this one at about the same time.
         time.sleep(1.0)
         return bool(matched())
 
@@ -149,7 +149,7 @@ class Stack:
         return has_come()
 
     def is_over(self):
-        """Whether the simulation has come and gone."""
+        """Whether the simulation has ended after it was heard."""
         return self.ticks > 0 and not self.readers["clock"].get_matched_publications()
 
     def say(self, tick, forward, turn):
@@ -161,7 +161,7 @@ class Stack:
 
 
 def tenth(stamp):
-    """Tenths of a second of a stamp; none where it is no whole number of them."""
+    """A stamp in tenths of a second; None if it is not a whole number of them."""
     nanoseconds = stamp.sec * 1_000_000_000 + stamp.nanosec
     return nanoseconds // 100_000_000 if nanoseconds % 100_000_000 == 0 else None
 
@@ -176,7 +176,7 @@ def drive(domain, driver, rock):
         if tick * PERIOD_S < STANDS_S:
             stack.say(tick, 0.0, 0.0)
         else:
-            # The held instant's odometry, and the scan that ended at it.
+            # Odometry at the held instant, and the scan that ended then.
             complete = lambda: tick in stack.odometry and tick - 1 in stack.scans
             if not stack.hear_until(complete, 10.0):
                 return f"at {tick * PERIOD_S:.1f} s odometry or scan is missing"
@@ -201,7 +201,7 @@ def drive(domain, driver, rock):
 
 
 def messages(bag):
-    """By topic: publish time and bytes of every message, in order."""
+    """For each topic, publish time and bytes of every message, in order."""
     from mcap.reader import make_reader
     found = {}
     for file in sorted(bag.glob("*.mcap")):

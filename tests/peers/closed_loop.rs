@@ -1,18 +1,18 @@
-//! A stack that knows topics only drives EX1 round a rock to a waypoint, and two such runs leave the same bags.
+//! A stack that uses topics only drives EX1 round a rock to a waypoint, and two such runs leave the same bags.
 
 use std::path::Path;
 use std::process::Stdio;
 
 use crate::program::{Running, alone, folder, peer, selene, succeeded};
 
-/// A domain that nobody else on the machine is likely to use.
+/// A domain that no other program on the machine is likely to use.
 const DOMAIN: &str = "95";
 const SIMULATED_S: &str = "40";
 const HOLDS: usize = 400;
-/// Where it is to go, and where the rock lies that is in its way, as config/scenario/sil.yaml says.
+/// The waypoint, and the position of the rock in its way, as config/scenario/sil.yaml has them, m.
 const WAYPOINT_AND_ROCK: [&str; 4] = ["6", "0", "3", "0.1"];
 
-/// A run with its client, recorded; none where there is no client.
+/// Runs the scenario with its client, recorded; `None` if the client cannot run here.
 fn run(out: &Path) -> Option<()> {
     let mut client = peer("closed_loop.py")?;
     let mut run = selene();
@@ -20,11 +20,11 @@ fn run(out: &Path) -> Option<()> {
     let mut client = Running(client.spawn().expect("python"));
     run.args(["run", "config/scenario/sil.yaml", "--for", SIMULATED_S, "--pace", "fast", "--device", "cpu", "--out"]);
     run.arg(out).arg("--record").arg(out.join("bag")).env("ROS_DOMAIN_ID", DOMAIN);
-    let said = succeeded("selene run", &run.output().expect("selene"));
+    let printed = succeeded("selene run", &run.output().expect("selene"));
     let driven = client.output();
     println!("{}", succeeded("closed_loop.py", &driven));
     let held = format!("/cmd_vel: {HOLDS} holds, 0 in vain");
-    assert!(said.contains(&held), "'{held}' is missing in:\n{said}");
+    assert!(printed.contains(&held), "'{held}' is missing in:\n{printed}");
     Some(())
 }
 

@@ -1,4 +1,4 @@
-//! `colcon build` on a machine with ament_cmake (Debian has both): what it installs, and that it runs from there.
+//! `colcon build` on a machine with ament_cmake (Debian has both): the files that it installs, and a run from there.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,10 +7,10 @@ use selene_tests::{repository_file, skip_peer};
 
 use crate::program::{alone, folder, selene, succeeded, text};
 
-/// Folders of the repository that are installed.
+/// Folders of the repository that must be installed.
 const SHARED: [&str; 3] = ["config", "launch", "urdf"];
 
-/// `colcon build` of the package selene into a workspace, with the program that the tests have built.
+/// `colcon build` of the package selene into a workspace, with the program built for the tests.
 fn build(workspace: &Path) -> Option<Command> {
     if cfg!(debug_assertions) || Command::new("colcon").arg("--help").output().is_err() {
         skip_peer("colcon and ament-cmake are not here, or the tests are not built by --release");
@@ -19,17 +19,17 @@ fn build(workspace: &Path) -> Option<Command> {
     let program = PathBuf::from(selene().get_program());
     let target = program.ancestors().nth(2).expect("target/release/selene");
     let mut command = Command::new("colcon");
-    // Debian's ament packages are those of Debian's Python.
+    // Debian's ament packages belong to Debian's own Python.
     let path = std::env::var("PATH").unwrap_or_default();
     command.current_dir(workspace).env("PATH", format!("/usr/bin:{path}")).env_remove("AMENT_PREFIX_PATH");
-    // Without msgs: Debian has not all of ROS 2's generators.
+    // Without msgs: Debian lacks some of ROS 2's generators.
     command.args(["build", "--base-paths"]).arg(repository_file("nodes/selene").canonicalize().expect("a folder"));
     command.args(["--event-handlers", "console_direct+", "--cmake-args"]);
     command.arg(format!("-DSELENE_TARGET_DIR={}", text(target))).arg(format!("-DCARGO={}", env!("CARGO")));
     Some(command)
 }
 
-/// All files below a folder, relative to it, but for what Python leaves there.
+/// All files below a folder, as relative paths, except those that Python generates.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut open = vec![folder.to_owned()];
@@ -63,10 +63,13 @@ fn colcon_installs_the_program_with_all_that_it_reads_and_it_is_launched_from_th
     launch.arg(repository_file("tests/peers/run_launch.py").canonicalize().expect("a script"));
     launch.arg(prefix.join("share/selene/launch/viper.launch.py")).current_dir(&workspace);
     launch.args(["processes:=one", "duration:=0.5", "pace:=fast", "device:=cpu", "robot:=ex1", "domain_id:=97"]);
-    // Nothing of the repository is in reach by its own path.
+    // The installed copy must not reach the repository by its own path.
     launch.env("PATH", "/usr/bin:/bin").env("ROS_LOG_DIR", workspace.join("log")).env_remove("SELENE_DATA");
-    let said = succeeded("the installed launch file", &launch.output().expect("python"));
-    assert!(said.contains("scenario          ex1, seed 1") && said.contains("the time asked for is over"), "{said}");
+    let printed = succeeded("the installed launch file", &launch.output().expect("python"));
+    assert!(
+        printed.contains("scenario          ex1, seed 1") && printed.contains("the requested time is over"),
+        "{printed}"
+    );
     std::fs::remove_dir_all(workspace).expect("clean");
 }
 
@@ -75,10 +78,10 @@ fn a_build_for_ros_2s_middleware_says_which_message_packages_are_not_there() {
     let workspace = folder("colcon-r2r");
     let Some(mut command) = build(&workspace) else { return };
     let output = command.output().expect("colcon");
-    let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
-    assert!(!output.status.success(), "{said}");
+    let printed = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+    assert!(!output.status.success(), "{printed}");
     for part in ["selene_msgs", "grid_map_msgs", "rosdep install", "-DSELENE_MIDDLEWARE=dds"] {
-        assert!(said.contains(part), "{part:?} is missing in: {said}");
+        assert!(printed.contains(part), "{part:?} is missing in: {printed}");
     }
     std::fs::remove_dir_all(workspace).expect("clean");
 }

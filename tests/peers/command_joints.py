@@ -1,9 +1,9 @@
-"""A foreign DDS peer that drives VIPER in every way but cmd_vel forward: sideways, as a
-car, joint by joint, along a trajectory; and sees joint_states follow each time.
+"""A foreign DDS peer that drives VIPER in every way except forward by cmd_vel: sideways, as a
+car, joint by joint, along a trajectory; it checks that joint_states follow each time.
 
     command_joints.py DOMAIN
 
-Exits 0 when all is as expected, else prints what is not."""
+Exits with 0 if all is as expected, else prints what is not."""
 
 import math
 import sys
@@ -21,7 +21,7 @@ import ros_types as ros
 RELIABLE = Qos(Policy.Reliability.Reliable(duration(seconds=1)), Policy.History.KeepLast(200))
 WHEELS = ["front_left", "front_right", "rear_left", "rear_right"]
 RADIUS_M, WHEELBASE_M, TRACK_M = 0.25, 2 * 0.6418, 2 * 0.6098
-# A servo under load is a little off its target; joint_states come at 50 Hz.
+# Tolerance: a servo under load is a little off its target, and joint_states come at 50 Hz.
 ANGLE_RAD, RATE_RAD_S = 0.02, 0.05
 faults = []
 
@@ -52,7 +52,7 @@ class Peer:
         return DataWriter(self.participant, Topic(self.participant, "rt" + name, kind), qos=RELIABLE)
 
     def hear(self, seconds, say=lambda: None):
-        """Listens for so many simulated seconds, saying something ten times in each."""
+        """Listens for a number of simulated seconds and sends a command ten times in each."""
         self.take()
         end_s, next_s, give_up = self.now_s + seconds, self.now_s, time.time() + 20 * seconds + 10
         while self.now_s < end_s and time.time() < give_up:

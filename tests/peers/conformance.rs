@@ -1,10 +1,10 @@
-//! `selene conformance` finds a live Selene as it should be, and an empty domain not.
+//! `selene conformance` passes for a live Selene and fails on an empty domain.
 
 use std::process::Stdio;
 
 use crate::program::{Running, alone, folder, selene, succeeded, text};
 
-/// Domains that nobody else on the machine is likely to use; one a test.
+/// Domains that no other program on the machine is likely to use; one per test.
 const DOMAIN: &str = "97";
 const EMPTY_DOMAIN: &str = "98";
 const INSTRUMENTS_DOMAIN: &str = "81";
@@ -17,7 +17,7 @@ fn a_live_run_keeps_the_contract() {
     keeps_the_contract("polar", DOMAIN, &checked);
 }
 
-/// A run of a scenario is as it should be, and these are among what was found so.
+/// Checks that a run of a scenario passes, and that the report contains `checked`.
 fn keeps_the_contract(scenario: &str, domain: &str, checked: &[&str]) {
     let out = folder(&format!("conformance-{scenario}"));
     let file = format!("config/scenario/{scenario}.yaml");
@@ -26,9 +26,9 @@ fn keeps_the_contract(scenario: &str, domain: &str, checked: &[&str]) {
     let _running = Running(child);
     let found =
         selene().args(["conformance", "--for", "5"]).env("ROS_DOMAIN_ID", domain).output().expect("conformance");
-    let said = succeeded("selene conformance", &found);
+    let printed = succeeded("selene conformance", &found);
     for checked in checked {
-        assert!(said.contains(&format!("ok   {checked}")), "{checked} in: {said}");
+        assert!(printed.contains(&format!("ok   {checked}")), "{checked} in: {printed}");
     }
     std::fs::remove_dir_all(out).expect("clean");
 }
@@ -68,13 +68,13 @@ fn an_empty_domain_fails() {
     let found = selene().args(["conformance", "--for", "1", "--json"]).env("ROS_DOMAIN_ID", EMPTY_DOMAIN).output();
     let found = found.expect("conformance");
     assert_eq!(found.status.code(), Some(1));
-    let said: serde_json::Value = serde_json::from_slice(&found.stdout).expect("JSON");
+    let printed: serde_json::Value = serde_json::from_slice(&found.stdout).expect("JSON");
     let failed = |what: &str| {
-        let findings = said.as_array().expect("a list");
+        let findings = printed.as_array().expect("a list");
         findings.iter().any(|finding| finding["what"] == what && finding["outcome"] == "failed")
     };
     for what in ["/clock", "/tf_static latched", "/robot_description", "/joint_states", "/ground_truth/odom"] {
-        assert!(failed(what), "{what} in: {said}");
+        assert!(failed(what), "{what} in: {printed}");
     }
 }
 

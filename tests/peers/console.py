@@ -1,6 +1,6 @@
-"""A browser at the console: console.py URL CHROMIUM FOLDER IMAGES. Drives Chromium by its own protocol (DevTools) and
-says what is not as it should be; the exit status is 1 then. URL has the token. The page is compared with the pictures in
-IMAGES; those of it now are left in FOLDER, and with SELENE_BLESS=1 in IMAGES. Look at them before they are stored."""
+"""Tests the console in a browser: console.py URL CHROMIUM FOLDER IMAGES. Controls Chromium by its DevTools protocol,
+and on a fault says what is wrong and exits with 1. URL has the token. The page is compared with the pictures in IMAGES;
+its current pictures are written to FOLDER, and with SELENE_BLESS=1 to IMAGES: look at them before they are stored."""
 
 import base64
 import json
@@ -22,7 +22,7 @@ FLAGS = ["--headless=new", "--no-sandbox", "--no-first-run", "--disable-dev-shm-
 
 
 class Socket:
-    """A WebSocket, as far as DevTools needs one."""
+    """The part of a WebSocket client that DevTools needs."""
 
     def __init__(self, url):
         parts = urlsplit(url)
@@ -67,7 +67,7 @@ class Socket:
 
 
 class Browser:
-    """Chromium, and a page in it."""
+    """Chromium with one page."""
 
     def __init__(self, chromium, folder):
         command = [chromium, *FLAGS, f"--user-data-dir={folder}/profile", "about:blank"]
@@ -103,7 +103,7 @@ class Browser:
             self.errors.append(str(told["args"]))
 
     def open(self, url, script=""):
-        """Opens a page in which a script runs before its own."""
+        """Opens a page in which a given script runs before the page's own."""
         self.session = None
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -118,7 +118,7 @@ class Browser:
         self.session = session
 
     def give_file(self, name, path):
-        """Chooses a file in an input, as a person does."""
+        """Chooses a file in a file input, as a user does."""
         root = self.call("DOM.getDocument")["root"]["nodeId"]
         node = self.call("DOM.querySelector", nodeId=root, selector=f"#{name}")["nodeId"]
         self.call("DOM.setFileInputFiles", nodeId=node, files=[path])
@@ -150,7 +150,7 @@ class Browser:
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
 
     def picture(self):
-        """The whole page as PNG, after what changed is drawn."""
+        """The whole page as PNG, after all changes are drawn."""
         self.value("new Promise((done) => requestAnimationFrame(() => setTimeout(() => requestAnimationFrame(done), 300)))",
                    awaitPromise=True)
         width, height = self.value("[document.documentElement.scrollWidth, document.documentElement.scrollHeight]")
@@ -159,7 +159,7 @@ class Browser:
         return base64.b64decode(shot["data"])
 
     def boxes(self, selectors):
-        """Where elements of the page are: left, top, width and height, px."""
+        """Boxes of elements of the page: left, top, width and height, px."""
         return self.value("%s.map((part) => document.querySelector(part).getBoundingClientRect())"
                           ".map(({ x, y, width, height }) => [x + scrollX, y + scrollY, width, height].map(Math.round))" % json.dumps(selectors))
 
@@ -170,7 +170,7 @@ class Browser:
 
 TIME = "parseFloat(document.getElementById('time')?.textContent)"
 RATES = "[...document.querySelectorAll('#wheels tr')].map((row) => parseFloat(row.children[4].textContent))"
-# Within a millisecond: the slider's decimals are not the number's.
+# Within a millisecond, since the slider rounds its value.
 ENDED = "Number(position.max) > 1 && position.max - position.value < 1"
 NUMBER = "Number(document.querySelector('.pane')?.dataset.number ?? 0)"
 
@@ -189,7 +189,7 @@ def watch(browser, url):
 
 
 def control(browser, url):
-    """Keys drive, released they stop; pause holds the clock."""
+    """Keys drive while they are held; pause stops the clock."""
     browser.open(url)
     browser.until("control", "document.getElementById('controls')?.hidden === false")
     browser.until("wheels", f"{RATES}.length > 0")
@@ -212,7 +212,7 @@ def control(browser, url):
 
 
 def hands(browser):
-    """A finger on the pad and a gamepad's stick drive while they are held; a page that loses the focus stops."""
+    """A finger on the pad and a gamepad's stick drive while they are held, and while the page has the focus."""
     stands = f"Math.max(...{RATES}.map(Math.abs)) < 0.02"
     browser.call("Emulation.setTouchEmulationEnabled", enabled=True)
     browser.value("document.getElementById('pad').scrollIntoView({ block: 'center' })")
@@ -238,7 +238,7 @@ ROLES = {"button", "checkbox", "combobox", "slider", "spinbutton", "textbox", "i
 
 
 def reachable(browser):
-    """Everything that can be used has a name for screen readers and is reached by the Tab key."""
+    """Every control has a name for screen readers and is reachable by the Tab key."""
     browser.call("Accessibility.enable")
     nodes = browser.call("Accessibility.getFullAXTree")["nodes"]
     used = [node for node in nodes if not node.get("ignored") and node.get("role", {}).get("value", "").lower() in ROLES]
@@ -256,7 +256,7 @@ def reachable(browser):
 
 
 def overlay(browser):
-    """Classes are laid over a picture, with their legend."""
+    """Classes are overlaid on a picture, with a legend."""
     browser.value("document.querySelector('.pane select').value = '/navcam_left/image_raw';"
                   "document.querySelector('.pane select').onchange()")
     grey = ("(({ data }) => data.every((value, at) => at % 4 === 3 || Math.abs(value - data[at - at % 4]) < 24))"
@@ -282,7 +282,7 @@ def waypoint(browser):
 
 
 def spawn(browser):
-    """A rover of the configuration is put on the map."""
+    """A click on the map adds a rover of the configuration."""
     choice = "[...document.getElementById('click').options].find(({ text }) => text.endsWith(': sorato'))"
     browser.until("rovers to spawn", f"{choice} !== undefined")
     before = browser.value("document.getElementById('rover').options.length")
@@ -290,13 +290,13 @@ def spawn(browser):
     box = browser.value("(({ x, y, width, height }) => [x, y, width, height])(document.getElementById('map').getBoundingClientRect())")
     browser.click_at(box[0] + 0.5 * box[2], box[1] + 0.15 * box[3])
     browser.until("another rover", f"document.getElementById('rover').options.length > {before}")
-    assert browser.value("document.getElementById('said').textContent.startsWith('spawn: sorato')")
+    assert browser.value("document.getElementById('outcome').textContent.startsWith('spawn: sorato')")
 
 
 def scenario(browser):
-    """The run goes over to another scenario; the page finds it by itself, with control, and shows its pictures."""
+    """When the run loads another scenario, the page follows by itself, keeps control and shows its pictures."""
     choice = "[...document.getElementById('scenario').options].find(({ text }) => text === 'ex1')"
-    browser.until("scenarios to go over to", f"{choice} !== undefined")
+    browser.until("scenarios to switch to", f"{choice} !== undefined")
     browser.value(f"document.getElementById('scenario').value = {choice}.value; window.confirm = () => true")
     click(browser, "load")
     browser.until("the other scenario", "document.getElementById('scenario-now').textContent === 'now: ex1'")
@@ -328,13 +328,13 @@ REHEARSAL = """(async () => {
 
 
 def rehearsal(browser):
-    """A thin, slow or lossy link holds back and loses what it says."""
+    """A link with low data rate, delay or loss holds back and loses as much as its settings say."""
     wrong = browser.value(REHEARSAL, awaitPromise=True)
     assert wrong == "", wrong
 
 
 def session(browser, folder):
-    """A session is recorded, saved and played back; then the run is there again."""
+    """A session is recorded, saved and played back; afterwards the page shows the run again."""
     browser.take_files_to(folder)
     click(browser, "record")
     begun = browser.value(TIME)
@@ -362,7 +362,7 @@ def session(browser, folder):
 
 
 def shapes(browser, folder, images):
-    """Narrow and wide, light and dark: the page of a made-up session is as it was."""
+    """The page of a made-up session looks as before: narrow and wide, light and dark."""
     made_up = os.path.join(folder, "made_up.session")
     with open(made_up, "wb") as file:
         file.write(console_golden.session())
@@ -372,7 +372,7 @@ def shapes(browser, folder, images):
     browser.value("document.querySelectorAll('.pane select')[0].value = '/cam/image_raw';"
                   "document.querySelectorAll('.pane select')[0].onchange(); document.getElementById('boxes').checked = true")
     click(browser, "hold")
-    # What is played again is shown by the pictures that were chosen meanwhile.
+    # Plays the session again, for the pictures that were chosen in the meantime.
     browser.value(REPLAY)
     grounds, wrong = set(), []
     for width, height, scheme in console_golden.SHAPES:
@@ -388,7 +388,7 @@ def shapes(browser, folder, images):
     assert not wrong, "; ".join(wrong)
 
 
-# What was drawn last is there only until the page is composed, and is black otherwise; the sky is not.
+# The last drawing can be read only until the browser composes the page; later it is black, which the sky never is.
 DRAWN = """new Promise((done) => setTimeout(() => {
   const small = new OffscreenCanvas(80, 60).getContext("2d", { willReadFrequently: true });
   const look = () => {
@@ -402,11 +402,11 @@ DRAWN = """new Promise((done) => setTimeout(() => {
 
 
 def drawn(browser):
-    """The view in three dimensions as it is drawn now, small."""
+    """The current drawing of the view in three dimensions, scaled down."""
     return numpy.array(browser.value(DRAWN, awaitPromise=True))
 
 
-# Of 255, on average over the view: what a hand changes at least, and what is left of that when it went back.
+# Mean change of the view, of 255: at least after an input, and at most after the opposite input.
 CHANGED = 2.0
 SAME = 0.5
 
@@ -428,7 +428,7 @@ def wheel(browser, x, y, by):
 
 
 def pinch(browser, x, y, begun, ended):
-    """Two fingers that far from the middle, then as far as that."""
+    """Two fingers move from one distance from the middle to another, px."""
     fingers = lambda apart: [{"x": x - apart, "y": y, "id": 0}, {"x": x + apart, "y": y, "id": 1}]
     browser.call("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=2)
     for kind, apart in [("touchStart", begun), ("touchMove", ended)]:
@@ -451,8 +451,8 @@ LOST = """(async () => {
 
 
 def view(browser):
-    """Keys, mouse, wheel and fingers turn the view in three dimensions and bring it nearer, and back; points come
-    and go; a graphics context that was lost comes back. It is the made-up session's, in which nothing else moves."""
+    """Keys, mouse, wheel and fingers turn and zoom the view in three dimensions, and back; points can be shown
+    and hidden; a lost graphics context is restored. Uses the made-up session, in which nothing else moves."""
     browser.shape(360, 780, "light")
     browser.value("scene.scrollIntoView({ block: 'center' }); scene.focus()")
     x, y = browser.value("(({ x, y, width, height }) => [x + width / 2, y + height / 2])(scene.getBoundingClientRect())")
@@ -482,7 +482,7 @@ HTMLCanvasElement.prototype.getContext = function (kind, ...more) { return kind 
 
 
 def without_webgl(browser, url):
-    """A browser that cannot draw the view says so and shows all else."""
+    """In a browser that cannot draw the view, the page says so and shows everything else."""
     browser.open(url.split("#")[0], NO_WEBGL)
     browser.until("a picture", NUMBER)
     assert "no WebGL 2" in browser.value("document.getElementById('scene-note').textContent")

@@ -1,7 +1,7 @@
-"""The page of the console as a picture: a made-up session to show in it, and a comparison that another font survives.
+"""Pictures of the console's page: a made-up session to show in it, and a comparison that tolerates another font.
 
-A sheet has a tile for each part of the page, so that a line which breaks elsewhere moves one tile's text and nothing else.
-Tiles are compared cell by cell, a cell being the mean colour of some hundred pixels of the page."""
+A sheet has one tile for each part of the page, so that a different line break moves only the text of one tile. Tiles
+are compared cell by cell; a cell is the mean colour of some hundred pixels of the page."""
 
 import json
 import math
@@ -17,7 +17,7 @@ PARTS = ["header", "#pictures", "section:has(#scene)", "section:has(#map)", "#co
 TILE_PX = (160, 120)
 COLUMNS = 2
 CELL_PX = 10
-# Of 255. Text in another font changes a cell by some tens, a panel that is missing or of another scheme by more in most.
+# Of 255. Another font changes cells by some tens; a missing panel or another colour scheme changes most by more.
 CELL_TOLERANCE = 40
 CHANGED_SHARE = 0.15
 MEAN_TOLERANCE = 10
@@ -38,7 +38,7 @@ def binary(header, payload):
 
 
 def state(number):
-    """The rover after so many tenths of a second."""
+    """State of the made-up rover after `number` tenths of a second."""
     time_s = 0.1 * number
     wheel = lambda at: {"slip": 0.1 + 0.02 * at + 0.05 * math.sin(time_s), "sinkage_m": 0.012 + 0.003 * at,
                         "drive_torque_n_m": 4.0 + at + math.cos(2 * time_s), "rate_rad_s": 0.4, "in_contact": at != 3}
@@ -98,7 +98,7 @@ def rocks():
 
 
 def cloud():
-    """Rings about the rover, as a lidar's."""
+    """A point cloud of rings around the rover, like a lidar's."""
     around, far = numpy.meshgrid(numpy.linspace(0, 2 * math.pi, 400), numpy.linspace(1, 4, 16))
     points = numpy.stack([0.6 + far * numpy.cos(around), 0.5 + far * numpy.sin(around), 0.2 * far], 2).reshape(-1, 3).astype("<f4")
     header = {"is": "points", "topic": "/lidar/points", "number": 1, "points": len(points)}
@@ -106,7 +106,7 @@ def cloud():
 
 
 def session():
-    """A file as the page saves them."""
+    """A session file in the format in which the page saves them."""
     messages = [state(number) for number in range(1, 61)]
     boxes = {"is": "boxes", "topic": "/cam/detections", "number": 1, "boxes": [["rock", [200, 110], [64, 40]]]}
     pictures = [picture("/cam/image_raw", camera()), picture("/cam/segmentation/image", 255 - camera())]
@@ -115,19 +115,19 @@ def session():
 
 
 def parts(png, boxes):
-    """What is in these boxes of a page."""
+    """The parts of a page that are in the given boxes."""
     page = cv2.imdecode(numpy.frombuffer(png, numpy.uint8), cv2.IMREAD_COLOR)
     return [page[top:top + height, left:left + width] for left, top, width, height in boxes]
 
 
 def sheet(png, boxes):
-    """The parts of a page, which are in these boxes of it, beside one another."""
+    """The parts of a page in the given boxes, arranged as tiles of one sheet."""
     tiles = [cv2.resize(part, TILE_PX, interpolation=cv2.INTER_AREA) for part in parts(png, boxes)]
     return numpy.vstack([numpy.hstack(tiles[at:at + COLUMNS]) for at in range(0, len(tiles), COLUMNS)])
 
 
 def changed(one, other):
-    """For each part by how much two sheets differ: the share of its cells that changed, and the mean change."""
+    """Difference of two sheets, for each part: the fraction of its cells that changed, and the mean change."""
     cells = lambda sheet: cv2.resize(sheet, None, fx=1 / CELL_PX, fy=1 / CELL_PX, interpolation=cv2.INTER_AREA).astype(float)
     change = numpy.abs(cells(one) - cells(other)).max(axis=2)
     width, height = TILE_PX[0] // CELL_PX, TILE_PX[1] // CELL_PX
@@ -136,14 +136,14 @@ def changed(one, other):
 
 
 def differs(one, other):
-    """The parts in which two sheets differ, with how much."""
+    """Descriptions of the parts in which two sheets differ."""
     changes = zip(PARTS, changed(one, other))
     return [f"{part}: {share:.0%} of it changed, by {mean:.0f} on average" for part, (share, mean) in changes
             if share > CHANGED_SHARE or mean > MEAN_TOLERANCE]
 
 
 def compare(name, sheet, folder, images):
-    """What is wrong with a sheet: how it differs from the stored one."""
+    """Compares a sheet with the stored one; returns the faults as texts."""
     cv2.imwrite(os.path.join(folder, f"{name}.png"), sheet)
     path = os.path.join(images, f"{name}.png")
     if os.environ.get("SELENE_BLESS"):
@@ -151,7 +151,7 @@ def compare(name, sheet, folder, images):
     stored = cv2.imread(path)
     if stored is None or stored.shape != sheet.shape:
         return [f"{path} is missing or of another size; SELENE_BLESS=1 stores it"]
-    # A comparison that lets a lost picture or map pass would be none.
+    # The comparison itself must detect a missing picture or map.
     for part in (1, 2, 3):
         lost = stored.copy()
         row, column = part // COLUMNS * TILE_PX[1], part % COLUMNS * TILE_PX[0]

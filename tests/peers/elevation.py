@@ -1,7 +1,7 @@
-"""Writes elevation files with GDAL (by rasterio) and NumPy, and tells what GDAL reads in them.
+"""Writes elevation files with GDAL (by rasterio) and NumPy, and records what GDAL reads from them.
 
 Each line of points.txt: file, column, row, x, y, latitude, longitude, height ('nan' for no data).
-What GDAL does not write (PDS3) is written by hand from the standard.
+Formats that GDAL does not write (PDS3) are written here by the standard.
 """
 
 import os
@@ -43,7 +43,7 @@ SYSTEMS = {
 
 
 def tell(name, path, opened=None, heights=None):
-    """Appends random points of a file, as GDAL reads them."""
+    """Appends heights at random points of a file, as GDAL reads them."""
     with rasterio.open(opened or path) as data:
         posts = data.read(1, masked=True)
         if heights is None:
@@ -131,7 +131,7 @@ def labels():
 
 
 def pds3(name, projection, latitude, longitude, per_degree, counts):
-    """A label as LOLA writes them. GDAL reads OFFSET as part of the value: it has radii."""
+    """A label like those of LOLA. GDAL adds OFFSET to values, so that it reads radii."""
     lines, samples = counts.shape
     scale = 1737400 * np.pi / 180 / per_degree if per_degree else 20.0
     resolution = f" MAP_RESOLUTION = {per_degree} <pix/deg>\n" if per_degree else ""
@@ -172,7 +172,7 @@ END
 
 
 def pictures():
-    """Files without a place, told by a GeoTIFF of the same posts and place."""
+    """Files without georeference, whose expected points come from a GeoTIFF with the same posts and position."""
     crs, affine = SYSTEMS["south"]
     placed = write("placed.tif", "GTiff", crs, affine, HEIGHTS)
     counts = np.round((HEIGHTS + 2400) * 60).astype("uint16")
@@ -185,7 +185,7 @@ def pictures():
 
 
 def refused():
-    """Files that are not of the Moon, or not readable as heights."""
+    """Files that must be refused: not of the Moon, or not readable as heights."""
     crs, affine = SYSTEMS["south"]
     degrees = SYSTEMS["degrees"][1]
     write("earth.tif", "GTiff", "EPSG:4326", degrees, HEIGHTS)

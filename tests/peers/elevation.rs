@@ -1,5 +1,5 @@
-//! Elevation files beside GDAL (by rasterio): files that it writes are read alike,
-//! heights and places, and it reads alike what Selene writes.
+//! Elevation files against GDAL (by rasterio): both read the same heights and positions from files that GDAL writes,
+//! and from files that Selene writes.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use selene_terrain::{Clipmap, SiteSpec};
 
 use crate::program::{folder, peer, selene, succeeded, text};
 
-/// Heights of kilometres are kept as `f32`, good to 1.2e-4 m; GDAL writes some as text.
+/// Heights of kilometres are stored as `f32`, accurate to 1.2e-4 m; GDAL writes some as text.
 const HEIGHT_TOLERANCE_M: f64 = 5e-4;
 /// The same equations in f64, a million metres from the origin: PROJ rounds at 1e-7 m.
 const PLACE_TOLERANCE_M: f64 = 1e-5;
@@ -40,7 +40,7 @@ fn points(out: &Path) -> Vec<Point> {
     lines.lines().map(point).collect()
 }
 
-/// What `elevation.py` knows of files that say nothing themselves.
+/// Options for the files of `elevation.py` that lack scale and position.
 fn options(file: &str) -> ReadOptions {
     if !(file.ends_with(".png") || file.ends_with(".npy")) {
         return ReadOptions::default();
@@ -71,7 +71,7 @@ fn check(file: &ElevationFile, dem: &Dem, point: &Point) {
     assert_eq!(dem.post_at(place), Some([*column, *row]), "{name}: {place:?}");
 }
 
-/// Checks all points, and tells of how many files they are.
+/// Checks all points, and returns the number of files.
 fn check_all(out: &Path) -> usize {
     let mut files: BTreeMap<String, (ElevationFile, Dem)> = BTreeMap::new();
     for point in points(out) {
@@ -98,7 +98,7 @@ fn gdal_and_selene_read_the_same_heights_at_the_same_places() {
     let out = folder("elevation");
     succeeded("elevation.py", &writer.arg(&out).output().expect("python"));
     let files = check_all(&out);
-    // Ten systems, all packings of three sample types, labels, pictures.
+    // Ten coordinate systems, all compressions of three sample types, labels, images.
     assert!(files >= 70, "{files} files");
     for (name, part) in [
         ("earth.tif", "Earth"),

@@ -1,4 +1,4 @@
-//! A Fast DDS participant with its default profile and the kernel's default socket buffers receives what we send.
+//! A Fast DDS participant with its default profile and the kernel's default socket buffers receives what Selene sends.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ const IMAGE: &str = "sensor_msgs::msg::dds_::Image_";
 const TF: &str = "tf2_msgs::msg::dds_::TFMessage_";
 const FLOAT: &str = "std_msgs::msg::dds_::Float64_";
 
-/// The peer, built once; none (said) where Fast DDS is not installed.
+/// The peer program, built once; `None`, with a message, if Fast DDS is not installed.
 fn fast_dds() -> Option<Command> {
     static PROGRAM: OnceLock<Option<PathBuf>> = OnceLock::new();
     let built = PROGRAM.get_or_init(|| {
@@ -56,18 +56,18 @@ fn listen(mut peer: Command, domain: u16, seconds: u32, topics: &[(&str, &str, &
     peer.stdout(Stdio::piped()).spawn().expect("the peer")
 }
 
-/// By topic: samples received, and sent between the first and the last of them.
-fn heard(peer: Child) -> BTreeMap<String, (u64, u64)> {
-    let said = succeeded("fast_dds", &peer.wait_with_output().expect("the peer"));
+/// For each topic, the number of samples received, and of those sent between the first and the last of them.
+fn counts(peer: Child) -> BTreeMap<String, (u64, u64)> {
+    let printed = succeeded("fast_dds", &peer.wait_with_output().expect("the peer"));
     let line = |line: &str| {
         let words: Vec<&str> = line.split(' ').collect();
         let [topic, received, sent] = words[..] else { panic!("{line}") };
         (topic.to_owned(), (received.parse().expect("a count"), sent.parse().expect("a count")))
     };
-    said.lines().map(line).collect()
+    printed.lines().map(line).collect()
 }
 
-/// Publishes until the work is done.
+/// Publishes periodically until `work` returns.
 fn while_publishing<T>(every: Duration, publish: impl Fn() + Sync, work: impl FnOnce() -> T) -> T {
     let is_done = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -109,13 +109,13 @@ fn every_image_arrives_without_any_tuning() {
     };
     let topics =
         [("rt/image", IMAGE, "best_effort"), ("rt/depth", IMAGE, "best_effort"), ("rt/kept", IMAGE, "reliable")];
-    let heard = while_publishing(Duration::from_millis(100), publish, || heard(listen(peer, DOMAIN, 8, &topics)));
-    let (received, sent) = heard["rt/kept"];
+    let counts = while_publishing(Duration::from_millis(100), publish, || counts(listen(peer, DOMAIN, 8, &topics)));
+    let (received, sent) = counts["rt/kept"];
     assert!(sent > 30 && received == sent, "reliable: {received} of {sent}");
     for topic in ["rt/image", "rt/depth"] {
-        let (received, sent) = heard[topic];
-        // A datagram may be lost where the machine has no time for the peer; a burst too large for its buffer
-        // would lose most images.
+        let (received, sent) = counts[topic];
+        // A datagram may be lost when the machine has no time for the peer; a burst too large for its buffer would lose
+        // most images.
         assert!(sent > 30 && received * 20 >= sent * 19, "{topic}: {received} of {sent}");
     }
 }
@@ -133,8 +133,8 @@ fn a_new_reliable_subscriber_costs_the_others_nothing() {
     let (first, second) = while_publishing(Duration::from_millis(10), publish, || {
         let first = listen(peer, DOMAIN, 9, &topics);
         thread::sleep(Duration::from_secs(4));
-        let second = heard(listen(newcomer, DOMAIN, 2, &topics));
-        (heard(first), second)
+        let second = counts(listen(newcomer, DOMAIN, 2, &topics));
+        (counts(first), second)
     });
     let (received, sent) = first["rt/tf"];
     assert!(sent > 400 && received == sent, "the first: {received} of {sent}");

@@ -1,5 +1,5 @@
-//! Foxglove's protocol at a real run: what a client is shown is what the bag of the same run holds, and clients that
-//! break the rules do not end it.
+//! Foxglove's protocol on a real run: a client receives what the bag of the same run holds, and clients that break the
+//! protocol do not end the run.
 
 use std::collections::BTreeMap;
 use std::net::TcpStream;
@@ -14,53 +14,53 @@ use tungstenite::{Message, WebSocket};
 
 use crate::program::{Running, alone, folder, selene, succeeded, text};
 
-/// How long the run may take until it tells its address, and a client until it has seen enough.
-const PATIENCE: Duration = Duration::from_secs(120);
-/// What the client looks at.
+/// The longest that the run may take to print its address, and that a client may take to receive enough messages.
+const TIMEOUT: Duration = Duration::from_secs(120);
+/// Topics to which the client subscribes.
 const TOPICS: [&str; 4] = ["/clock", "/tf", "/tf_static", "/navcam_left/image_raw"];
-/// Messages of each of them that are enough; what is latched comes once.
+/// Number of messages of each topic that suffice; a latched topic sends only one.
 const ENOUGH: usize = 3;
 
 /// A message's stamp, ns, and its bytes.
 type Content = (u64, Vec<u8>);
 type Socket = WebSocket<TcpStream>;
 
-/// A client as Lichtblick is one; none where it is refused.
+/// A client that connects as Lichtblick does; `None` if the server refuses it.
 fn client(address: &str, origin: &str) -> Option<Socket> {
     let mut request = format!("ws://{address}/").into_client_request().expect("a request");
     request.headers_mut().insert("sec-websocket-protocol", "foxglove.websocket.v1".parse().expect("a header"));
     request.headers_mut().insert("origin", origin.parse().expect("a header"));
     let stream = TcpStream::connect(address).expect("a connection");
-    stream.set_read_timeout(Some(PATIENCE)).expect("a limit");
+    stream.set_read_timeout(Some(TIMEOUT)).expect("a limit");
     tungstenite::client(request, stream).ok().map(|(socket, _)| socket)
 }
 
 fn next_text(socket: &mut Socket) -> Value {
     loop {
-        if let Message::Text(told) = socket.read().expect("a message") {
-            return serde_json::from_str(told.as_str()).expect("JSON");
+        if let Message::Text(reported) = socket.read().expect("a message") {
+            return serde_json::from_str(reported.as_str()).expect("JSON");
         }
     }
 }
 
-fn say(socket: &mut Socket, message: &Value) {
+fn send_json(socket: &mut Socket, message: &Value) {
     socket.send(Message::text(message.to_string())).expect("sent");
 }
 
-/// The address that a run prints, once it does.
+/// Waits until a run prints its address.
 fn address(log: &Path) -> String {
     let begun = Instant::now();
     loop {
-        let told = std::fs::read_to_string(log).expect("log");
-        if let Some(address) = told.lines().find_map(|line| line.strip_prefix("foxglove: ws://")) {
+        let reported = std::fs::read_to_string(log).expect("log");
+        if let Some(address) = reported.lines().find_map(|line| line.strip_prefix("foxglove: ws://")) {
             return address.to_owned();
         }
-        assert!(begun.elapsed() < PATIENCE, "no address in: {told}");
+        assert!(begun.elapsed() < TIMEOUT, "no address in: {reported}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
-/// The channels that a client is told of, by topic, when all that it looks at are there.
+/// The channels advertised to a client, by topic, once all of `TOPICS` are there.
 fn channels(socket: &mut Socket) -> BTreeMap<String, Value> {
     assert_eq!(next_text(socket)["op"], "serverInfo");
     let mut channels = BTreeMap::new();
@@ -70,8 +70,8 @@ fn channels(socket: &mut Socket) -> BTreeMap<String, Value> {
     channels
 }
 
-fn take_channels(channels: &mut BTreeMap<String, Value>, told: &Value) {
-    for channel in told["channels"].as_array().into_iter().flatten() {
+fn take_channels(channels: &mut BTreeMap<String, Value>, reported: &Value) {
+    for channel in reported["channels"].as_array().into_iter().flatten() {
         channels.insert(channel["topic"].as_str().expect("a name").to_owned(), channel.clone());
     }
 }
@@ -80,16 +80,16 @@ fn is_enough(of: &[Content], topic: &str) -> bool {
     of.len() >= if topic == "/tf_static" { 1 } else { ENOUGH }
 }
 
-/// Stamps and bytes of some messages of each topic, by the topics' places in `TOPICS`; topics that come meanwhile are
-/// taken to the others.
+/// Stamps and bytes of some messages of each topic, in the order of `TOPICS`. Channels that are advertised meanwhile
+/// are added to `channels`.
 fn some_messages(socket: &mut Socket, channels: &mut BTreeMap<String, Value>) -> Vec<Vec<Content>> {
     let mut seen: Vec<Vec<Content>> = vec![Vec::new(); TOPICS.len()];
     let mut times = 0_usize;
     let begun = Instant::now();
     while times == 0 || !seen.iter().zip(TOPICS).all(|(of, topic)| is_enough(of, topic)) {
-        assert!(begun.elapsed() < PATIENCE, "seen {:?}", seen.iter().map(Vec::len).collect::<Vec<_>>());
+        assert!(begun.elapsed() < TIMEOUT, "seen {:?}", seen.iter().map(Vec::len).collect::<Vec<_>>());
         match socket.read().expect("a message") {
-            Message::Text(told) => take_channels(channels, &serde_json::from_str(told.as_str()).expect("JSON")),
+            Message::Text(reported) => take_channels(channels, &serde_json::from_str(reported.as_str()).expect("JSON")),
             Message::Binary(frame) if frame[0] == 1 => {
                 let subscription = u32::from_le_bytes(*frame[1..].first_chunk().expect("a number"));
                 let stamp_ns = u64::from_le_bytes(*frame[5..].first_chunk().expect("a stamp"));
@@ -102,7 +102,7 @@ fn some_messages(socket: &mut Socket, channels: &mut BTreeMap<String, Value>) ->
     seen
 }
 
-/// Whether the bag has every message that was seen, with its stamp and bytes, and describes the topics alike.
+/// Checks that the bag has every received message, with its stamp and bytes, and describes the topics in the same way.
 fn compare(bag: &Path, channels: &BTreeMap<String, Value>, seen: &[Vec<Content>]) {
     let mut held: BTreeMap<String, Vec<Content>> = BTreeMap::new();
     for message in BagReader::open(bag).expect("a bag").messages() {
@@ -121,12 +121,12 @@ fn compare(bag: &Path, channels: &BTreeMap<String, Value>, seen: &[Vec<Content>]
     }
 }
 
-/// Clients that break the rules.
+/// Connects clients that break the protocol.
 fn disturb(address: &str) {
     assert!(client(address, "http://evil.example").is_none(), "a foreign page is let in");
     let mut broken = client(address, "file://").expect("a seat");
     for _ in 0..20 {
-        // The connection ends at the eighth.
+        // The server closes the connection at the eighth message.
         let _ = broken.send(Message::text("no JSON"));
     }
     let mut flood = client(address, "file://").expect("a seat");
@@ -146,13 +146,13 @@ fn what_foxglove_is_shown_is_what_the_bag_holds() {
     let mut run = selene();
     run.args(["run", "--for", "8", "--device", "cpu", "--no-dds", "--foxglove=127.0.0.1:0"]);
     run.args(["--record", &text(&bag), "--out", &text(&out)]);
-    let told = std::fs::File::create(&log).expect("log");
-    let mut running = Running(run.stdout(Stdio::piped()).stderr(told).spawn().expect("selene"));
+    let reported = std::fs::File::create(&log).expect("log");
+    let mut running = Running(run.stdout(Stdio::piped()).stderr(reported).spawn().expect("selene"));
     let address = address(&log);
     let mut socket = client(&address, "https://app.foxglove.dev").expect("a seat");
     let mut channels = channels(&mut socket);
     let wanted = TOPICS.iter().enumerate().map(|(id, topic)| json!({ "id": id, "channelId": channels[*topic]["id"] }));
-    say(&mut socket, &json!({ "op": "subscribe", "subscriptions": wanted.collect::<Vec<_>>() }));
+    send_json(&mut socket, &json!({ "op": "subscribe", "subscriptions": wanted.collect::<Vec<_>>() }));
     let seen = some_messages(&mut socket, &mut channels);
     disturb(&address);
     drop(socket);

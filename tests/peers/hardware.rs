@@ -1,31 +1,31 @@
-//! A simulation and a stack in network namespaces of their own, joined by a link that delays and loses frames, goes down
-//! and comes back: every command arrives, nothing is late by more than the link, and everything flows again.
+//! A simulation and a stack in separate network namespaces, joined by a link that delays and loses frames, goes down
+//! and comes back: every command arrives, nothing is later than the link makes it, and all data flow again.
 
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use crate::link::{End, Link};
+use crate::link::{Frames, Link, LinkEnd};
 use crate::logged::{Logged, check, peer_succeeds};
 use crate::program::{alone, folder, peer, selene};
 
-/// A namespace has domains of its own.
+/// DDS domain; a network namespace has domains of its own.
 const DOMAIN: &str = "86";
-/// As `over_link.py` expects it.
+/// Time for which the link is down, as `over_link.py` expects.
 const DOWN: Duration = Duration::from_secs(5);
-/// Longer than `over_link.py` waits for all that it does before and after the link is down.
+/// Longer than everything that `over_link.py` does before and after the link is down.
 const DRIVES_WITHIN: Duration = Duration::from_secs(180);
 const ENDS_WITHIN: Duration = Duration::from_secs(180);
 
 fn simulation(link: &Link, folder: &Path) -> Logged {
     let mut simulation = selene();
-    // Stamps can be turned into UTC.
+    // With this clock, stamps can be converted to UTC.
     simulation.args(["simulation", "--for", "1000", "--pace", "real-time", "--clock-authority", "wall"]);
     simulation.env("ROS_DOMAIN_ID", DOMAIN);
-    Logged::start("simulation", folder, &mut link.at(End::Simulation, &simulation))
+    Logged::start("simulation", folder, &mut link.at(LinkEnd::Simulation, &simulation))
 }
 
-/// Drives over a link that delays each frame by so much and loses a hundredth of them.
+/// Drives over a link that delays each frame by `delay_ms` and loses 1 % of them.
 fn drive_over_a_link(name: &str, delay_ms: &str, delay_s: &str) {
     let _turn = alone();
     let folder = folder(name);
@@ -34,14 +34,14 @@ fn drive_over_a_link(name: &str, delay_ms: &str, delay_s: &str) {
     };
     let mut simulation = simulation(&link, &folder);
     stack.args([DOMAIN, delay_s]);
-    let mut stack = Logged::start("stack", &folder, &mut link.at(End::Stack, &stack));
-    let is_ready = stack.says_within("take the link down", 0, DRIVES_WITHIN).is_some();
+    let mut stack = Logged::start("stack", &folder, &mut link.at(LinkEnd::Stack, &stack));
+    let is_ready = stack.prints_within("take the link down", 0, DRIVES_WITHIN).is_some();
     check(is_ready, "the stack does not get as far as the link's end", &[&stack, &simulation]);
     link.order("down");
     thread::sleep(DOWN);
     link.order("up");
     peer_succeeds(&mut stack, ENDS_WITHIN, &mut simulation);
-    let (carried, lost) = link.end();
+    let Frames { carried, lost, .. } = link.end();
     assert!(carried > 0 && lost > 0, "{lost} frames were lost, {carried} were carried");
     std::fs::remove_dir_all(folder).expect("clean");
 }

@@ -1,5 +1,5 @@
-//! The launch files, run as `ros2 launch` runs them (by ROS 2's own package `launch` where Python has it, else by a
-//! stand-in): what their arguments become, what they refuse, and how they end.
+//! The launch files, run in the same way as by `ros2 launch` (by ROS 2's own package `launch` where Python has it, else
+//! by a stand-in): the options that their arguments become, the arguments that they refuse, and how they end.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt;
@@ -13,7 +13,7 @@ use selene_tests::{repository_file, skip_peer};
 
 use crate::program::{Running, alone, folder, peer, selene, succeeded, text};
 
-/// The launch files with the arguments that they need to end by themselves.
+/// The launch files, with the arguments that make them end by themselves.
 const FILES: [(&str, &[&str]); 7] = [
     ("selene", &[]),
     ("viper", &[]),
@@ -24,12 +24,12 @@ const FILES: [(&str, &[&str]); 7] = [
     ("sil", &["world:=polar"]),
     ("hil", &[]),
 ];
-/// The processes of a launch in several of them.
+/// The processes of a launch that starts each node separately.
 const NODES: [&str; 4] = ["camera", "lidar", "navigation", "simulation"];
-/// What they are beside the simulation.
+/// The processes that run beside the simulation.
 const SENSORS: &[&str] = &["camera", "lidar", "navigation"];
-/// A program that notes the words it was started with, a line each in a file named by the first of them. The process
-/// whose end is that of the launch waits for the notes of those in `awaited`.
+/// A stand-in program that writes its arguments, one per line, to a file named by the first of them. The process that
+/// ends the launch waits for the files of the processes in `awaited`.
 const NOTES: &str = r#"#!/bin/sh
 here=$(dirname "$0")
 printf '%s\n' "$@" > "$here/$1.part" && mv -- "$here/$1.part" "$here/$1.words"
@@ -39,7 +39,7 @@ for name in $(cat "$here/awaited"); do
 done
 "#;
 
-/// A launch of a file, in `folder`; none (said) where there is no Python.
+/// A launch of a file, in `folder`; `None`, with a message, if there is no Python.
 fn launch(file: &Path, arguments: &[String], folder: &Path) -> Option<Command> {
     let python = std::env::var_os("SELENE_PEERS_PYTHON").unwrap_or_else(|| "python3".into());
     if Command::new(&python).arg("--version").output().is_err() {
@@ -49,7 +49,7 @@ fn launch(file: &Path, arguments: &[String], folder: &Path) -> Option<Command> {
     let mut command = Command::new(python);
     command.arg(repository_file("tests/peers/run_launch.py").canonicalize().expect("a script")).arg(file);
     command.args(arguments).current_dir(folder).stdin(Stdio::null()).env_remove("SELENE_DATA");
-    // Where Python has ROS 2's `launch`: its log files.
+    // Folder of the log files of ROS 2's `launch`, if Python has it.
     command.env("ROS_LOG_DIR", folder.join("log"));
     Some(command)
 }
@@ -62,12 +62,11 @@ fn owned(arguments: &[&str]) -> Vec<String> {
     arguments.iter().map(|&argument| argument.to_owned()).collect()
 }
 
-/// The words that each process of a launch is started with, by the first of them. The first process ends after those
-/// that are `awaited`.
+/// The arguments of each process of a launch, by the first argument. The first process ends after those in `awaited`.
 fn words(name: &str, file: &Path, arguments: &[&str], awaited: &[&str]) -> Option<BTreeMap<String, Vec<String>>> {
     let folder = folder(&format!("launch-{name}"));
     std::fs::write(folder.join("awaited"), awaited.join(" ")).expect("written");
-    // It stands for RViz too.
+    // The stand-in also replaces RViz.
     for program in ["selene", "rviz2"].map(|name| folder.join(name)) {
         std::fs::write(&program, NOTES).expect("written");
         std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).expect("a program");
@@ -88,7 +87,7 @@ fn words(name: &str, file: &Path, arguments: &[&str], awaited: &[&str]) -> Optio
     Some(words)
 }
 
-/// The options that a command of the program has.
+/// Help text of a command of the program, with its options.
 fn help(command: &str) -> String {
     succeeded("--help", &selene().args([command, "--help"]).output().expect("selene"))
 }
@@ -164,9 +163,9 @@ fn a_file_of_ones_own_is_taken_as_world_and_as_robot() {
 }
 
 #[test]
-fn rviz_is_started_when_it_is_asked_for_with_its_topics_under_the_rovers_namespace() {
-    for asked in ["rviz:=true", "headless:=False"] {
-        let arguments = [asked, "namespace:=scout", "use_sim_time:=True"];
+fn rviz_is_started_when_it_is_requested_with_its_topics_under_the_rovers_namespace() {
+    for requested in ["rviz:=true", "headless:=False"] {
+        let arguments = [requested, "namespace:=scout", "use_sim_time:=True"];
         let Some(started) = words("rviz", &launch_file("record"), &arguments, &["-d"]) else { return };
         let words = &started["-d"];
         assert!(words[1].ends_with("launch/viper.rviz"), "{words:?}");
@@ -178,7 +177,7 @@ fn rviz_is_started_when_it_is_asked_for_with_its_topics_under_the_rovers_namespa
     assert!(!started.contains_key("-d"), "{started:?}");
 }
 
-/// A launch with the real program that must fail.
+/// Output of a launch with the real program that must fail.
 fn refusal(file: &str, arguments: &[&str]) -> Option<String> {
     let folder = folder("launch-refused");
     let program = format!("executable:={}", text(Path::new(selene().get_program())));
@@ -188,14 +187,14 @@ fn refusal(file: &str, arguments: &[&str]) -> Option<String> {
     let mut command = launch(&launch_file(file), &arguments, &folder)?;
     command.env("PATH", std::env::join_paths(without_rviz).expect("folders"));
     let output = command.output().expect("python");
-    let said = said(&output);
-    assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
-    assert!(!said.contains("Traceback") && !said.contains("panicked"), "{said}");
+    let printed = printed(&output);
+    assert_eq!(output.status.code(), Some(1), "{arguments:?}: {printed}");
+    assert!(!printed.contains("Traceback") && !printed.contains("panicked"), "{printed}");
     std::fs::remove_dir_all(folder).expect("clean");
-    Some(said)
+    Some(printed)
 }
 
-fn said(output: &Output) -> String {
+fn printed(output: &Output) -> String {
     [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned()).concat()
 }
 
@@ -212,33 +211,33 @@ fn arguments_that_cannot_be_are_refused_with_what_is_allowed_and_the_launch_fail
         ("sil", &["world:=polar", "stack:=no/such.launch.py"], &["stack:=no/such.launch.py", "no such launch file"]),
         ("record", &["executable:=no/selene"], &["no/selene: no such program"]),
         ("record", &["rviz:=true"], &["rviz2: no such program"]),
-        // These are the program's own words.
+        // These messages are the program's own.
         ("record", &["x:=east"], &["invalid value 'east'", "--x"]),
         ("record", &["pace:=quick"], &["quick", "real-time, fast or a factor"]),
         ("record", &["domain_id:=999"], &["ROS_DOMAIN_ID=999", "232"]),
         ("two_rovers", &["robot:=ex1"], &["has 2 rovers", "on the command line is for one"]),
     ];
     for (file, arguments, parts) in rows {
-        let Some(told) = refusal(file, arguments) else { return };
+        let Some(reported) = refusal(file, arguments) else { return };
         for part in parts {
-            assert!(told.contains(part), "{file} {arguments:?}: {part:?} is missing in: {told}");
+            assert!(reported.contains(part), "{file} {arguments:?}: {part:?} is missing in: {reported}");
         }
     }
 }
 
-/// A short run of a launch file with the real program; what it prints.
+/// Output of a short run of a launch file with the real program.
 fn run(name: &str, arguments: &[&str], folder: &Path) -> Option<String> {
     let program = format!("executable:={}", text(Path::new(selene().get_program())));
     let short = ["duration:=1", "device:=cpu", "domain_id:=95"];
     let arguments = [owned(&short), owned(arguments), vec![program]].concat();
     let output = launch(&launch_file(name), &arguments, folder)?.output().expect("python");
     succeeded(name, &output);
-    Some(said(&output))
+    Some(printed(&output))
 }
 
-/// The topics of a summary.
-fn topics_in(said: &str) -> BTreeSet<String> {
-    said.split_whitespace().filter(|word| word.starts_with('/')).map(str::to_owned).collect()
+/// The topics named in a summary.
+fn topics_in(printed: &str) -> BTreeSet<String> {
+    printed.split_whitespace().filter(|word| word.starts_with('/')).map(str::to_owned).collect()
 }
 
 #[test]
@@ -247,10 +246,10 @@ fn every_launch_file_runs_to_its_end() {
     for (name, own) in FILES {
         let folder = folder("launch-runs");
         let record = if name == "record" { "record:=bag" } else { "record:=" };
-        let Some(told) = run(name, &[own, &[record]].concat(), &folder) else { return };
-        assert!(told.contains("the time asked for is over") && told.contains("/clock"), "{name}: {told}");
+        let Some(reported) = run(name, &[own, &[record]].concat(), &folder) else { return };
+        assert!(reported.contains("the requested time is over") && reported.contains("/clock"), "{name}: {reported}");
         let rovers = if name == "two_rovers" { "/rover_2/imu/data" } else { "/joint_states" };
-        assert!(topics_in(&told).contains(rovers), "{name}: {told}");
+        assert!(topics_in(&reported).contains(rovers), "{name}: {reported}");
         assert_eq!(folder.join("bag/metadata.yaml").is_file(), name == "record");
         std::fs::remove_dir_all(folder).expect("clean");
     }
@@ -261,10 +260,10 @@ fn the_views_show_topics_that_a_run_has() {
     let _turn = alone();
     let of_run = |name| {
         let folder = folder("launch-views");
-        let told = run(name, &["pace:=fast"], &folder)?;
+        let reported = run(name, &["pace:=fast"], &folder)?;
         std::fs::remove_dir_all(folder).expect("clean");
-        // A view may command the rover too.
-        Some(topics_in(&told).into_iter().chain(["/cmd_vel".to_owned()]).collect::<BTreeSet<_>>())
+        // A view may also publish commands for the rover.
+        Some(topics_in(&reported).into_iter().chain(["/cmd_vel".to_owned()]).collect::<BTreeSet<_>>())
     };
     let (Some(one), Some(two)) = (of_run("selene"), of_run("two_rovers")) else { return };
     let of_one = ["viper.rviz", "hil.rviz", "selene.foxglove.json"].map(|view| (view, &one));
@@ -284,9 +283,12 @@ fn a_stack_is_started_with_simulated_time_and_none_of_selenes_arguments_and_ends
     let folder = folder("launch-stack");
     let stack = repository_file("tests/peers/stack.launch.py").canonicalize().expect("a launch file");
     let stack = format!("stack:={}", text(&stack));
-    let Some(told) = run("sil", &["world:=polar", "namespace:=scout", &stack], &folder) else { return };
-    assert!(told.contains("the stack has use_sim_time=true, world=its own, namespace=its own"), "{told}");
-    assert!(told.contains("the time asked for is over") && told.contains("the stack was interrupted"), "{told}");
+    let Some(reported) = run("sil", &["world:=polar", "namespace:=scout", &stack], &folder) else { return };
+    assert!(reported.contains("the stack has use_sim_time=true, world=its own, namespace=its own"), "{reported}");
+    assert!(
+        reported.contains("the requested time is over") && reported.contains("the stack was interrupted"),
+        "{reported}"
+    );
     std::fs::remove_dir_all(folder).expect("clean");
 }
 
@@ -298,21 +300,21 @@ fn ctrl_c_ends_a_launch_with_0_a_summary_and_a_whole_bag() {
         let program = format!("executable:={}", text(Path::new(selene().get_program())));
         let arguments = [owned(&["record:=bag", "device:=cpu", "domain_id:=96"]), vec![program]].concat();
         let Some(mut command) = launch(&launch_file(name), &arguments, &folder) else { return };
-        let log = std::fs::File::create(folder.join("said.txt")).expect("log");
-        // A group of its own, which gets what is typed at a terminal.
+        let log = std::fs::File::create(folder.join("printed.txt")).expect("log");
+        // A process group of its own, which receives Ctrl-C as from a terminal.
         command.process_group(0).stdout(log.try_clone().expect("log")).stderr(log);
         let mut running = Running(command.spawn().expect("python"));
         wait_for_messages(&folder.join("bag"), &mut running);
-        // Once from the terminal, once more from whoever passes it on.
+        // Once as from the terminal, and once as from a parent that forwards the signal.
         let twice = "kill -s INT -- -$0; sleep 0.1; kill -s INT -- -$0; true";
         let sent = Command::new("sh").args(["-c", twice, &running.0.id().to_string()]).status().expect("sh");
         assert!(sent.success());
         let status = running.0.wait().expect("ends");
-        let told = std::fs::read_to_string(folder.join("said.txt")).expect("log");
-        assert!(status.success(), "{name}: {status}\n{told}");
-        assert!(told.contains("stopped by hand") && told.contains("/clock"), "{told}");
-        assert!(!told.contains("process has died") && !told.contains("Caught exception"), "{told}");
-        assert!(folder.join("bag/metadata.yaml").is_file(), "{told}");
+        let reported = std::fs::read_to_string(folder.join("printed.txt")).expect("log");
+        assert!(status.success(), "{name}: {status}\n{reported}");
+        assert!(reported.contains("stopped by hand") && reported.contains("/clock"), "{reported}");
+        assert!(!reported.contains("process has died") && !reported.contains("Caught exception"), "{reported}");
+        assert!(folder.join("bag/metadata.yaml").is_file(), "{reported}");
         if let Some(mut reader) = peer("check_interfaces.py") {
             succeeded("check_interfaces.py", &reader.arg(folder.join("bag")).output().expect("python"));
         }
@@ -320,7 +322,7 @@ fn ctrl_c_ends_a_launch_with_0_a_summary_and_a_whole_bag() {
     }
 }
 
-/// Until a recording has begun and grown.
+/// Waits until a recording has begun and grown.
 fn wait_for_messages(bag: &Path, running: &mut Running) {
     let size = || -> u64 {
         let files = std::fs::read_dir(bag).into_iter().flatten().flatten();

@@ -1,7 +1,7 @@
-"""As much of ROS 2's package `launch` as Selene's launch files use, for machines without ROS 2.
+"""A stand-in for the part of ROS 2's package `launch` that Selene's launch files use, for machines without ROS 2.
 
-As there, entities are visited in order; SIGINT to the launcher asks for the end and is left to the terminal to send to
-the processes; the event Shutdown sends it to each; an exception ends all, and the launch with status 1.
+As in `launch`, entities are visited in order; SIGINT to the launcher requests the end, and the terminal sends it to the
+processes; the event Shutdown sends it to each of them; an exception ends everything, with exit status 1.
 """
 
 import importlib.util
@@ -160,7 +160,7 @@ class LaunchService:
 
 
 def install():
-    """Makes the modules of `launch` that the launch files import."""
+    """Installs the modules of `launch` that the launch files import."""
     modules = {
         "launch": [LaunchDescription, LaunchService],
         "launch.actions": [DeclareLaunchArgument, EmitEvent, ExecuteProcess, GroupAction, IncludeLaunchDescription,

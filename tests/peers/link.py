@@ -1,14 +1,14 @@
-"""A link between two network namespaces that delays and loses frames. Namespaces and link are this process's own and
-go when it ends. Each frame arrives DELAY_MS after it was sent, in order; frames are lost one by one, independently of
-each other. `unicast` carries no IP multicast, as many radio links and VPNs.
+"""A link between two network namespaces that delays and loses frames. Link and namespaces belong to this process and
+disappear when it ends. Each frame arrives DELAY_MS after it was sent, in order; frames are lost one by one,
+independently of each other. `unicast` carries no IP multicast, like many radio links and VPNs.
 
     link.py DELAY_MS LOSS [unicast]
 
-Prints `namespaces PATH PATH`, whose ends have the addresses 10.77.0.1 and 10.77.0.2. Then it takes the first end down
-at the line `down` on standard input, up again at `up`, and ends when there are no more lines, with how many frames it
-carried and lost. Exits 77 and says why where this machine gives no such namespaces.
+Prints `namespaces PATH PATH`; the ends in them have the addresses 10.77.0.1 and 10.77.0.2. The line `down` on standard
+input takes the first end down and `up` brings it up again. When standard input ends, it prints the numbers of frames
+that it carried and lost, and of frames with UDP that were sent at all. Exits with 77 and a reason if this machine does not allow such namespaces.
 
-It does what the kernel's netem does, which not every kernel has."""
+It replaces the kernel's netem, which not every kernel has."""
 
 import ctypes
 import fcntl
@@ -39,19 +39,20 @@ def main():
     print("namespaces", *(end.namespace for end in ends), flush=True)
     ways = [Way(ends[0], ends[1], delay_s, loss, is_unicast, 1), Way(ends[1], ends[0], delay_s, loss, is_unicast, 2)]
     carry(ways, {"down": ends[0].down, "up": ends[0].up})
-    print(f"carried {sum(way.carried for way in ways)} frames, lost {sum(way.lost for way in ways)}")
+    carried, lost, udp = (sum(counts) for counts in zip(*((way.carried, way.lost, way.udp) for way in ways)))
+    print(f"carried {carried} frames, lost {lost}, sent {udp} with UDP")
     return 0
 
 
 class End:
-    """A namespace and the device in it."""
+    """A network namespace with its device."""
 
     def __init__(self, number):
         libc = ctypes.CDLL(None, use_errno=True)
         if libc.unshare(CLONE_NEWNET) != 0:
             error = ctypes.get_errno()
             raise OSError(error, f"unshare: {os.strerror(error)}")
-        # It lives as long as this file is open; others enter it by this name.
+        # The namespace lives as long as this file is open; other processes enter it by this path.
         self.namespace = f"/proc/{os.getpid()}/fd/{os.open('/proc/self/ns/net', os.O_RDONLY)}"
         self.device = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
         fcntl.ioctl(self.device, TUNSETIFF, struct.pack("16sH22x", NAME.encode(), IFF_TAP | IFF_NO_PI))
@@ -64,7 +65,7 @@ class End:
 
     def up(self):
         self.run("ip", "link", "set", NAME, "up")
-        # The kernel forgets it when the device goes down.
+        # The kernel deletes this route when the device goes down.
         self.run("ip", "route", "replace", "224.0.0.0/4", "dev", NAME)
 
     def down(self):
@@ -72,21 +73,22 @@ class End:
 
 
 class Way:
-    """Frames from one end to the other."""
+    """One direction of the link, from one end to the other."""
 
     def __init__(self, source, sink, delay_s, loss, is_unicast, seed):
         self.source, self.sink, self.delay_s, self.loss, self.is_unicast = source, sink, delay_s, loss, is_unicast
         self.chance = random.Random(seed)
         self.under_way = deque()
-        self.carried = self.lost = 0
+        self.carried = self.lost = self.udp = 0
 
     def take(self):
         while True:
             try:
                 frame = os.read(self.source.device, FRAME_BYTES_MAX)
             except OSError:
-                # None is left, or the device is down.
+                # No frame is left, or the device is down.
                 return
+            self.udp += is_udp(frame)
             if self.is_unicast and frame[:3] == b"\x01\x00\x5e":
                 continue
             if self.chance.random() < self.loss:
@@ -101,15 +103,20 @@ class Way:
                 os.write(self.sink.device, frame)
                 self.carried += 1
             except OSError:
-                # The device is down: what was under way is gone.
+                # The device is down: frames under way are lost.
                 self.lost += 1
 
     def wait_s(self):
         return max(0.0, self.under_way[0][0] - time.monotonic()) if self.under_way else 1.0
 
 
+def is_udp(frame):
+    """Whether an Ethernet frame carries UDP over IPv4. The kernel itself sends other frames (ARP, IPv6, IGMP)."""
+    return frame[12:14] == b"\x08\x00" and frame[23:24] == b"\x11"
+
+
 def carry(ways, orders):
-    """Until standard input ends."""
+    """Carries frames and obeys orders until standard input ends."""
     by_device = {way.source.device: way for way in ways}
     while True:
         ready, _, _ = select.select([*by_device, sys.stdin], [], [], min(way.wait_s() for way in ways))

@@ -1,9 +1,9 @@
-"""A foreign DDS peer: hears every topic with the type and QoS that ROS users expect,
-looks at what the messages say, and drives the rover backward through cmd_vel.
+"""A foreign DDS peer: subscribes to every topic with the type and QoS that ROS users expect,
+checks the messages' contents, and drives the rover backward by cmd_vel.
 
     listen_and_drive.py DOMAIN SECONDS
 
-Exits 0 when all is as expected, else prints what is not."""
+Exits with 0 if all is as expected, else prints what is not."""
 
 import math
 import struct
@@ -22,7 +22,7 @@ import ros_types as ros
 
 BEST_EFFORT, RELIABLE = "best effort", "reliable"
 VOLATILE, LATCHED = "volatile", "transient local"
-# topic, type, reliability, durability, least messages a simulated second
+# topic, type, reliability, durability, minimum number of messages per simulated second
 EXPECTED = [
     ("/clock", ros.Clock, BEST_EFFORT, VOLATILE, 100),
     ("/tf", ros.TFMessage, RELIABLE, VOLATILE, 40),
@@ -88,7 +88,7 @@ class Peer:
             time.sleep(0.005)
 
     def hear_simulated(self, seconds):
-        """Simulated seconds: a machine under load is slower than its clock."""
+        """Listens for a number of simulated seconds, which take longer on a machine under load."""
         end_s, give_up = self.heard["/clock"][-1].clock.seconds() + seconds, time.time() + 20 * seconds
         while self.heard["/clock"][-1].clock.seconds() < end_s and time.time() < give_up:
             self.hear(0.05)
@@ -126,7 +126,7 @@ def check_offers(peer):
 def check_rates(peer, simulated_s):
     for name, _, reliability, durability, least in EXPECTED:
         got = len(peer.heard[name])
-        # Best effort may lose samples: a machine under load is granted one in five.
+        # Best effort may lose samples: up to one in five on a machine under load.
         wanted = least * simulated_s * (0.8 if reliability == BEST_EFFORT else 0.95)
         expect(got >= max(1, math.floor(wanted)), f"{name}: {got} messages in {simulated_s:.1f} s, expected {wanted:.0f}")
 
@@ -197,7 +197,7 @@ def main():
     domain, seconds = int(sys.argv[1]), float(sys.argv[2])
     peer = Peer(domain)
     peer.wait_for_clock(60)
-    # What was sent while the two found each other does not count.
+    # Messages that were sent during discovery do not count.
     peer.hear(1.0)
     for name, _, _, durability, _ in EXPECTED:
         if durability == VOLATILE:

@@ -1,6 +1,6 @@
-//! Foreign programs that know nothing of Selene: a Cyclone DDS participant, two bag
-//! readers, GDAL and OpenCV in Python, urdfdom, Chromium, and a Fast DDS participant in C++ (`tests/run.sh` installs what they
-//! need). The real program is run.
+//! Foreign programs that know nothing of Selene: a Cyclone DDS participant, two bag readers, GDAL and OpenCV in Python,
+//! urdfdom, Chromium, and a Fast DDS participant in C++ (`tests/run.sh` installs what they need). The tests run the
+//! real `selene` program.
 
 mod bag;
 mod closed_loop;
@@ -15,6 +15,7 @@ mod hardware;
 #[cfg(unix)]
 mod launch;
 mod link;
+mod localhost;
 mod logged;
 mod odometry;
 mod own_stage;

@@ -1,10 +1,10 @@
-"""A foreign odometry on the clouds of a bag: how far is it from the truth at the end?
+"""Measures how far a foreign lidar odometry on the clouds of a bag is from the truth at the end.
 
   odometry.py BAG
 
-BAG is what `selene run --record` wrote, as scans.py reads it. The odometry is KISS-ICP (Vizzo et al. 2023) as it comes, told
-only the range from which the rover does not see itself. Prints one JSON object: the way driven, and how far the end of the
-odometry is from that of the truth, by the points' own times and with all times set to 0.
+BAG is a bag of `selene run --record`, read as by scans.py. The odometry is KISS-ICP (Vizzo et al. 2023) with default
+settings, except a minimum range, which excludes the rover itself. Prints one JSON object: the distance driven, and the
+distance between the ends of odometry and truth, with the points' own times and with all times set to 0.
 """
 
 import json
@@ -16,14 +16,14 @@ from kiss_icp.kiss_icp import KissICP
 
 from scans import between, read
 
-# Nearer than that is the rover itself.
+# Nearer points are on the rover itself.
 RANGES_M = (3.5, 100.0)
 
 
 def odometry(scans, with_times):
-    """The pose at each scan's end, from the first on: KISS-ICP puts points where they were seen from at the last one's time.
+    """The pose at the end of each scan: KISS-ICP moves the points to where the sensor was at the last point's time.
 
-    It divides by the span of the times: where all are 0, it is told to take the points as they are, all of one instant.
+    It divides by the span of the times: if all are 0, it is set to take the points unchanged, as of one instant.
     """
     config = load_config(None)
     config.data.min_range, config.data.max_range = RANGES_M
@@ -37,7 +37,7 @@ def odometry(scans, with_times):
 
 
 def off_m(poses, truth):
-    """How far each pose is from the truth, both from where the first one is."""
+    """Distance of each pose from the truth, m, both relative to the first pose."""
     there, here = np.linalg.inv(truth[0]), np.linalg.inv(poses[0])
     return [float(np.linalg.norm((there @ t)[:3, 3] - (here @ p)[:3, 3])) for t, p in zip(truth, poses)]
 
@@ -46,7 +46,7 @@ def main():
     scans, truth, base_from_lidar = read(sys.argv[1])
     scans = [scan for scan in scans if truth[0][0] <= scan[0] and scan[0] + scan[2].max() <= truth[-1][0]]
     ends = [between(truth, stamp + time.max()) @ base_from_lidar for stamp, _, time in scans]
-    # Without times all points are of the scan's beginning.
+    # Without times all points count as measured at the scan's beginning.
     begins = [between(truth, stamp) @ base_from_lidar for stamp, _, _ in scans]
     way_m = sum(float(np.linalg.norm(b[:3, 3] - a[:3, 3])) for a, b in zip(ends, ends[1:]))
     own, zero = off_m(odometry(scans, True), ends), off_m(odometry(scans, False), begins)

@@ -1,12 +1,12 @@
-"""A stack at the other end of a link that delays and loses frames: it drives VIPER backwards at 20 Hz by a reliable
-publisher, sees the link go down and come back, and drives on.
+"""A control stack at the other end of a link that delays and loses frames: it drives VIPER backwards with commands at
+20 Hz from a reliable publisher, waits while the link is down, and drives on.
 
     over_link.py DOMAIN DELAY_S
 
-Every other command makes no sense (NaN): Selene refuses it and counts it on /diagnostics, so each one that arrives
-shows. Stamps of /clock and `clock_at_zero_s` of /diagnostics are UTC (`--clock-authority wall`), so how long each took
-shows too. Prints `take the link down` when that is to be done, for DOWN_S. Exits 0 when all is as expected, else says
-what is not."""
+Every other command is invalid (NaN): Selene refuses it and counts it on /diagnostics, which shows how many arrive.
+Stamps of /clock and `clock_at_zero_s` of /diagnostics are UTC (`--clock-authority wall`), which gives each message's
+latency. Prints `take the link down` when the caller must do so, for DOWN_S. Exits with 0 if all is as expected, else
+says what is not."""
 
 import math
 import statistics
@@ -26,14 +26,14 @@ EACH_S = 0.05
 SPEED_M_S = -0.1
 MEET_WITHIN_S = 60.0
 DRIVE_S = 10.0
-# Last commands, their count on /diagnostics (1 Hz) and what they do arrive within this.
+# Time within which the last commands arrive, are counted on /diagnostics (1 Hz) and take effect.
 SETTLE_WITHIN_S = 20.0
-# How long the link is down, the least of it that must show, and until when all flows again.
+# How long the link is down, the shortest silence that counts, and the time until all topics are back.
 DOWN_S, SILENT_S, BACK_WITHIN_S = 5.0, 2.5, 20.0
-# How much later than the link's delay half of the clock's messages may be, and how much earlier each: a heartbeat of
-# 5 ms is told when it has been made, which is as soon as the last one was due. A thousandth is for reading clocks.
+# How much later than the link's delay the median of the clock's messages may be, and how much earlier any of them: a
+# heartbeat of 5 ms is published when it is ready, at the earliest when the previous one was due. 1 ms is tolerance.
 LATE_S, EARLY_S = 1.0, 0.006
-# At rest, of the time without a link, is the rover for this at least: commands hold for 0.5 s.
+# Minimum time at rest while the link is down: commands hold for 0.5 s.
 RESTS_S = 2.0
 
 
@@ -55,7 +55,7 @@ class Stack:
         self.commands = DataWriter(self.participant, topic("/cmd_vel", ros.TwistStamped), qos=Qos(*reliable))
         self.counts, self.stamps = dict.fromkeys(self.readers, 0), dict.fromkeys(self.readers, -1.0)
         self.values, self.odometry = {}, None
-        # Of each /clock: when it came (UTC) and its stamp.
+        # Arrival time (UTC) and stamp of each /clock.
         self.ticks = []
 
     def hear(self):
@@ -81,7 +81,7 @@ class Stack:
             self.values.update({value.key: value.value for value in status.values})
 
     def until(self, what, is_so, seconds, each=lambda: None):
-        """Hears until something is so, and does something at 20 Hz meanwhile."""
+        """Listens until `is_so()` and calls `each` at 20 Hz meanwhile."""
         end, due = time.monotonic() + seconds, time.monotonic()
         while not is_so():
             if time.monotonic() > end:
@@ -104,17 +104,17 @@ class Stack:
         return time.time() - self.ticks[-1][0]
 
     def goes(self, speed_m_s):
-        """That way, at a quarter of the speed at least."""
+        """Whether the rover drives in that direction with at least a quarter of the speed."""
         return self.odometry.twist.twist.linear.x * speed_m_s > 0.25 * speed_m_s**2
 
     def place(self):
-        """When and where the rover was last seen, s and m."""
+        """Time and position of the last odometry, s and m."""
         at = self.odometry.pose.pose.position
         return self.stamps["odometry"], (at.x, at.y, at.z)
 
 
 class Commands:
-    """One that makes sense, and one that makes none, by turns."""
+    """Valid and invalid commands, alternately."""
 
     def __init__(self, stack, speed_m_s):
         self.stack, self.speed_m_s = stack, speed_m_s
@@ -138,7 +138,7 @@ def meet(stack):
 
 
 def drive(stack, speed_m_s, seconds):
-    """Every command arrives, and the rover goes there."""
+    """Drives; checks that every command arrives and that the rover moves."""
     before, commands = stack.refused(), Commands(stack, speed_m_s)
     stack.until("the drive's end", after(seconds), 2 * seconds, commands.send)
     goes, keep_on = lambda: stack.goes(speed_m_s), lambda: stack.send(speed_m_s)
@@ -146,7 +146,7 @@ def drive(stack, speed_m_s, seconds):
     awaited = before + commands.senseless
     what = f"{commands.sent} commands arrive, {awaited} are refused in all"
     stack.until(what, lambda: stack.refused() >= awaited, SETTLE_WITHIN_S)
-    # Nothing comes twice either: /diagnostics tells it once more.
+    # Nor does any command arrive twice: waits for another /diagnostics.
     told = stack.counts["diagnostics"]
     stack.until("diagnostics", lambda: stack.counts["diagnostics"] > told + 1, SETTLE_WITHIN_S)
     if stack.refused() != awaited:
@@ -172,7 +172,7 @@ def lose_link(stack):
     went_silent, within_s = time.monotonic() - stack.silent_s(), DOWN_S + BACK_WITHIN_S
     left_s = lambda: within_s - (time.monotonic() - went_silent)
     stack.until("/clock is back", lambda: stack.silent_s() < SILENT_S, left_s(), keep_on)
-    # What was kept meanwhile comes first.
+    # Messages that were kept during the outage arrive first.
     back_s = stack.stamps["clock"]
     is_back = lambda name: stack.stamps[name] >= back_s
     stack.until("odometry is back", lambda: is_back("odometry"), left_s(), keep_on)

@@ -1,9 +1,9 @@
-"""A stage of a camera's row in a process of its own: it halves every pixel that Selene hands it, and looks whether that
-is what Selene publishes.
+"""An external stage of a camera's pipeline: it halves every pixel that Selene sends to it, and checks that Selene
+publishes the result.
 
     own_stage.py DOMAIN CAMERA STAGE COUNT   at least COUNT images must come back as they were sent
 
-Exits 0 when all is as expected, else says what is not."""
+Exits with 0 if all is as expected, else says what is not."""
 
 import sys
 import time

@@ -1,4 +1,4 @@
-//! A process that knows topics only is a stage of a camera's row: what it makes of each image is what is published,
+//! A process that uses topics only is a stage of a camera's processing: its output is published in place of each image,
 //! and simulated time waits for it.
 
 use std::process::Stdio;
@@ -7,12 +7,12 @@ use selene_tests::repository_file;
 
 use crate::program::{Running, alone, folder, peer, selene, succeeded};
 
-/// A domain that nobody else on the machine is likely to use.
+/// A domain that no other program on the machine is likely to use.
 const DOMAIN: &str = "96";
-/// Images at 0, 0.1 … 1 s leave within the run, those by 0.9 s surely.
+/// Simulated time, s, of a run with images at 0, 0.1 … 1 s; those up to 0.9 s are published within it.
 const SIMULATED_S: &str = "1.2";
 const IMAGES: &str = "10";
-/// A small navigation camera whose images another process is to darken.
+/// Changes that give a small navigation camera whose images another process darkens.
 const CHANGES: [(&str, &str); 4] = [
     ("width: 640", "width: 64"),
     ("height: 360", "height: 36"),
@@ -48,8 +48,11 @@ fn what_another_process_makes_of_an_image_is_what_is_published() {
     let mut render = selene();
     render.arg("render").arg(&scenario).args(["--camera", "navcam_left", "--at", "0", "--device", "cpu", "--out"]);
     let refused = render.arg(out.join("image.png")).output().expect("selene");
-    let told = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(!refused.status.success() && told.contains("'darken'") && told.contains("another process"), "{told}");
+    let reported = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(
+        !refused.status.success() && reported.contains("'darken'") && reported.contains("another process"),
+        "{reported}"
+    );
 
     let stage = stage.args([DOMAIN, "navcam_left", "darken", IMAGES]).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut stage = Running(stage.spawn().expect("python"));

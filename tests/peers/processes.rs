@@ -1,33 +1,41 @@
-//! The nodes as separate processes over DDS: in lockstep they leave the state that one
-//! process leaves, and a sensor that was killed and started again sees the ruts.
+//! The nodes as separate processes over DDS: in lockstep they reach the same state as one process, and a sensor that is
+//! killed and restarted sees the ruts. A run that is killed is resumed from its checkpoint by a new process.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::mpsc::channel;
+use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use selene_ros::bag::BagReader;
+use selene_base::SimTime;
+use selene_ros::bag::{BagMessage, BagReader};
 use selene_ros::dds::{Dds, DdsOptions, Discovery, ServiceMapping};
 use selene_ros::service::Client;
 use selene_ros::simulation_interfaces::srv;
-use selene_ros::transport::subscribe;
-use selene_ros::{Qos, sensor_msgs};
-use selene_sim::{AllowedFolders, Checkpoint, DrivenGround, Fingerprint, Model, World};
-use selene_terrain::TileIndex;
-use selene_tests::asker::{PATIENCE, at, spawning, well};
-use selene_tests::{model, scenario};
+use selene_ros::transport::{Subscription, subscribe};
+use selene_ros::{Qos, selene_msgs, sensor_msgs};
+use selene_sim::{AllowedFolders, Checkpoint, DrivenGround, Fingerprint, Model, ProcessShare, World};
+use selene_terrain::{Ruts, TileIndex};
+use selene_tests::control_client::{TIMEOUT, at, spawning, well};
+use selene_tests::{model, repository_file, scenario, world};
 
 use crate::program::{Running, alone, folder, selene, succeeded, text};
 
 const SCENARIO: &str = "config/scenario/polar.yaml";
 const CONVOY: &str = "config/scenario/convoy.yaml";
 const SIMULATED_S: &str = "2";
-/// EX1 has crossed VIPER's way by then.
-const CROSSED_S: &str = "16";
-/// How far the ground of two processes may be from that of one, where no rover touches another.
+/// Simulated time, s, by which a front wheel of VIPER has driven over EX1's ruts.
+const CROSSED_S: f64 = 26.0;
+/// Largest difference of the ground between two processes and one, m, where no rovers touch.
 const GROUND_TOLERANCE_M: f64 = 1e-6;
-/// Topics that tell of the process and not of the world, or are told to every newcomer.
+/// The domain of processes that share a world.
+const SHARED_DOMAIN: u16 = 93;
+/// Distance after which a rover counts as driving, m.
+const DRIVEN_M: f64 = 0.02;
+/// First column of tiles in which Sorato may press the soil; VIPER and EX1 begin west of it.
+const SORATO_FROM: i16 = 3;
+/// Topics that describe the process and not the world, or are repeated to each new subscriber.
 const OF_THE_RUN: [&str; 8] = [
     "/selene/",
     "/diagnostics",
@@ -52,9 +60,10 @@ fn node_of(scenario: &str, name: &str, domain: &str) -> Command {
     command
 }
 
-fn hash_in(said: &str) -> &str {
-    let hash = said.split_whitespace().find(|word| word.len() == 16 && word.chars().all(|c| c.is_ascii_hexdigit()));
-    hash.unwrap_or_else(|| panic!("no state hash in: {said}"))
+/// The state hash in what a program printed.
+pub(crate) fn hash_in(printed: &str) -> &str {
+    let hash = printed.split_whitespace().find(|word| word.len() == 16 && word.chars().all(|c| c.is_ascii_hexdigit()));
+    hash.unwrap_or_else(|| panic!("no state hash in: {printed}"))
 }
 
 #[test]
@@ -80,7 +89,7 @@ fn a_camera_killed_and_started_again_gets_the_ruts_it_missed_and_the_run_goes_on
     let lockstep = ["--pace", "real-time", "--for", "8", "--participants", "camera"];
     let simulation = node("simulation", domain).args(lockstep).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut simulation = Running(simulation.expect("simulation"));
-    // In real time: ruts have been made by then, and most of the run is still to come.
+    // In real time: ruts exist by then, and most of the run is still to come.
     std::thread::sleep(Duration::from_secs(3));
     first.0.kill().expect("kill");
     first.0.wait().expect("dead");
@@ -93,12 +102,12 @@ fn a_camera_killed_and_started_again_gets_the_ruts_it_missed_and_the_run_goes_on
     assert!(status.success(), "simulation: {status}");
     assert!(second.0.wait().expect("camera").success());
     let log = std::fs::read_to_string(out.join("camera.log")).expect("log");
-    assert!(log.contains("asks for the terrain it missed"), "{log}");
+    assert!(log.contains("requests the terrain it missed"), "{log}");
     std::fs::remove_dir_all(out).expect("clean");
 }
 
 #[test]
-fn processes_that_were_not_given_the_ruts_of_an_earlier_run_ask_for_them_and_leave_the_same_state() {
+fn processes_that_were_not_given_the_ruts_of_an_earlier_run_request_them_and_leave_the_same_state() {
     let _turn = alone();
     let domain = "90";
     let out = folder("ruts");
@@ -132,49 +141,16 @@ fn processes_that_were_not_given_the_ruts_of_an_earlier_run_ask_for_them_and_lea
     assert_eq!(hash_in(&together), hash_in(&alone));
     assert!(camera.0.wait().expect("camera").success());
     let log = std::fs::read_to_string(out.join("camera.log")).expect("log");
-    assert!(log.contains("asks for the terrain it missed"), "{log}");
+    assert!(log.contains("requests the terrain it missed"), "{log}");
     std::fs::remove_dir_all(out).expect("clean");
 }
 
-#[test]
-fn a_simulation_killed_in_mid_run_goes_on_from_its_last_checkpoint_to_the_same_state() {
-    let _turn = alone();
-    let domain = "91";
-    let out = folder("resume");
-    let whole = selene().args(["hash", CONVOY, "--for", "3"]).output().expect("hash");
-    let whole = succeeded("selene hash", &whole);
-    let saving = ["--for", "600", "--pace", "fast", "--checkpoint-every", "1", "--checkpoint-dir"];
-    let mut killed = Running(node_of(CONVOY, "simulation", domain).args(saving).arg(&out).spawn().expect("simulation"));
-    let (first, second) = (out.join("000001.000s.state"), out.join("000002.000s.state"));
-    while !second.exists() {
-        assert!(killed.0.try_wait().expect("state").is_none(), "the simulation ended by itself");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    killed.0.kill().expect("SIGKILL");
-    killed.0.wait().expect("dead");
-    for (file, rest) in [(&first, "2"), (&second, "1")] {
-        let mut resumed = node_of(CONVOY, "simulation", domain);
-        resumed.args(["--for", rest, "--pace", "fast", "--resume"]).arg(file);
-        let said = succeeded("selene simulation", &resumed.output().expect("simulation"));
-        assert_eq!(hash_in(&said), hash_in(&whole), "from {}", file.display());
-    }
-    let mut other = node_of(CONVOY, "simulation", domain);
-    let other = other.args(["--seed", "2", "--resume"]).arg(&first).output().expect("simulation");
-    let told = String::from_utf8_lossy(&other.stderr).into_owned();
-    assert!(other.status.code() == Some(2) && told.contains("seed: here 2, there 1"), "{told}");
-    let bytes = std::fs::read(&first).expect("a checkpoint");
-    std::fs::write(&second, &bytes[..bytes.len() / 2]).expect("cut off");
-    let cut = node_of(CONVOY, "simulation", domain).arg("--resume").arg(&second).output().expect("simulation");
-    let told = String::from_utf8_lossy(&cut.stderr).into_owned();
-    assert!(cut.status.code() == Some(2) && told.contains("cut off or damaged"), "{told}");
-    std::fs::remove_dir_all(out).expect("clean");
-}
+/// Messages of a bag that describe the world: their bytes, by topic.
+type Messages = BTreeMap<String, Vec<Vec<u8>>>;
 
-/// What a bag holds of the world: the bytes of all messages, by topic.
-fn messages(bag: &Path) -> BTreeMap<String, Vec<Vec<u8>>> {
-    let mut held: BTreeMap<String, Vec<Vec<u8>>> = BTreeMap::new();
-    for message in BagReader::open(bag).expect("a bag").messages() {
-        let message = message.expect("a message");
+fn by_topic(messages: impl Iterator<Item = BagMessage>) -> Messages {
+    let mut held = Messages::new();
+    for message in messages {
         if OF_THE_RUN.iter().all(|name| !message.topic.name.contains(name)) {
             held.entry(message.topic.name.clone()).or_default().push(message.encoded.bytes().to_vec());
         }
@@ -182,35 +158,144 @@ fn messages(bag: &Path) -> BTreeMap<String, Vec<Vec<u8>>> {
     held
 }
 
+/// A run of all nodes in one process, as fast as possible.
+fn all_in_one(scenario: &str, options: &[&str]) -> Command {
+    let mut run = selene();
+    run.args(["run", scenario, "--no-dds", "--no-pictures", "--device", "cpu", "--pace", "fast"]).args(options);
+    run
+}
+
+/// The hash of the state at the end of a run, and what it recorded.
+struct Recorded {
+    hash: String,
+    messages: Messages,
+}
+
+fn recorded(mut run: Command, bag: &Path) -> Recorded {
+    let printed = succeeded("selene run", &run.arg("--record").arg(bag).output().expect("run"));
+    let bag = BagReader::open(bag).expect("a bag");
+    let messages = by_topic(bag.messages().map(|message| message.expect("a message")));
+    Recorded { hash: hash_in(&printed).to_owned(), messages }
+}
+
+/// Fails unless two runs, the second resumed from the end of the first, have recorded what one run recorded.
+fn assert_recorded_in_two_parts(whole: &Recorded, first: &Recorded, second: &Recorded) {
+    assert_eq!(second.hash, whole.hash);
+    let mut parts = first.messages.clone();
+    for (topic, messages) in &second.messages {
+        parts.entry(topic.clone()).or_default().extend_from_slice(messages);
+    }
+    let whole = &whole.messages;
+    assert!(parts.keys().eq(whole.keys()), "{:?}, {:?}", parts.keys(), whole.keys());
+    let counts: Vec<_> = whole.iter().map(|(topic, messages)| (topic, messages.len(), parts[topic].len())).collect();
+    let differ: Vec<_> = whole.keys().filter(|topic| whole[*topic] != parts[*topic]).collect();
+    assert!(differ.is_empty(), "{differ:?} of {counts:?}");
+}
+
 #[test]
 fn a_run_that_a_new_process_resumes_after_ten_seconds_records_what_a_run_of_twenty_records() {
     let _turn = alone();
     let out = folder("halves");
-    let run = |name: &str, options: &[&str]| {
-        let bag = out.join(name);
-        let mut run = selene();
-        run.args(["run", SCENARIO, "--no-dds", "--no-pictures", "--device", "cpu", "--pace", "fast"]).args(options);
-        let said = succeeded("selene run", &run.arg("--record").arg(&bag).output().expect("run"));
-        (hash_in(&said).to_owned(), messages(&bag))
-    };
     let states = out.join("states");
-    let (whole_hash, whole) = run("whole", &["--for", "20"]);
-    let (_, mut halves) =
-        run("first", &["--for", "10", "--checkpoint-every", "10", "--checkpoint-dir", &text(&states)]);
-    let (hash, second) = run("second", &["--for", "10", "--resume", &text(&states.join("000010.000s.state"))]);
-    assert_eq!(hash, whole_hash);
-    for (topic, messages) in second {
-        halves.entry(topic).or_default().extend(messages);
-    }
-    assert!(halves.keys().eq(whole.keys()), "{:?}, {:?}", halves.keys(), whole.keys());
-    let counts: Vec<_> = whole.iter().map(|(topic, messages)| (topic, messages.len(), halves[topic].len())).collect();
-    let differ: Vec<_> = whole.keys().filter(|topic| whole[*topic] != halves[*topic]).collect();
-    assert!(differ.is_empty(), "{differ:?} of {counts:?}");
-    assert!(counts.iter().filter(|(_, count, _)| *count >= 40).count() > 10, "{counts:?}");
+    let (saving, resumed) = (text(&states), text(&states.join("000010.000s.state")));
+    let run = |name: &str, options: &[&str]| recorded(all_in_one(SCENARIO, options), &out.join(name));
+    let whole = run("whole", &["--for", "20"]);
+    let first = run("first", &["--for", "10", "--checkpoint-every", "10", "--checkpoint-dir", &saving]);
+    let second = run("second", &["--for", "10", "--resume", &resumed]);
+    assert_recorded_in_two_parts(&whole, &first, &second);
+    let often = whole.messages.values().filter(|messages| messages.len() >= 40).count();
+    assert!(often > 10, "{often} topics have 40 messages and more");
     std::fs::remove_dir_all(out).expect("clean");
 }
 
-/// The files of a folder with this ending, by name.
+/// Copies a shipped camera into `folder`, with small images at 4 Hz; returns the path of the copy.
+fn small_camera(name: &str, folder: &Path) -> String {
+    let shipped = repository_file(&format!("config/sensor/{name}.yaml"));
+    let shipped = std::fs::read_to_string(shipped).expect("a camera");
+    let changed = |line: &str| match line.trim_start().split_once(':') {
+        Some(("width", _)) => "  width: 128".to_owned(),
+        Some(("height", _)) => "  height: 96".to_owned(),
+        Some(("rate_hz", _)) => "  rate_hz: 4".to_owned(),
+        _ => line.to_owned(),
+    };
+    let copy = folder.join(name).with_extension("yaml");
+    let lines: Vec<_> = shipped.lines().map(changed).collect();
+    std::fs::write(&copy, lines.join("\n")).expect("written");
+    text(&copy)
+}
+
+/// Options that replace the cameras of the convoy by small ones, which cost less.
+fn small_sensors(folder: &Path) -> [String; 6] {
+    let [left, ex1, front] = ["navcam_left", "ex1_camera", "sorato_front"].map(|name| small_camera(name, folder));
+    let set = "--set".to_owned();
+    let sensors = |rover: usize, sensors: &str| format!("rovers.{rover}.sensors=[{sensors}]");
+    let viper = sensors(0, &format!("{left}, lidar, imu"));
+    [set.clone(), viper, set.clone(), sensors(1, &ex1), set, sensors(2, &front)]
+}
+
+/// Kills a run once it has saved this checkpoint.
+fn kill_after(mut run: Command, checkpoint: &Path) {
+    let mut killed = Running(run.spawn().expect("run"));
+    while !checkpoint.exists() {
+        assert!(killed.0.try_wait().expect("state").is_none(), "the run ended by itself");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    killed.0.kill().expect("SIGKILL");
+    killed.0.wait().expect("dead");
+}
+
+/// Fails unless a run ends with this error about its input.
+fn assert_refused(mut run: Command, expected: &str) {
+    let output = run.output().expect("run");
+    let reported = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(2) && reported.contains(expected), "{reported}");
+}
+
+#[test]
+fn a_convoy_killed_in_mid_run_is_resumed_and_records_what_an_uninterrupted_run_records() {
+    let _turn = alone();
+    let out = folder("resume");
+    let sensors = small_sensors(&out);
+    let convoy = |options: &[&str]| {
+        let mut run = all_in_one(CONVOY, options);
+        run.args(&sensors);
+        run
+    };
+    let whole = recorded(convoy(&["--for", "3"]), &out.join("whole"));
+    let first = recorded(convoy(&["--for", "1.5"]), &out.join("first"));
+    let (states, bag) = (out.join("states"), out.join("killed"));
+    let checkpoint = states.join("000001.500s.state");
+    let mut endless = convoy(&["--for", "600", "--checkpoint-every", "1.5", "--checkpoint-dir", &text(&states)]);
+    endless.arg("--record").arg(&bag);
+    kill_after(endless, &checkpoint);
+    let saved = text(&checkpoint);
+    let second = recorded(convoy(&["--for", "1.5", "--resume", &saved]), &out.join("second"));
+    assert_recorded_in_two_parts(&whole, &first, &second);
+    for topic in ["/viper/navcam_left/image_raw", "/viper/lidar/points", "/ex1/ex1_camera/image_raw"] {
+        assert!(second.messages[topic].len() >= 5, "{} on {topic}", second.messages[topic].len());
+    }
+    assert!(second.messages["/sorato/sorato_front/image_raw"].len() >= 5, "Sorato's camera");
+    // The bag of the killed run is cut off somewhere after the checkpoint or a little before.
+    let bag = BagReader::open(&bag).expect("a bag");
+    let killed = by_topic(bag.messages().filter_map(Result::ok));
+    assert!(!killed.is_empty(), "the bag of the killed run has messages");
+    let begins = |(topic, held): (&String, &Vec<Vec<u8>>)| held.iter().zip(&whole.messages[topic]).all(|(a, b)| a == b);
+    assert!(killed.iter().all(begins), "the killed run recorded something else");
+    // The node `simulation` alone takes the same checkpoint.
+    let mut alone = node_of(CONVOY, "simulation", "91");
+    alone.args(["--for", "1.5", "--pace", "fast", "--resume", &saved]).args(&sensors);
+    let printed = succeeded("selene simulation", &alone.output().expect("simulation"));
+    assert_eq!(hash_in(&printed), whole.hash);
+
+    assert_refused(convoy(&["--seed", "2", "--resume", &saved]), "seed: here 2, there 1");
+    let bytes = std::fs::read(&checkpoint).expect("a checkpoint");
+    let cut_off = out.join("cut_off.state");
+    std::fs::write(&cut_off, &bytes[..bytes.len() / 2]).expect("cut off");
+    assert_refused(convoy(&["--resume", &text(&cut_off)]), "cut off or damaged");
+    std::fs::remove_dir_all(out).expect("clean");
+}
+
+/// The files of a folder with this extension, by name.
 fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("folder").map(|entry| entry.expect("entry").path());
     let mut files: Vec<_> = entries.filter(|file| file.extension().is_some_and(|own| own == ending)).collect();
@@ -230,7 +315,7 @@ fn a_simulation_killed_while_it_writes_leaves_whole_checkpoints_alone() {
         simulation.args(["--for", "600", "--pace", "fast", "--checkpoint-every", "0.005", "--checkpoint-dir"]);
         simulation.arg(&out).stdout(Stdio::null()).stderr(Stdio::null());
         let mut killed = Running(simulation.spawn().expect("simulation"));
-        // So many checkpoints are there, and the next one is being written.
+        // Waits until this many checkpoints exist and the next one is being written.
         while files(&out, "state").len() < moment || files(&out, "part").is_empty() {
             assert!(killed.0.try_wait().expect("state").is_none(), "the simulation ended by itself");
             std::thread::sleep(Duration::from_micros(200));
@@ -257,7 +342,7 @@ fn two_runs_on_one_domain_do_not_meet_and_a_node_of_another_world_says_what_diff
         hash_in(&succeeded("selene hash", &hash)).to_owned()
     };
     let expected = ["1", "2"].map(hash_of);
-    // Each takes part in the run of its own world, whichever it hears of first.
+    // Each camera takes part in the run of its own world, whichever it discovers first.
     let _cameras =
         ["1", "2"].map(|seed| Running(node("camera", domain).args(["--seed", seed]).spawn().expect("camera")));
     let run = |name: &str, seed: &str| {
@@ -266,13 +351,28 @@ fn two_runs_on_one_domain_do_not_meet_and_a_node_of_another_world_says_what_diff
         child.expect("simulation")
     };
     let runs = [run("one", "1"), run("two", "2")];
-    let told = node("navigation", domain).args(["--run", "two", "--seed", "3"]).output().expect("navigation");
+    let reported = node("navigation", domain).args(["--run", "two", "--seed", "3"]).output().expect("navigation");
     for (run, expected) in runs.into_iter().zip(&expected) {
-        let said = succeeded("selene simulation", &run.wait_with_output().expect("simulation"));
-        assert_eq!(hash_in(&said), expected);
+        let printed = succeeded("selene simulation", &run.wait_with_output().expect("simulation"));
+        assert_eq!(hash_in(&printed), expected);
     }
-    let told = String::from_utf8_lossy(&told.stderr).into_owned();
-    assert!(told.contains("run two is of another world") && told.contains("seed: here 3, there 2"), "{told}");
+    let reported = String::from_utf8_lossy(&reported.stderr).into_owned();
+    assert!(
+        reported.contains("run two is of another world") && reported.contains("seed: here 3, there 2"),
+        "{reported}"
+    );
+}
+
+/// A node of this test on a domain.
+fn dds(domain_id: u16, name: &str) -> Dds {
+    let options = DdsOptions {
+        domain_id,
+        node_name: name.to_owned(),
+        namespace: "/".to_owned(),
+        discovery: Discovery::default(),
+        service_mapping: ServiceMapping::default(),
+    };
+    Dds::open(options).expect("DDS")
 }
 
 #[test]
@@ -283,59 +383,78 @@ fn a_camera_process_sees_from_a_rover_that_is_spawned_while_it_runs() {
     let endless = ["--pace", "real-time", "--for", "600"];
     let mut simulation = node("simulation", &domain.to_string());
     let mut simulation = Running(simulation.args(endless).stdout(Stdio::null()).spawn().expect("simulation"));
-    let dds = Dds::open(DdsOptions {
-        domain_id: domain,
-        node_name: "spawner".to_owned(),
-        namespace: "/".to_owned(),
-        discovery: Discovery::default(),
-        service_mapping: ServiceMapping::default(),
-    });
-    let dds = dds.expect("DDS");
+    let dds = dds(domain, "spawner");
     let (to_images, images) = channel();
-    let hear = move |info: sensor_msgs::CameraInfo| _ = to_images.send(info);
-    let _heard = subscribe(&dds, "/second/sorato_front/camera_info", Qos::sensor_data(), hear).expect("a topic");
+    let receive = move |info: sensor_msgs::CameraInfo| _ = to_images.send(info);
+    let _received = subscribe(&dds, "/second/sorato_front/camera_info", Qos::sensor_data(), receive).expect("a topic");
     let spawn = Client::<srv::SpawnEntity>::new(&dds, "/selene_simulation/spawn_entity").expect("a client");
     let begun = Instant::now();
     while !spawn.is_served() {
-        assert!(begun.elapsed() < PATIENCE, "nobody serves");
+        assert!(begun.elapsed() < TIMEOUT, "nobody serves");
         std::thread::sleep(Duration::from_millis(20));
     }
     let second = spawning("second", "rover/sorato.yaml?sensors=sorato_front", at(3.0, 5.0));
-    well(&spawn.call(&second).expect("sent").recv_timeout(PATIENCE).expect("answered").result);
-    let info = images.recv_timeout(PATIENCE).expect("an image from the new rover");
+    well(&spawn.call(&second).expect("sent").recv_timeout(TIMEOUT).expect("answered").result);
+    let info = images.recv_timeout(TIMEOUT).expect("an image from the new rover");
     assert_eq!((info.width, info.height), (640, 360));
     assert!(simulation.0.try_wait().expect("state").is_none(), "the simulation ended by itself");
 }
 
-/// A process of a world that several share, which saves its ground.
+/// A simulation process that shares a world with others and saves its ground.
 fn sharing(own: &str, pace: &str, simulated_s: &str, ruts: &Path) -> Command {
     let mut command = selene();
     let shared = ["simulation", "--scenario", CONVOY, "--run", "shared", "--own", own];
     command.args(shared).args(["--pace", pace, "--for", simulated_s, "--save-ruts"]).arg(ruts);
-    command.env("ROS_DOMAIN_ID", "93").stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.env("ROS_DOMAIN_ID", SHARED_DOMAIN.to_string()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 
-/// Heights of the nodes that a process saved.
-fn heights(saved: &Path, model: &Model) -> BTreeMap<(TileIndex, u16), f32> {
+/// Heights of the nodes that rovers changed, m.
+type Heights = BTreeMap<(TileIndex, u16), f32>;
+
+fn heights(ruts: &Ruts) -> Heights {
+    ruts.edits().map(|edit| ((edit.tile_index(), edit.node), edit.height_m)).collect()
+}
+
+/// Heights in a process's saved ground.
+fn saved_heights(saved: &Path, model: &Model) -> Heights {
     let own = Fingerprint::of_ground(&model.scenario().site, model.scenario().seed, model.terrain());
-    let driven = DrivenGround::load(saved, &own).expect("saved");
-    driven.ruts.edits().map(|edit| ((edit.tile_index(), edit.node), edit.height_m)).collect()
+    heights(&DrivenGround::load(saved, &own).expect("saved").ruts)
+}
+
+/// Heights that a rover leaves by `CROSSED_S` while all others stand at their starts.
+fn heights_alone(model: &Arc<Model>, rover: &str) -> Heights {
+    let own = model.rover_named(rover).expect("there");
+    let others: BTreeSet<_> = model.rovers().keys().copied().filter(|id| *id != own).collect();
+    let mut world = world(model);
+    world.set_share(Some(ProcessShare { ghosts: others.clone(), standing: others, leads: true }));
+    while world.time() < SimTime::from_secs_f64(CROSSED_S) {
+        world.heartbeat().expect("heartbeat");
+    }
+    heights(&world.state().ruts)
+}
+
+/// Number of nodes that two rovers both pressed: they are lower than each of the two leaves them alone.
+fn pressed_by_both(ground: &Heights, alone: &[Heights; 2]) -> usize {
+    let is_lower = |at: &(TileIndex, u16), height_m: f32| {
+        alone.iter().all(|alone| alone.get(at).is_some_and(|&alone_m| height_m < alone_m))
+    };
+    ground.iter().filter(|&(at, &height_m)| is_lower(at, height_m)).count()
 }
 
 #[test]
 fn two_simulation_processes_share_a_world_and_leave_the_ground_of_one_process_in_every_run() {
     let _turn = alone();
-    let out = folder("shared");
+    let (out, until_s) = (folder("shared"), CROSSED_S.to_string());
     let run = |i: usize| {
         let halves = ["viper", "ex1,sorato"].map(|own| {
             let ruts = out.join(format!("{i}-{own}.ruts"));
-            (sharing(own, "fast", CROSSED_S, &ruts).spawn().expect("simulation"), ruts)
+            (sharing(own, "fast", &until_s, &ruts).spawn().expect("simulation"), ruts)
         });
         halves.map(|(child, ruts)| {
-            let said = succeeded("selene simulation", &child.wait_with_output().expect("ends"));
-            assert!(said.contains(&format!("simulated         {CROSSED_S}.000 s")), "{said}");
-            (hash_in(&said).to_owned(), ruts)
+            let printed = succeeded("selene simulation", &child.wait_with_output().expect("ends"));
+            assert!(printed.contains(&format!("simulated         {until_s}.000 s")), "{printed}");
+            (hash_in(&printed).to_owned(), ruts)
         })
     };
     let (first, second) = (run(1), run(2));
@@ -347,15 +466,17 @@ fn two_simulation_processes_share_a_world_and_leave_the_ground_of_one_process_in
     let hashes = [&first, &second].map(|halves| halves.each_ref().map(|(hash, _)| hash));
     assert_eq!(hashes[0], hashes[1]);
     let whole = out.join("whole.ruts");
-    let mut alone = node_of(CONVOY, "simulation", "93");
-    alone.args(["--pace", "fast", "--for", CROSSED_S, "--save-ruts"]).arg(&whole);
+    let mut alone = node_of(CONVOY, "simulation", &SHARED_DOMAIN.to_string());
+    alone.args(["--pace", "fast", "--for", &until_s, "--save-ruts"]).arg(&whole);
     succeeded("selene simulation", &alone.output().expect("simulation"));
     let model = model(scenario("convoy", None));
-    let [shared, whole] = [&first[0].1, &whole].map(|saved| heights(saved, &model));
+    let [shared, whole] = [&first[0].1, &whole].map(|saved| saved_heights(saved, &model));
     assert!(shared.keys().eq(whole.keys()) && shared.len() > 1000, "{} nodes and {}", shared.len(), whole.len());
     let off_m = shared.iter().map(|(at, height_m)| f64::from((height_m - whole[at]).abs())).fold(0.0, f64::max);
-    println!("{off_m} m off in {} nodes", shared.len());
+    let both = pressed_by_both(&shared, &["viper", "ex1"].map(|rover| heights_alone(&model, rover)));
+    println!("{off_m} m off in {} nodes, {both} of them in ruts over ruts", shared.len());
     assert!(off_m < GROUND_TOLERANCE_M, "{off_m} m");
+    assert!(both > 100, "VIPER drives over EX1's ruts: both press {both} nodes");
     std::fs::remove_dir_all(out).expect("clean");
 }
 
@@ -373,12 +494,118 @@ fn the_rovers_of_a_simulation_that_is_killed_stand_and_the_others_stay_in_one_wo
     sorato.0.wait().expect("dead");
     for survivor in [viper, ex1] {
         let output = survivor.wait_with_output().expect("ends");
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        let said = succeeded("selene simulation", &output);
-        assert!(said.contains("simulated         5.000 s"), "{said}");
-        assert!(told.contains("is gone: sorato stand from heartbeat"), "{told}");
+        let reported = String::from_utf8_lossy(&output.stderr).into_owned();
+        let printed = succeeded("selene simulation", &output);
+        assert!(printed.contains("simulated         5.000 s"), "{printed}");
+        assert!(reported.contains("is gone: sorato stand from heartbeat"), "{reported}");
     }
     let ground = [0, 1].map(|i| std::fs::read(&ruts[i]).expect("saved"));
     assert!(!ground[0].is_empty() && ground[0] == ground[1], "one ground in both");
+    std::fs::remove_dir_all(out).expect("clean");
+}
+
+/// The snapshots of the shared world, as its leader publishes them.
+fn worlds_of(dds: &Dds) -> (Subscription, Receiver<selene_msgs::WorldState>) {
+    let (to_worlds, worlds) = channel();
+    // Sending fails only when the test has ended.
+    let receive = move |world: selene_msgs::WorldState| drop(to_worlds.send(world));
+    let subscription = subscribe(dds, "/selene/shared/world_state", Qos::state(), receive).expect("a topic");
+    (subscription, worlds)
+}
+
+/// The next snapshot for which a condition holds.
+fn await_world(
+    worlds: &Receiver<selene_msgs::WorldState>,
+    mut holds: impl FnMut(&selene_msgs::WorldState) -> bool,
+) -> selene_msgs::WorldState {
+    loop {
+        let world = worlds.recv_timeout(TIMEOUT).expect("the world goes on");
+        if holds(&world) {
+            return world;
+        }
+    }
+}
+
+/// Where a rover is, map frame, m.
+fn place_m(world: &selene_msgs::WorldState, rover: &str) -> [f64; 2] {
+    let rover = world.rovers.iter().find(|known| known.name == rover).expect("a rover");
+    [rover.links[0].position.x, rover.links[0].position.y]
+}
+
+fn has_driven(rover: &str, from: &selene_msgs::WorldState, to: &selene_msgs::WorldState) -> bool {
+    let ([from_x_m, from_y_m], [to_x_m, to_y_m]) = (place_m(from, rover), place_m(to, rover));
+    (to_x_m - from_x_m).hypot(to_y_m - from_y_m) > DRIVEN_M
+}
+
+/// Ends a process as Ctrl-C does; returns its output.
+fn interrupted(process: &mut Running) -> Output {
+    let kill = Command::new("sh").args(["-c", "kill -s INT \"$0\"", &process.0.id().to_string()]).status();
+    assert!(kill.expect("sh").success(), "SIGINT");
+    process.output()
+}
+
+#[test]
+fn a_process_joins_late_and_the_world_goes_on_when_its_leader_is_killed() {
+    let _turn = alone();
+    let (out, model) = (folder("leader"), model(scenario("convoy", None)));
+    let ruts = |own: &str| out.join(format!("{own}.ruts"));
+    let process = |own: &str| {
+        // The processes are ended long before.
+        let mut command = sharing(own, "real-time", "60", &ruts(own));
+        Running(command.args(["--await-rovers", "viper,ex1"]).spawn().expect("simulation"))
+    };
+    let dds = dds(SHARED_DOMAIN, "observer");
+    let (_subscription, worlds) = worlds_of(&dds);
+    let [mut viper, mut ex1] = ["viper", "ex1"].map(process);
+    let first = await_world(&worlds, |_| true);
+    let begun = await_world(&worlds, |world| ["viper", "ex1"].iter().all(|rover| has_driven(rover, &first, world)));
+    assert_eq!(place_m(&begun, "sorato"), place_m(&first, "sorato"), "a rover without a process stands");
+    let mut sorato = process("sorato");
+    let joined = await_world(&worlds, |world| has_driven("sorato", &begun, world));
+
+    viper.0.kill().expect("SIGKILL");
+    viper.0.wait().expect("dead");
+    let mut last_m = place_m(&joined, "viper");
+    let stands = await_world(&worlds, |world| {
+        let before_m = std::mem::replace(&mut last_m, place_m(world, "viper"));
+        before_m == last_m
+    });
+    let later = await_world(&worlds, |world| has_driven("sorato", &stands, world));
+    assert_eq!(place_m(&later, "viper"), place_m(&stands, "viper"), "it stands where it was");
+    for survivor in [&mut ex1, &mut sorato] {
+        let output = interrupted(survivor);
+        let reported = String::from_utf8_lossy(&output.stderr).into_owned();
+        succeeded("selene simulation", &output);
+        assert!(reported.contains("is gone: viper stand from heartbeat"), "{reported}");
+    }
+    let away = |own: &str| {
+        let mut heights = saved_heights(&ruts(own), &model);
+        heights.retain(|(tile, _), _| tile.column < SORATO_FROM);
+        heights
+    };
+    let ground = away("ex1");
+    assert!(ground.keys().any(|(tile, _)| tile.column == -1), "VIPER left no ruts behind its start");
+    assert!(away("sorato") == ground, "who came late has another ground");
+    std::fs::remove_dir_all(out).expect("clean");
+}
+
+#[test]
+fn two_processes_that_do_not_wait_for_each_other_both_have_the_ruts_of_all() {
+    let _turn = alone();
+    let (out, model) = (folder("free"), model(scenario("convoy", None)));
+    let processes = ["viper", "ex1,sorato"].map(|own| {
+        let ruts = out.join(format!("{own}.ruts"));
+        (Running(sharing(own, "real-time", "3", &ruts).arg("--free").spawn().expect("simulation")), ruts)
+    });
+    for (mut process, ruts) in processes {
+        let printed = succeeded("selene simulation", &process.output());
+        assert!(printed.contains("simulated         3.000 s"), "{printed}");
+        let ground = saved_heights(&ruts, &model);
+        // VIPER starts at the origin, Sorato more than 6.4 m east of it.
+        for (rover, column) in [("viper", -1), ("sorato", 5)] {
+            let is_there = ground.keys().any(|(tile, _)| tile.column == column);
+            assert!(is_there, "{} has no ruts of {rover}", ruts.display());
+        }
+    }
     std::fs::remove_dir_all(out).expect("clean");
 }

@@ -1,4 +1,4 @@
-//! The `selene` program and the Python peers.
+//! Helpers that run the `selene` program and the Python peers.
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -9,19 +9,19 @@ use std::time::Duration;
 
 use selene_tests::{repository_file, root, skip_peer};
 
-/// The longest that a test may have its turn: one that hangs is told by name, and does not stop all others.
+/// The longest duration of a test: one that hangs is reported by name and does not block all others.
 const TURN_MAX: Duration = Duration::from_secs(600);
 
-/// Held by each test while it runs: whole runs side by side would starve one another.
-pub(crate) struct Turn {
+/// Held by each test while it runs: full runs side by side would slow each other down too much.
+pub(crate) struct FullRunLock {
     _ended: Sender<()>,
     _turn: MutexGuard<'static, ()>,
 }
 
 /// Waits for this test's turn.
-pub(crate) fn alone() -> Turn {
+pub(crate) fn alone() -> FullRunLock {
     static TURN: Mutex<()> = Mutex::new(());
-    // Built before the clock runs.
+    // Builds the program before the test's time starts.
     let _ = program();
     let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let (ended, end) = channel();
@@ -31,17 +31,17 @@ pub(crate) fn alone() -> Turn {
             give_up(&test);
         }
     });
-    Turn { _ended: ended, _turn: turn }
+    FullRunLock { _ended: ended, _turn: turn }
 }
 
-/// Ends these tests and the programs that they started.
+/// Ends the test process and the programs that it started.
 fn give_up(test: &str) -> ! {
     let _ = writeln!(std::io::stderr(), "{test} has not ended after {} s: it hangs", TURN_MAX.as_secs());
     let _ = Command::new("pkill").args(["-KILL", "-P", &std::process::id().to_string()]).status();
     std::process::exit(101);
 }
 
-/// The program, built like these tests.
+/// The `selene` program, built in the same way as these tests.
 pub(crate) fn selene() -> Command {
     let mut command = Command::new(program());
     command.current_dir(root()).stdin(Stdio::null());
@@ -63,8 +63,7 @@ fn program() -> &'static Path {
     })
 }
 
-/// A foreign program of `tests/peers`; none (said) where Python or its packages are
-/// not here.
+/// A Python program of `tests/peers`; `None`, with a message, if Python or its packages are missing.
 pub(crate) fn peer(script: &str) -> Option<Command> {
     let Some(python) = std::env::var_os("SELENE_PEERS_PYTHON") else {
         skip_peer(
@@ -77,15 +76,15 @@ pub(crate) fn peer(script: &str) -> Option<Command> {
     Some(command)
 }
 
-/// A child that is killed when the test ends, however it ends.
+/// A child process that is killed when the test ends, in whatever way.
 pub(crate) struct Running(pub(crate) Child);
 
 impl Running {
-    /// What it printed, once it has ended by itself.
+    /// Waits until the process ends by itself; returns its output.
     pub(crate) fn output(&mut self) -> Output {
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
-        if let Some(said) = &mut self.0.stdout {
-            said.read_to_end(&mut stdout).expect("what it says");
+        if let Some(printed) = &mut self.0.stdout {
+            printed.read_to_end(&mut stdout).expect("what it says");
         }
         if let Some(complained) = &mut self.0.stderr {
             complained.read_to_end(&mut stderr).expect("what it complains of");
@@ -101,7 +100,7 @@ impl Drop for Running {
     }
 }
 
-/// A fresh folder for a test's files.
+/// An empty folder for a test's files.
 pub(crate) fn folder(name: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("selene-peers-{name}-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&folder);
@@ -113,10 +112,10 @@ pub(crate) fn text(path: &Path) -> String {
     path.to_str().expect("UTF-8 path").to_owned()
 }
 
-/// Fails with all that was printed unless the program succeeded.
+/// Returns the program's output; fails with all that it printed unless it succeeded.
 pub(crate) fn succeeded(what: &str, output: &Output) -> String {
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     let complained = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{what}: {}\n{said}\n{complained}", output.status);
-    said
+    assert!(output.status.success(), "{what}: {}\n{printed}\n{complained}", output.status);
+    printed
 }

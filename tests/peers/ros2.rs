@@ -1,5 +1,5 @@
-//! A node of a real ROS 2 (Jazzy, rclpy on Fast DDS, its default) hears everything and drives, calls services, and finds
-//! Selene on this machine alone and by static peers.
+//! A node of a real ROS 2 (Jazzy, rclpy on Fast DDS, its default) receives all topics and drives, calls services, and
+//! discovers Selene on the same machine and by static peers.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,22 +7,22 @@ use std::time::Duration;
 
 use selene_tests::{repository_file, skip_peer};
 
-use crate::link::{End, Link};
+use crate::link::{Link, LinkEnd};
 use crate::logged::{Logged, peer_succeeds};
 use crate::program::{Running, alone, folder, selene, succeeded, text};
 
-/// Domains that nobody else on the machine is likely to use; one a test.
+/// Domains that no other program on the machine is likely to use; one per test.
 const DOMAIN: &str = "92";
 const SERVICES_DOMAIN: &str = "82";
 const LOCALHOST_DOMAIN: &str = "83";
 const STATIC_PEERS_DOMAIN: &str = "84";
-/// Longer than the scripts wait for all that they wait for.
+/// Longer than all waits of the scripts together.
 const SERVICES_WITHIN: Duration = Duration::from_secs(600);
 const FOUND_WITHIN: Duration = Duration::from_secs(400);
-/// How long nobody is to be found, s.
+/// How long a node must not discover any other, s.
 const NOBODY_S: &str = "8";
 
-/// A script run by the ROS 2 that is here; none (said) where there is none.
+/// A script run by this machine's ROS 2; `None`, with a message, if there is none.
 fn ros2(script: &str) -> Option<Command> {
     let Some(python) = std::env::var_os("SELENE_ROS2_PYTHON") else {
         skip_peer("SELENE_ROS2_PYTHON names no Python with rclpy; tests/run.sh does");
@@ -34,22 +34,22 @@ fn ros2(script: &str) -> Option<Command> {
 }
 
 #[test]
-fn a_real_ros_2_node_hears_everything_and_drives() {
+fn a_real_ros_2_node_receives_everything_and_drives() {
     let _turn = alone();
     let Some(mut node) = ros2("ros2_node.py") else { return };
     let out = folder("ros2");
-    // Slow enough that the listener, too, gets its share of a small machine.
+    // Slow enough for the listener to keep up on a small machine.
     let run = ["run", "--for", "120", "--pace", "0.4", "--device", "cpu", "--out", &text(&out)];
     let child = selene().args(run).env("ROS_DOMAIN_ID", DOMAIN).spawn().expect("selene");
     let _running = Running(child);
-    let heard = node.env("ROS_DOMAIN_ID", DOMAIN).output().expect("python");
-    let complained = String::from_utf8_lossy(&heard.stderr).into_owned();
-    println!("{}", succeeded("ros2_node.py", &heard));
+    let received = node.env("ROS_DOMAIN_ID", DOMAIN).output().expect("python");
+    let complained = String::from_utf8_lossy(&received.stderr).into_owned();
+    println!("{}", succeeded("ros2_node.py", &received));
     assert!(!complained.contains("type hash"), "{complained}");
     std::fs::remove_dir_all(out).expect("clean");
 }
 
-/// A simulation without an end, and what is set for it and for its peers: a domain, and whose services are spoken.
+/// A simulation without an end, on a domain and with these options.
 fn simulation(domain: &str, options: &[&str]) -> Command {
     let mut simulation = selene();
     simulation.args(["simulation", "--for", "3000", "--pace", "real-time"]).args(options);
@@ -57,7 +57,7 @@ fn simulation(domain: &str, options: &[&str]) -> Command {
     simulation
 }
 
-/// Nothing of the environment but this counts.
+/// Sets the domain, and clears all other discovery settings of the environment.
 fn on_domain(program: &mut Command, domain: &str) {
     program.env("ROS_DOMAIN_ID", domain).env("RMW_IMPLEMENTATION", "rmw_fastrtps_cpp");
     for name in ["ROS_LOCALHOST_ONLY", "ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_STATIC_PEERS"] {
@@ -89,7 +89,7 @@ fn a_real_ros_2_node_and_selene_meet_on_this_machine_alone() {
     std::fs::remove_dir_all(folder).expect("clean");
 }
 
-/// A node at the stack's end of a link, which looks for others on its own machine and at these addresses.
+/// A node at the stack's end of a link, which looks for others on its own machine and at the addresses `peers`.
 fn at_the_other_end(link: &Link, folder: &Path, name: &str, arguments: &[&str], peers: Option<&str>) -> Option<Logged> {
     let mut node = ros2("ros2_discovery.py")?;
     on_domain(node.args(arguments), STATIC_PEERS_DOMAIN);
@@ -97,7 +97,7 @@ fn at_the_other_end(link: &Link, folder: &Path, name: &str, arguments: &[&str], 
     if let Some(peers) = peers {
         node.env("ROS_STATIC_PEERS", peers);
     }
-    Some(Logged::start(name, folder, &mut link.at(End::Stack, &node)))
+    Some(Logged::start(name, folder, &mut link.at(LinkEnd::Stack, &node)))
 }
 
 #[test]
@@ -106,16 +106,16 @@ fn a_real_ros_2_node_and_selene_meet_by_static_peers_where_there_is_no_multicast
     let folder = folder("ros2-static-peers");
     let Some(link) = Link::make(&folder, "1", "0", Some("unicast")) else { return };
     let mut calling = simulation(STATIC_PEERS_DOMAIN, &[]);
-    calling.env("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST").env("ROS_STATIC_PEERS", End::Stack.address());
-    let mut calling = Logged::start("simulation", &folder, &mut link.at(End::Simulation, &calling));
-    let peers = Some(End::Simulation.address());
+    calling.env("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST").env("ROS_STATIC_PEERS", LinkEnd::Stack.address());
+    let mut calling = Logged::start("simulation", &folder, &mut link.at(LinkEnd::Simulation, &calling));
+    let peers = Some(LinkEnd::Simulation.address());
     let Some(mut node) = at_the_other_end(&link, &folder, "node", &[], peers) else { return };
     peer_succeeds(&mut node, FOUND_WITHIN, &mut calling);
     drop(calling);
-    // Where neither calls the other they do not meet: the link itself tells nobody.
+    // If neither addresses the other, they do not meet: the link itself announces nobody.
     let mut silent = simulation(STATIC_PEERS_DOMAIN, &[]);
     silent.env("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST");
-    let mut silent = Logged::start("silent", &folder, &mut link.at(End::Simulation, &silent));
+    let mut silent = Logged::start("silent", &folder, &mut link.at(LinkEnd::Simulation, &silent));
     let Some(mut alone) = at_the_other_end(&link, &folder, "alone", &["nobody", NOBODY_S], None) else { return };
     peer_succeeds(&mut alone, FOUND_WITHIN, &mut silent);
     std::fs::remove_dir_all(folder).expect("clean");

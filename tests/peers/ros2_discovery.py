@@ -1,8 +1,8 @@
-"""A node of a real ROS 2 (rclpy) and Selene find each other in the way that the environment says (ROS_DOMAIN_ID,
-ROS_AUTOMATIC_DISCOVERY_RANGE, ROS_STATIC_PEERS): the node hears VIPER, calls a service and drives backwards.
+"""Checks that a node of a real ROS 2 (rclpy) and Selene discover each other as the environment says (ROS_DOMAIN_ID,
+ROS_AUTOMATIC_DISCOVERY_RANGE, ROS_STATIC_PEERS): the node receives from VIPER, calls a service and drives backwards.
 
-    ros2_discovery.py            ends with 0 when all of that works
-    ros2_discovery.py nobody S   ends with 0 when nothing of Selene shows for S seconds"""
+    ros2_discovery.py            exits with 0 if all of that works
+    ros2_discovery.py nobody S   exits with 0 if Selene is not visible for S seconds"""
 
 import sys
 import time

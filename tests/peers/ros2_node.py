@@ -1,6 +1,6 @@
-"""A node of a real ROS 2 (rclpy on its default middleware) hears Selene with its usual profiles and drives the rover.
+"""A node of a real ROS 2 (rclpy on its default middleware) receives from Selene with its usual profiles and drives the rover.
 
-ros2_node.py: listens on ROS_DOMAIN_ID, drives, prints what it heard, and ends with 1 where something is missing."""
+ros2_node.py: listens on ROS_DOMAIN_ID, drives, prints what it heard, and exits with 1 if something is missing."""
 
 import sys
 import time
@@ -16,13 +16,13 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import CameraInfo, Image, Imu, JointState, PointCloud2
 from std_msgs.msg import String
 
-# Wall time; the run goes at 0.4 of it.
+# Wall time; the run has a pace of 0.4.
 LISTEN_S = 25.0
 DRIVE_S = 10.0
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 DEFAULT = QoSProfile(depth=10)
-# Topic, type, profile, Hz, the least share that must arrive: all of what is reliable; of what is best effort a
-# sample may be lost where the machine has no time for the listener.
+# Topic, type, profile, Hz, minimum fraction that must arrive: all on reliable topics; best effort may lose samples
+# when the machine has no time for the listener.
 TOPICS = [
     ("/navcam_left/image_raw", Image, qos_profile_sensor_data, 2, 0.8),
     ("/navcam_left/depth/image_rect_raw", Image, qos_profile_sensor_data, 2, 0.8),

@@ -3,7 +3,7 @@ changes the pace, a camera's exposure and the Sun's time.
 
     ros2_services.py
 
-Listens on ROS_DOMAIN_ID. Prints what it checks, and ends with 1 where something is not as it should be."""
+Listens on ROS_DOMAIN_ID. Prints what it checks, and exits with 1 if a check fails."""
 
 import sys
 import time
@@ -15,11 +15,11 @@ from rclpy.qos import QoSProfile, qos_profile_sensor_data
 from rosgraph_msgs.msg import Clock
 
 NODE = "/selene_simulation"
-# Until the node is found, and until it answers.
+# Timeouts for the node's discovery and for an answer.
 FOUND_WITHIN_S, ANSWERED_WITHIN_S = 60.0, 20.0
-# A pace that every machine keeps, and how long it is looked at.
+# A pace that every machine can keep, and how long it is measured.
 PACE, LOOK_S = 0.25, 6.0
-# Longer than what was under way when the pace changed, simulated s.
+# Upper limit of the simulated time under way when the pace changed, s.
 SLACK_S = 0.5
 
 
@@ -130,7 +130,7 @@ def check_settings(client):
     for name, value in ((exposure, double(0.004)), (utc, text(later)), ("viper.imu.enabled", boolean(False))):
         result = client.set(name, value)
         client.expect(f"{name} is set: {result.reason}", result.successful)
-    # Long enough for the node to take it and to say what its world has.
+    # Time for the node to apply the settings and to report those of its world.
     client.spin(1.0)
     values = client.get(exposure, utc, "viper.imu.enabled")
     client.expect(f"they are read back: {values}", values[0].double_value == 0.004 and values[1].string_value == later

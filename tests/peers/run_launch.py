@@ -1,8 +1,8 @@
-"""Runs a launch file as `ros2 launch` does: with ROS 2's package `launch` where Python finds it, else with a stand-in.
+"""Runs a launch file as `ros2 launch` does: with ROS 2's package `launch` if it is installed, else with a stand-in.
 
     run_launch.py FILE [NAME:=VALUE ...]
 
-ends with 0 where nothing failed.
+exits with 0 if nothing failed.
 """
 
 import sys

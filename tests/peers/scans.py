@@ -1,10 +1,10 @@
-"""Clouds of a bag, put where they belong by the time of each point: is the ground that they show one surface?
+"""Checks that the clouds of a bag, corrected for the motion by each point's time, show the ground as one surface.
 
   scans.py BAG
 
-BAG is what `selene run --record` wrote, with clouds in the Velodyne driver's layout: `time` counts seconds from the scan's
-stamp. The way is ground_truth/odom, the mount of the lidar is from /tf_static. Prints one JSON object: how thick the
-ground is that the last scans show together, by the points' own times and with all times set to 0.
+BAG is a bag of `selene run --record` with clouds in the Velodyne driver's layout: `time` counts seconds from the scan's
+stamp. The path is from ground_truth/odom, the mount of the lidar from /tf_static. Prints one JSON object: the thickness
+of the ground in the last scans together, with the points' own times and with all times set to 0.
 """
 
 import json
@@ -18,11 +18,11 @@ POINTS, ODOM, STATIC = "/lidar/points", "/ground_truth/odom", "/tf_static"
 # sensor_msgs/PointField
 TYPES = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 8: "f8"}
 SCANS = 20
-# Nearer than that is the rover itself; farther off, points are too far apart to be compared.
+# Nearer points are on the rover itself; farther ones are too far apart to be compared.
 RANGES_M = (1.5, 8.0)
 CELL_M = 0.3
 POINTS_OF_CELL = 60
-# The points of a scan are put right together in so many parts, a few millimetres and hundredths of a degree each.
+# A scan is corrected in so many parts; within one the sensor moves by a few millimetres and hundredths of a degree.
 PARTS = 100
 
 
@@ -44,7 +44,7 @@ def seconds(stamp):
 
 
 def read(bag):
-    """Scans as (stamp, xyz, time), the base's true poses by their stamps, and base_from_lidar."""
+    """Scans as (stamp, xyz, time), the base's true poses with their stamps, and base_from_lidar."""
     scans, truth, parents, frames = [], [], {}, set()
     with AnyReader([Path(bag)]) as reader:
         there = [c for c in reader.connections if c.topic in (POINTS, ODOM, STATIC)]
@@ -75,19 +75,19 @@ def read(bag):
 
 
 def between(truth, stamp):
-    """The true pose at an instant, between the two that were told around it."""
+    """The true pose at an instant, interpolated between the two samples around it."""
     i = int(np.clip(np.searchsorted([at for at, _ in truth], stamp), 1, len(truth) - 1))
     (t0, a), (t1, b) = truth[i - 1], truth[i]
     share = (stamp - t0) / (t1 - t0)
     pose = (1 - share) * a + share * b
-    # The nearest rotation to the mean of two that are a fiftieth of a second apart.
+    # The rotation nearest to the weighted mean of two that are 1/50 s apart.
     u, _, v = np.linalg.svd(pose[:3, :3])
     pose[:3, :3] = u @ v
     return pose
 
 
 def placed(scan, truth, base_from_lidar):
-    """The points of a scan in the frame of the truth, each from where the sensor was at its own time."""
+    """The points of a scan in the frame of the truth, each placed with the sensor's pose at its own time."""
     stamp, xyz, time = scan
     ranges_m = np.linalg.norm(xyz, axis=1)
     is_ground = (ranges_m > RANGES_M[0]) & (ranges_m < RANGES_M[1])
@@ -103,7 +103,7 @@ def placed(scan, truth, base_from_lidar):
 
 
 def thickness_m(scans, truth, base_from_lidar):
-    """How far points are from the plane of their cell of ground: the median over cells of the standard deviation."""
+    """Standard deviation of points from the plane of their ground cell, m: the median over cells; and their number."""
     points = np.vstack([placed(scan, truth, base_from_lidar) for scan in scans])
     cells = np.floor(points[:, :2] / CELL_M).astype(int)
     _, cell, counts = np.unique(cells, axis=0, return_inverse=True, return_counts=True)

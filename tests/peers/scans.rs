@@ -1,16 +1,15 @@
-//! Clouds as a Python reader finds them in a bag: put where they belong by the time of each point, scans of a rover that
-//! drives show one ground; with the times set to 0 they do not.
+//! Point clouds as a Python reader finds them in a bag: corrected by the time of each point, the scans of a driving
+//! rover show one ground surface; with all times set to 0 they do not.
 
 use serde_json::Value;
 
 use crate::program::{alone, folder, peer, selene, succeeded};
 
-/// Simulated time: EX1 has its speed of 1 m/s after 3 s, and the scans of 4 s are compared.
+/// Simulated time, s: EX1 reaches its speed of 1 m/s after 3 s, and the scans of 4 s are compared.
 const SIMULATED_S: &str = "8.4";
-/// How thick the ground of 20 scans may be: 3.5 mm were measured, for a range noise of 15 mm on ground that is met at a
-/// grazing angle.
+/// Largest thickness of the ground in 20 scans; 3.5 mm was measured, for a range noise of 15 mm and grazing incidence.
 const THICKNESS_MAX_M: f64 = 0.006;
-/// How many times thicker it is without the times: 7 to 13 were measured.
+/// Least ratio of the thicknesses without and with the times; 7 to 13 was measured.
 const TIMES_THICKER: f64 = 4.0;
 
 #[test]

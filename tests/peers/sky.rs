@@ -1,5 +1,5 @@
-//! The sky beside Skyfield's with JPL DE421, for random sites and instants: Sun and
-//! Earth, with kernels and without, and stars.
+//! The sky against Skyfield with JPL DE421, for random sites and times: Sun and Earth, with kernels and without, and
+//! stars.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -13,15 +13,13 @@ use crate::program::{folder, peer, succeeded, text};
 
 const CASES: u32 = 1000;
 const STARS: usize = 20;
-/// What the sky is for: shadows and solar power at a polar site turn on a tenth of the
-/// Sun's disc.
+/// Accuracy that the sky's purpose needs: shadows and solar power at a polar site depend on a tenth of the Sun's disc.
 const ANALYTIC_TOLERANCE_DEG: f64 = 0.05;
-/// Asked with the same kernels; the bending of light by the Sun, which is left out,
-/// is 0.0005° at most.
+/// Tolerance with the same kernels; the deflection of light by the Sun, which is neglected, is 0.0005° at most.
 const KERNELS_TOLERANCE_DEG: f64 = 0.005;
-/// Asked for stars, with either ephemeris.
+/// Tolerance for stars, with either ephemeris.
 const STARS_TOLERANCE_DEG: f64 = 0.01;
-/// Of distances: Skyfield's bending of light stretches its vectors by that much.
+/// Relative tolerance of distances: Skyfield's deflection of light stretches its vectors by that much.
 const DISTANCE_TOLERANCE: f64 = 1e-6;
 const KERNELS: [&str; 4] = ["naif0012.tls", "moon_080317.tf", "moon_pa_de421_1900-2050.bpc", "de421.bsp"];
 
@@ -40,13 +38,13 @@ impl Case {
     }
 }
 
-/// Numbers in [0, 1) that look random: additive recurrence with irrational steps.
+/// Pseudo-random numbers in [0, 1): additive recurrence with irrational steps.
 fn spread(number: u32, dimension: usize) -> f64 {
     const STEPS: [f64; 5] = [0.856_674_883_854_502_9, 0.733_891_857_119_9, 0.628_706_722_8, 0.538_597_2, 0.461_402_8];
     (f64::from(number) * STEPS[dimension] + 0.37 * dimension as f64).fract()
 }
 
-/// From 1972, the first year with leap seconds, to 2049; every fourth near a pole.
+/// A site and a time from 1972, the first year with leap seconds, to 2049; every fourth site near a pole.
 fn case(number: u32) -> Case {
     let [year, day, clock, north, east] = [0, 1, 2, 3, 4].map(|dimension| spread(number, dimension));
     let (year, seconds) = (1972 + (year * 78.0) as u32, (clock * 86_400.0) as u32);
@@ -61,7 +59,7 @@ fn case(number: u32) -> Case {
     }
 }
 
-/// Stars from all over the catalogue, in files that the peer reads.
+/// Stars from all over the catalogue, in files for the peer.
 fn chosen_stars(data: &Path) -> Vec<CatalogueStar> {
     let stars = stars(&data.join("stars/stars.6.json")).expect("a catalogue");
     stars.iter().step_by(stars.len() / STARS).copied().take(STARS).collect()
@@ -72,7 +70,7 @@ fn star_line(star: &CatalogueStar) -> String {
     format!("{},{:.12},{:.12}\n", star.id, unit.y.atan2(unit.x).to_degrees(), unit.z.asin().to_degrees())
 }
 
-/// What Skyfield says: a line of eight numbers a case.
+/// Skyfield's results: a line of eight numbers per case.
 fn skyfield(data: &Path, cases: &[Case], stars: &[CatalogueStar]) -> Option<Vec<Vec<f64>>> {
     let mut python = peer("sky.py")?;
     let out = folder("sky");
@@ -83,9 +81,9 @@ fn skyfield(data: &Path, cases: &[Case], stars: &[CatalogueStar]) -> Option<Vec<
     std::fs::write(out.join("cases.csv"), lines).expect("written");
     std::fs::write(out.join("stars.csv"), stars.iter().map(star_line).collect::<String>()).expect("written");
     let files = [data.join("spice"), out.join("cases.csv"), out.join("stars.csv")].map(|path| text(&path));
-    let said = succeeded("sky.py", &python.args(files).output().expect("python"));
+    let printed = succeeded("sky.py", &python.args(files).output().expect("python"));
     std::fs::remove_dir_all(out).expect("clean");
-    Some(said.lines().map(|line| line.split(',').map(|value| value.parse().expect("number")).collect()).collect())
+    Some(printed.lines().map(|line| line.split(',').map(|value| value.parse().expect("number")).collect()).collect())
 }
 
 fn apart_deg(unit_enu: &Vector3<f64>, azimuth_elevation_deg: &[f64]) -> f64 {

@@ -1,4 +1,4 @@
-"""Somebody's stack, with arguments of its own, one of which has the name of one of Selene's."""
+"""A stand-in for a user's stack: it has its own arguments, one with the same name as one of Selene's."""
 
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, ExecuteProcess, OpaqueFunction

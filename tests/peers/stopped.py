@@ -1,9 +1,9 @@
 """A subscriber of a simulation that is stopped (SIGSTOP) and continued, and may be stopped with it.
 
-    stopped.py listen DOMAIN STOPS   hears /clock and /tf, and hears them again after each of so many stops
-    stopped.py join DOMAIN           a new subscriber: /clock, /tf and what is latched
+    stopped.py listen DOMAIN STOPS   receives /clock and /tf, and again after each of STOPS stops
+    stopped.py join DOMAIN           a new subscriber: receives /clock, /tf and the latched topics
 
-Prints `hears` and `hears again` as it comes. Exits 0 when all is as expected, else says what is not."""
+Prints `receives` and `receives again` when it does. Exits with 0 if all is as expected, else says what is not."""
 
 import sys
 import time
@@ -16,9 +16,9 @@ from cyclonedds.util import duration
 
 import ros_types as ros
 
-# So long a silence of /clock, which has 200 Hz, is a stop.
+# A silence of /clock (200 Hz) of this length counts as a stop.
 SILENT_S = 1.5
-# So many messages of each topic are to come, and within which time.
+# Number of messages of each topic that must arrive, and the time limit.
 COUNTS, WITHIN_S = {"clock": 100, "tf": 25}, 60.0
 
 
@@ -77,19 +77,19 @@ def stamp_of(name, message):
 
 def listen(subscriber, stops):
     subscriber.hear_until("clock and transforms", subscriber.flows)
-    print("hears", flush=True)
+    print("receives", flush=True)
     for stop in range(1, stops + 1):
         subscriber.hear_until(f"stop {stop}", lambda: subscriber.stops >= stop)
         subscriber.hear_until(f"clock and transforms after stop {stop}", subscriber.flows)
         subscriber.check_order()
-        print("hears again", flush=True)
+        print("receives again", flush=True)
 
 
 def join(subscriber):
     latched = lambda: subscriber.stamps["robot_description"]
     subscriber.hear_until("clock, transforms and what is latched", lambda: subscriber.flows() and latched())
     subscriber.check_order()
-    print("hears", flush=True)
+    print("receives", flush=True)
 
 
 def main():

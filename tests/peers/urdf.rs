@@ -1,5 +1,5 @@
-//! The URDFs that ship, read by urdfdom's `check_urdf`: the reader of robot_state_publisher and RViz. It tells what it
-//! drops and succeeds all the same, so that every line it prints counts.
+//! The shipped URDFs, read by urdfdom's `check_urdf`: the parser of robot_state_publisher and RViz. It succeeds even
+//! when it ignores parts of a file, so every line that it prints counts.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use selene_tests::{repository_file, skip_peer};
 
 use crate::program::folder;
 
-/// What `check_urdf` complains of; none (said) where it is not here.
+/// Complaints of `check_urdf`; `None`, with a message, if it is not installed.
 fn complaints(file: &Path) -> Option<Vec<String>> {
     let output = match Command::new("check_urdf").arg(file).output() {
         Ok(output) => output,
@@ -19,10 +19,10 @@ fn complaints(file: &Path) -> Option<Vec<String>> {
         }
         Err(error) => panic!("check_urdf: {error}"),
     };
-    let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
-    assert!(output.status.success() && said.contains("Successfully Parsed XML"), "{}: {said}", file.display());
+    let printed = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+    assert!(output.status.success() && printed.contains("Successfully Parsed XML"), "{}: {printed}", file.display());
     let is_bad = |line: &&str| ["error", "warn", "missing"].iter().any(|word| line.to_lowercase().contains(word));
-    Some(said.lines().filter(is_bad).map(str::to_owned).collect())
+    Some(printed.lines().filter(is_bad).map(str::to_owned).collect())
 }
 
 fn shipped() -> Vec<PathBuf> {

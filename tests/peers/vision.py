@@ -1,4 +1,4 @@
-"""OpenCV looks at Selene's pictures: depth by semi-global matching, calibration, rectification.
+"""Checks Selene's images with OpenCV: depth by semi-global matching, calibration, rectification.
 
   vision.py stereo FOLDER B     left.png, right.png, depth.f32 (metres, row by row), camera.json
   vision.py calibrate FOLDER    chessboard_*.png, camera.json
@@ -32,7 +32,7 @@ def stereo(folder):
     )
     disparity = matcher.compute(left, right).astype(np.float64) / 16.0
     true = info["fx_px"] * info["baseline_m"] / truth
-    # The matcher leaves out its first columns; a place must be in its range and in the right picture.
+    # The matcher skips its first columns; a point must be in its range and within the right image.
     columns = np.arange(left.shape[1])
     can_match = np.isfinite(truth) & (true > 1.0) & (true < 127.0) & (columns >= 128) & (columns >= true)
     matched = (disparity > 1.0) & np.isfinite(truth)
@@ -62,7 +62,7 @@ def calibrate(folder):
             boards.append(board)
             corners.append(places.reshape(-1, 1, 2))
     error, k, d, _, _ = cv2.calibrateCamera(boards, corners, shape, None, None)
-    # Where both lenses put directions that fall into the part of the image that boards were in.
+    # Compares where both lenses map directions, in the part of the image that boards covered.
     true_k = np.array(info["k"]).reshape(3, 3)
     true_d = np.array(info["d"])
     seen = np.concatenate([places.reshape(-1, 2) for places in corners])

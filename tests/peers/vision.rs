@@ -1,6 +1,5 @@
-//! OpenCV takes Selene's pictures for a camera's: its semi-global matching finds depth on a
-//! stereo pair of textured ground, its calibration gives back a lens from chessboards, and it
-//! rectifies the pictures of two cameras that are not parallel to what Selene makes of them.
+//! OpenCV on Selene's images: semi-global matching finds depth on a stereo pair of textured ground, calibration
+//! recovers a lens from chessboards, and rectification of two cameras that are not parallel agrees with Selene's own.
 
 use std::path::Path;
 
@@ -21,17 +20,17 @@ use serde_json::{Value, json};
 
 use crate::program::{folder, peer, succeeded};
 
-/// As asked of semi-global matching.
+/// Median relative error of depth allowed for semi-global matching.
 const MEDIAN_DEPTH_ERROR: f64 = 0.01;
-/// Of the places that both cameras have in reach of the matcher. The rest is hidden from the right one or has too
-/// little texture, far off.
+/// Least fraction matched of the positions that both cameras see in range of the matcher. The rest is hidden from the
+/// right camera, or is far away with too little texture.
 const MATCHED_SHARE: f64 = 0.7;
-/// Of what is matched, more than a pixel off: at edges that hide what is behind them.
+/// Largest fraction of the matches that may be off by more than a pixel: those at edges that hide what is behind them.
 const OFF_SHARE: f64 = 0.1;
-/// As asked of the calibration, of its numbers and of the distortion at its most.
+/// Largest relative error of the calibration's parameters, and of the largest distortion.
 const CALIBRATION_ERROR: f64 = 0.005;
 
-/// Runs `vision.py` on a folder; none where there is no OpenCV.
+/// Runs `vision.py` on a folder; `None` if there is no OpenCV.
 fn seen_by_opencv(what: &str, folder: &Path) -> Option<Value> {
     let mut script = peer("vision.py")?;
     let output = script.arg(what).arg(folder).output().expect("python");
@@ -52,7 +51,7 @@ fn sun(elevation_deg: f64) -> Sun {
     }
 }
 
-/// An optical frame at `eye` that looks at `target`, its x axis level.
+/// Pose of an optical frame at `eye` that looks at `target`, with a horizontal x axis.
 fn looking(eye: Vector3<f64>, target: Vector3<f64>) -> Pose {
     let forward = (target - eye).normalize();
     let right = forward.cross(&Vector3::z()).normalize();
@@ -67,7 +66,7 @@ fn navcam(file: &str) -> CameraSpec {
     }
 }
 
-/// Traces and develops a camera's picture, noise included; what it was made of stays in `frame`.
+/// Traces and develops a camera's image, including noise; its unprocessed frame stays in `frame`.
 fn picture(spec: &CameraSpec, scene: &Scene, pose: Pose, frame: &mut CameraFrame) -> GrayImage {
     CpuTracer.camera(scene, &spec.frame_view(pose, 1, 0), frame).expect("traced");
     let image = Pipeline::new(spec, 1).expect("stages").develop(frame, None, 0).expect("an image");
@@ -99,12 +98,11 @@ fn semi_global_matching_finds_the_depth_of_a_stereo_pair() {
     assert!(number(&found, "median_error") < MEDIAN_DEPTH_ERROR, "{found}");
 }
 
-/// Inner corners along x and y, and the side of a square, m.
+/// Number of inner corners along x and y, and the side of a square, m.
 const CORNERS: [usize; 2] = [9, 6];
 const SQUARE_M: f64 = 0.03;
 
-/// The white or the black squares of the board with its border, in the plane z = 0; inner corner
-/// (0, 0) is the origin.
+/// The white or the black squares of the board with its border, in the plane z = 0; inner corner (0, 0) is the origin.
 fn squares(black: bool) -> Mesh {
     let mut mesh = Mesh { vertices: Vec::new(), triangles: Vec::new() };
     let [columns, rows] = CORNERS.map(|corners| corners as i32);
@@ -123,19 +121,19 @@ fn squares(black: bool) -> Mesh {
     mesh
 }
 
-/// A camera that looks at about the middle of the board from about half a metre off, turned and shifted.
+/// Pose of a camera that looks roughly at the board's middle from about half a metre away, turned and shifted.
 fn somewhere(rng: &mut Stream) -> Pose {
     let middle = Point3::new(0.5 * 8.0 * SQUARE_M, 0.5 * 5.0 * SQUARE_M, 0.0);
     let mut even = |reach: f64| rng.random_range(-reach..reach);
     let distance_m = 0.42 + even(0.08);
     let turn = UnitQuaternion::from_euler_angles(even(0.5), even(0.5), even(0.5));
     let aside = Vector3::new(even(0.04), even(0.03), 0.0);
-    // Optical z looks down on the board.
+    // The optical z axis points down at the board.
     let over = UnitQuaternion::from_euler_angles(std::f64::consts::PI, 0.0, 0.0);
     Pose::from_parts(middle.coords.into(), turn) * Pose::from_parts((aside + Vector3::z() * distance_m).into(), over)
 }
 
-/// A chessboard that hangs 5 m over flat ground.
+/// A scene with a chessboard 5 m above flat ground.
 fn chessboard() -> Scene {
     let ground = Clipmap::flat(0.5, 40.0);
     let mut scene = Scene::new(&ground, sun(60.0));
@@ -149,7 +147,7 @@ fn chessboard() -> Scene {
     scene
 }
 
-/// What a view shows, in grey.
+/// A view as a grey image.
 fn grey(scene: &Scene, view: &CameraView) -> Vec<u8> {
     let mut frame = CameraFrame::default();
     CpuTracer.camera(scene, view, &mut frame).expect("traced");
@@ -188,16 +186,16 @@ fn calibration_on_chessboards_gives_back_the_lens() {
     assert!(number(&found, "distortion_error_px") < CALIBRATION_ERROR * most_px, "{found}");
 }
 
-/// OpenCV takes the two turns from the same formulas.
+/// OpenCV computes the two rotations with the same formulas.
 const TURN_ERROR: f64 = 1e-9;
 /// Both interpolate in `f32` and round.
 const GREY_MOST: f64 = 1.0;
-/// A corner is found to a tenth of a pixel, the mean of a board's 54 better.
+/// A corner is found to a tenth of a pixel; the mean of a board's 54 corners is more accurate.
 const ROW_ERROR_PX: f64 = 0.1;
-/// The median of what 270 squares measure, each with such corners 40 px apart.
+/// Error of the median size of 270 squares, each measured between corners 40 px apart.
 const SQUARE_ERROR: f64 = 0.005;
 
-/// A camera of 640 × 480 with this lens.
+/// A camera of 640 × 480 pixels with this lens.
 fn bent(name: &str, focal_px: f64, principal_px: [f64; 2], d: [f64; 5]) -> CameraSpec {
     let [fx_px, fy_px] = [Some(focal_px), Some(1.01 * focal_px)];
     let [cx_px, cy_px] = principal_px.map(Some);
@@ -248,11 +246,11 @@ fn opencv_rectifies_cameras_that_are_not_parallel_to_the_same_images_with_the_sa
     let t: [f64; 3] = right_from_left.translation.vector.into();
     let rotation = right_from_left.rotation.to_rotation_matrix();
     let r: Vec<f64> = (0..9).map(|i| rotation[(i / 3, i % 3)]).collect();
-    let told = json!({
+    let reported = json!({
         "size": [640, 480], "corners": CORNERS, "pictures": PICTURES, "right_from_left": {"r": r, "t": t},
         "left": info(&left, &pair[0]), "right": info(&right, &pair[1]),
     });
-    std::fs::write(out.join("camera.json"), told.to_string()).expect("written");
+    std::fs::write(out.join("camera.json"), reported.to_string()).expect("written");
     let Some(found) = seen_by_opencv("rectify", &out) else { return };
     println!("{found}");
     assert!(number(&found, "boards") >= 4.0 && number(&found, "inside_share") > 0.7, "{found}");

@@ -1,12 +1,12 @@
-//! What the tests share: where the repository and third-party data are, and worlds
-//! to test on. The tests themselves are in the folders beside this one, by what they
-//! compare with: equations, measurements, the other device, stored images, another
-//! run, a foreign program.
+//! Helpers that the tests share: the paths of the repository and of third-party data, and worlds to test on. The tests
+//! themselves are in the folders beside this one, by the reference they compare with: equations, measurements, the
+//! other device, stored images, another run, a foreign program.
 
-pub mod asker;
-pub mod witness;
+pub mod control_client;
+pub mod footprint;
+pub mod recording_transport;
+mod skip;
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -17,16 +17,18 @@ use selene_sim::{AllowedFolders, Command, EntityId, LoadOptions, Model, RoverSna
 use selene_simulation::SimulationOptions;
 use selene_vehicle::BodyTwist;
 
-/// The first rover of a scenario.
+pub use skip::{skip_data, skip_peer};
+
+/// Id of the first rover of a scenario.
 pub const ROVER: EntityId = EntityId(1);
 
-/// The repository's root.
+/// Root folder of the repository.
 #[must_use]
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// A file of the repository.
+/// Path of a file of the repository.
 #[must_use]
 pub fn repository_file(name: &str) -> PathBuf {
     root().join(name)
@@ -38,35 +40,10 @@ pub fn data_dir() -> Option<PathBuf> {
     std::env::var_os("SELENE_DATA").map(PathBuf::from).filter(|dir| dir.is_dir())
 }
 
-/// Says that a test was skipped for want of something this machine need not have, such as network namespaces.
-pub fn skip(why: &str) {
-    // Straight to the terminal: a passing test's own output is not shown.
-    let _ = writeln!(std::io::stderr(), "skipped: {why}");
-}
-
-/// Says that a foreign program is not here; fails where `SELENE_REQUIRE_PEERS` asks
-/// for every peer.
+/// Loads a scenario of the repository by name.
 ///
 /// # Panics
-/// When every peer is required.
-pub fn skip_peer(why: &str) {
-    assert!(std::env::var_os("SELENE_REQUIRE_PEERS").is_none(), "a peer is required here: {why}");
-    skip(why);
-}
-
-/// Says that third-party data are not here; fails where `SELENE_REQUIRE_DATA` asks for them.
-///
-/// # Panics
-/// When data are required.
-pub fn skip_data(why: &str) {
-    assert!(std::env::var_os("SELENE_REQUIRE_DATA").is_none(), "data are required here: {why}");
-    skip(why);
-}
-
-/// A scenario of the repository.
-///
-/// # Panics
-/// When it does not load.
+/// When the scenario does not load.
 #[must_use]
 pub fn scenario(name: &str, data_dir: Option<PathBuf>) -> Scenario {
     let path = repository_file(&format!("config/scenario/{name}.yaml"));
@@ -74,28 +51,28 @@ pub fn scenario(name: &str, data_dir: Option<PathBuf>) -> Scenario {
     Scenario::load(&path, &options).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The world of a scenario.
+/// Builds the model of a scenario.
 ///
 /// # Panics
-/// When its ground cannot be made.
+/// When its ground cannot be built.
 #[must_use]
 pub fn model(scenario: Scenario) -> Arc<Model> {
     Arc::new(Model::new(Arc::new(scenario)).unwrap_or_else(|error| panic!("{error}")))
 }
 
-/// A model's world at time zero.
+/// Creates the world of a model at time zero.
 ///
 /// # Panics
-/// When a rover cannot stand.
+/// When a rover cannot be placed.
 #[must_use]
 pub fn world(model: &Arc<Model>) -> World {
     World::begin(Arc::clone(model), None).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Steps for `seconds`, telling the first rover `command` before every heartbeat; all snapshots.
+/// Steps for `seconds`, sending `command` to the first rover before every heartbeat; returns all snapshots.
 ///
 /// # Panics
-/// When the world cannot go on.
+/// When a heartbeat fails.
 pub fn drive(world: &mut World, seconds: f64, command: Option<BodyTwist>) -> Vec<Snapshot> {
     let end = world.time() + SimTime::from_secs_f64(seconds);
     let mut snapshots = Vec::new();
@@ -106,28 +83,28 @@ pub fn drive(world: &mut World, seconds: f64, command: Option<BodyTwist>) -> Vec
     snapshots
 }
 
-/// The first rover of a snapshot.
+/// The first rover in a snapshot.
 ///
 /// # Panics
-/// When there is none.
+/// When the snapshot lacks it.
 #[must_use]
 pub fn rover(snapshot: &Snapshot) -> &RoverSnapshot {
     snapshot.rover(ROVER).expect("the first rover is there")
 }
 
-/// What nodes of one run over `transport` are given.
+/// Context for the nodes of one run over `transport`.
 ///
 /// # Panics
-/// Never: the run's id is one.
+/// Never: the run's id is valid.
 #[must_use]
 pub fn context(transport: Arc<dyn Transport>, model: &Arc<Model>) -> NodeContext {
     let run = "test".parse().expect("an id");
     let links = Links { public: Arc::clone(&transport), internal: transport, run };
     let folders = AllowedFolders::new([repository_file("config"), repository_file("urdf")]);
-    NodeContext { links, model: Arc::clone(model), folders, told_until: None }
+    NodeContext { links, model: Arc::clone(model), folders, published_until: None }
 }
 
-/// A run as fast as it goes for so long, in lockstep with these participants.
+/// Options of a run of this duration, as fast as possible, in lockstep with these participants.
 #[must_use]
 pub fn options(duration: SimTime, participants: &[&str]) -> SimulationOptions {
     let participants = participants.iter().map(|&name| name.to_owned()).collect();

@@ -1,5 +1,4 @@
-//! Claims checked against measurements and against peers' numbers. The comparisons are
-//! those of `selene validate`, which writes docs/validation.md; here their figures are held
-//! to tolerances, each a little above what was achieved.
+//! Comparisons with measurements and with peers' numbers. They are those of `selene validate`, which writes
+//! docs/validation.md; here their figures must stay within tolerances, each a little above the value achieved.
 
 mod soil;

@@ -1,9 +1,9 @@
-//! Wheels and soil: every comparison's figures against a tolerance each. Where and why the
-//! two sides differ is told in docs/validation.md.
+//! Wheels and soil: the figures of every comparison, each with its tolerance. docs/validation.md explains where and why
+//! the two sides differ.
 
 use selene_validation::{Comparison, Section, Sources};
 
-/// The comparison with the repository's own tables.
+/// Runs the comparison with the tables in the repository.
 fn made(comparison: Comparison) -> Section {
     let sources = Sources { config: selene_tests::repository_file("config"), data: None, reference: None };
     comparison.make(&sources).unwrap_or_else(|error| panic!("{error}"))
@@ -18,8 +18,8 @@ fn require(section: &Section, tolerances: &[(&str, f64)]) {
     }
 }
 
-/// The published reference is built in single precision: 10 % of pull and sinkage is
-/// missed there for that reason, by what is achieved.
+/// The published reference is built in single precision, and because of that pull and sinkage miss 10 %; the tolerances
+/// are what is achieved.
 const PUBLISHED: [(&str, f64); 5] = [
     ("peer_drawbar", 0.12),
     ("peer_torque", 0.05),
@@ -27,7 +27,7 @@ const PUBLISHED: [(&str, f64); 5] = [
     ("peer_rolling", 0.065),
     ("peer_rolling_torque", 0.085),
 ];
-/// The same law over exact hits: twice what is achieved is still well under 10 %.
+/// The same law with exact hits: the tolerances are twice what is achieved, and still well under 10 %.
 const EXACT: [(&str, f64); 4] = [
     ("peer_exact_drawbar", 0.03),
     ("peer_exact_torque", 0.07),
@@ -42,9 +42,8 @@ fn the_wheel_pulls_resists_and_sinks_as_the_reference_says() {
     require(&section, &EXACT);
 }
 
-/// The peer's plate is larger by up to a cell and a half all round: stiffer than ours, by
-/// less than that area. Both rise straight, within what sampling every millimetre hides,
-/// and let go at once.
+/// The peer's plate is larger by up to a cell and a half on all sides: it is stiffer than ours, by less than that area.
+/// Both forces rise in a straight line, within the sampling error of one millimetre, and drop at once.
 const PLATE: [(&str, f64); 6] = [
     ("plate_small_stiffness", 1.495),
     ("plate_small_bend", 0.05),
@@ -63,8 +62,8 @@ fn the_plate_rises_and_lets_go_as_the_reference_does() {
     }
 }
 
-/// What the issue of this validation asked: 0.06 of the load, 15 % of the sinkage; a third
-/// less is achieved in both. Lateral force is too low, by what was found.
+/// The issue of this validation asked for 0.06 of the load and 15 % of the sinkage; both are met with a third to spare.
+/// The lateral force is too low, and its tolerance is the deviation found.
 const MEASURED: [(&str, f64); 5] = [
     ("smooth_drawbar_rms", 0.06),
     ("grousers_drawbar_rms", 0.06),
@@ -79,7 +78,7 @@ fn one_soil_and_three_fitted_numbers_meet_the_single_wheel_tests() {
     require(&section, &MEASURED);
 }
 
-/// What the paper's own simulator reached.
+/// Accuracy of the paper's own simulator.
 const PAPER: [(&str, f64); 3] = [("data_flat_slip", 2e-4), ("data_slope_slip", 2.2e-3), ("data_sinkage_mm", 0.25)];
 
 #[test]
@@ -88,7 +87,7 @@ fn the_data_driven_law_is_as_true_to_its_regressions_as_its_paper() {
     require(&section, &PAPER);
 }
 
-/// R² of at least 0.98 is taken as close to linear.
+/// R² of at least 0.98 counts as close to linear.
 const LINEAR: [(&str, f64); 1] = [("slope_slip_curvature", 0.02)];
 
 #[test]
@@ -99,8 +98,8 @@ fn a_microrovers_slip_grows_linearly_with_the_slope_and_then_it_stalls() {
     assert!(section.value("slope_slip_per_deg").is_some_and(|rise| rise > 0.01));
 }
 
-/// A scale and no limit: no pull beyond Coulomb's friction of 35° with the cohesion that
-/// the contact holds, and some that is left.
+/// A check of scale, without a measured limit: the pull is positive and no larger than Coulomb's friction of 35° with
+/// the cohesion of the contact.
 #[test]
 fn a_viper_wheel_under_a_kilonewton_pulls_less_than_friction_allows() {
     const FRICTION_N: f64 = 1000.0 * 0.7002;
@@ -111,8 +110,8 @@ fn a_viper_wheel_under_a_kilonewton_pulls_less_than_friction_allows() {
     }
 }
 
-/// Scatter of the experiments. Sand runs less far than Lube's law by what constant friction costs: told in docs/validation.md.
-/// A quarter is asked of the height of a column of beads too, and missed: 27 % were measured.
+/// Scatter of the experiments. Sand runs less far than Lube's law, because its friction is constant
+/// (docs/validation.md). The height of a column of beads misses its aim of a quarter: 27 % was measured.
 const GRANULAR: [(&str, f64); 5] = [
     ("column_beads_run_out", 0.25),
     ("column_beads_height", 0.3),
@@ -126,8 +125,8 @@ fn granular_soil_does_as_published_laws_say() {
     require(&made(Comparison::Granular), &GRANULAR);
 }
 
-/// Bekker's power law follows the discs to some 6 % and Coulomb's the ring to some 5 %: about twice that. Points are told without a
-/// bound, since the depth of the peer's bed is not published.
+/// Bekker's power law fits the discs to some 6 % and Coulomb's the ring to some 5 %; the tolerances are about twice
+/// that. Points are reported without a limit, since the depth of the peer's bed is not published.
 const BEVAMETER: [(&str, f64); 3] = [("disc_small_scm", 0.15), ("disc_large_scm", 0.15), ("ring_torque_fit", 0.10)];
 
 #[test]

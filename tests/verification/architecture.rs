@@ -1,6 +1,5 @@
-//! The arrows of ARCHITECTURE.md: dependencies point down only, one crate names ROS,
-//! one names wgpu, and libraries read neither the wall clock nor a global random
-//! source. Read from `cargo metadata` and the sources.
+//! Checks the dependency rules of ARCHITECTURE.md: dependencies point down only, one crate depends on ROS, one on wgpu,
+//! and libraries read neither the wall clock nor a global random source. It reads `cargo metadata` and the sources.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,7 +7,7 @@ use std::process::Command;
 
 use selene_tests::root;
 
-/// Each library and the libraries it may name.
+/// Each library and the libraries that it may depend on.
 const ARROWS: [(&str, &[&str]); 15] = [
     ("base", &[]),
     ("dem", &["base"]),
@@ -26,17 +25,23 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ("learn", &["base", "terrain", "soil", "vehicle", "sensors", "sim", "observe"]),
     ("ros", &["base"]),
 ];
-/// Packages that only the command line and tests may name: what they are of use for is done by hand.
+/// Packages that only the command line and tests may depend on: they serve work that is started by hand.
 const TOOLS: [&str; 6] =
     ["selene-pictures", "selene-validation", "selene-studies", "selene-bench", "selene-conformance", "selene-campaign"];
-/// Crates that only `ros` may name.
+/// Crates that only `ros` may depend on.
 const ROS_CRATES: [&str; 5] = ["ros2-client", "rustdds", "r2r", "cdr-encoding", "mcap"];
-/// Calls that make a library depend on when or where it runs.
+/// Calls that make the result of a library depend on when or where it runs.
 const UNREPEATABLE: [&str; 6] =
     ["Instant::now", "SystemTime", "Timestamp::now", "rand::rng()", "thread_rng", "from_os_rng"];
-/// Transport adapters talk to the world outside: they may wait, stamp as DDS does, and delay messages for tests.
-const MAY_WAIT: [&str; 4] =
-    ["crates/ros/src/dds", "crates/ros/src/r2r", "crates/ros/src/bag", "crates/ros/src/impaired"];
+/// Transport adapters communicate with other processes: they may wait, use DDS's time stamps, and delay messages for
+/// tests. `dropped` limits lines of the log to one a second.
+const MAY_WAIT: [&str; 5] = [
+    "crates/ros/src/dds",
+    "crates/ros/src/r2r",
+    "crates/ros/src/bag",
+    "crates/ros/src/impaired",
+    "crates/ros/src/dropped.rs",
+];
 
 struct Package {
     name: String,
@@ -106,7 +111,7 @@ fn no_library_and_no_node_names_a_tool_and_no_test_names_the_command_line() {
     }
 }
 
-/// The console hears topics and calls services, so that it can stand in a run or beside one.
+/// The console uses topics and services only, so that it can run inside a simulation's process or beside one.
 #[test]
 fn the_console_knows_nothing_of_the_simulation() {
     let packages = packages();
@@ -117,7 +122,7 @@ fn the_console_knows_nothing_of_the_simulation() {
     assert_eq!(users.map(|package| package.name.as_str()).collect::<Vec<_>>(), ["selene"]);
 }
 
-/// What judges a live Selene over the wire must not share its ideas of a world.
+/// The tool that checks a live Selene from outside must not share the simulation's code.
 #[test]
 fn the_conformance_test_knows_nothing_of_the_simulation() {
     let packages = packages();
@@ -137,7 +142,7 @@ fn only_ros_names_ros_and_only_gpu_names_wgpu() {
     }
 }
 
-/// What Python sees is the simulation itself: neither messages nor nodes, and nobody else names Python.
+/// The Python module depends on the simulation itself, not on messages or nodes, and no other package on Python.
 #[test]
 fn only_the_python_module_names_python_and_it_names_no_ros() {
     for package in packages().values() {

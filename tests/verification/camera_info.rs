@@ -1,4 +1,4 @@
-//! Each image of a camera, truth too, has a calibration beside it that says how its own pixels are projected.
+//! Each image of a camera, including ground truth, comes with a calibration of its own projection.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -9,16 +9,16 @@ use selene_ros::sensor_msgs::{CameraInfo, Image};
 use selene_ros::{Encoded, Message, decode};
 use selene_sensors::{DepthUnit, LensName, SensorSpec};
 use selene_sim::Model;
-use selene_simulation::Begin;
-use selene_tests::witness::{Published, Witness};
+use selene_simulation::RunStart;
+use selene_tests::recording_transport::{Published, RecordingTransport};
 use selene_tests::{context, model, options, scenario};
 
-/// One image of each camera.
+/// Long enough for one image of each camera.
 const SIMULATED: SimTime = SimTime::from_nanos(100_000_000);
 const DISTORTION: [f64; 5] = [-0.1, 0.02, 0.001, 0.0005, 0.0];
 const IDENTITY: [f64; 9] = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
 
-/// The default scenario with a right camera that has a distorted lens and truth.
+/// The default scenario, with a lens that distorts and ground truth for the right camera.
 fn world() -> Arc<Model> {
     let mut scenario = scenario("polar", None);
     let sensors = &mut scenario.rovers[0].sensors;
@@ -32,14 +32,14 @@ fn world() -> Arc<Model> {
 }
 
 fn published() -> Published {
-    let (witness, stop) = (Witness::default(), AtomicBool::new(false));
-    let context = context(Arc::new(witness.clone()), &world());
+    let (recording, stop) = (RecordingTransport::default(), AtomicBool::new(false));
+    let context = context(Arc::new(recording.clone()), &world());
     std::thread::scope(|scope| {
         scope.spawn(|| selene_camera::run(&context, Device::cpu(), &stop).expect("camera"));
         let options = options(SIMULATED, &["camera"]);
-        selene_simulation::run(&context, Begin::Start(None), &options, &stop).expect("simulation");
+        selene_simulation::run(&context, RunStart::Start(None), &options, &stop).expect("simulation");
     });
-    witness.take()
+    recording.take()
 }
 
 /// The first message of a topic.

@@ -1,5 +1,5 @@
-//! Cameras that are shipped look from where a shipped rover carries them: their links are there,
-//! mounted ones get their own frames, and none sits inside a part of the rover.
+//! Shipped cameras fit the shipped rovers: their links exist, mounted cameras get their own frames, and no camera sits
+//! inside a part of the rover.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use selene_sim::{LoadOptions, Scenario};
 use selene_tests::repository_file;
 use selene_vehicle::{RoverModel, Shape};
 
-/// Rounding of unit vectors and poses.
+/// Rounding error of unit vectors and poses.
 const TOLERANCE: f64 = 1e-9;
 
 fn files(folder: &str) -> Vec<PathBuf> {
@@ -62,7 +62,7 @@ fn no_shipped_camera_sits_inside_a_part_of_a_rover_that_carries_it() {
     assert!(looked_at > 1000, "only {looked_at} shapes were looked at");
 }
 
-/// Whether a point is in a shape or on it.
+/// Whether a point is inside or on the surface of a shape.
 fn holds(shape: &Shape, at: &Point3<f64>) -> bool {
     match shape {
         Shape::Box { size_m } => (0..3).all(|axis| at[axis].abs() <= 0.5 * size_m[axis]),
@@ -77,8 +77,8 @@ fn a_mounted_camera_has_a_frame_of_its_own_that_looks_where_its_file_says() {
     let file = repository_file("config/scenario/viper_views.yaml");
     let scenario = Scenario::load(&file, &LoadOptions::default()).expect("scenario");
     let mounted = SensorSpec::load(&repository_file("config/sensor/viper_wheel.yaml")).expect("camera");
-    let SensorSpec::Camera(asked) = mounted else { panic!("no camera") };
-    let mount = asked.mount.expect("mounted");
+    let SensorSpec::Camera(requested) = mounted else { panic!("no camera") };
+    let mount = requested.mount.expect("mounted");
     let setup = &scenario.rovers[0];
     let link = setup.model.link_index("viper_wheel_optical").expect("its frame");
     let base_from_optical = setup.model.base_from_links_at_zero()[link];

@@ -1,6 +1,6 @@
-//! Every file in config/ loads.
+//! Every file in config/ loads, and invalid ones are refused.
 
-/// SPICE kernels that are made here.
+/// SPICE kernels that the tests write.
 #[path = "../../crates/sky/tests/sky/common/mod.rs"]
 mod made_kernels;
 
@@ -31,15 +31,15 @@ fn files(folder: &str) -> Vec<PathBuf> {
 
 #[test]
 fn every_file_of_config_loads() {
-    let told = |error: &dyn std::fmt::Display| -> ! { panic!("{error}") };
-    files("site").iter().for_each(|file| drop(load_yaml::<SiteSpec>(file).unwrap_or_else(|e| told(&e))));
-    files("soil").iter().for_each(|file| drop(load_yaml::<SoilSpec>(file).unwrap_or_else(|e| told(&e))));
+    let reported = |error: &dyn std::fmt::Display| -> ! { panic!("{error}") };
+    files("site").iter().for_each(|file| drop(load_yaml::<SiteSpec>(file).unwrap_or_else(|e| reported(&e))));
+    files("soil").iter().for_each(|file| drop(load_yaml::<SoilSpec>(file).unwrap_or_else(|e| reported(&e))));
     let sensors = [files("sensor"), files("sensor/lidar")].concat();
-    sensors.iter().for_each(|file| drop(SensorSpec::load(file).unwrap_or_else(|e| told(&e))));
-    files("rover").iter().for_each(|file| drop(RoverModel::load(file).unwrap_or_else(|e| told(&e))));
+    sensors.iter().for_each(|file| drop(SensorSpec::load(file).unwrap_or_else(|e| reported(&e))));
+    files("rover").iter().for_each(|file| drop(RoverModel::load(file).unwrap_or_else(|e| reported(&e))));
     let options = LoadOptions::default();
-    files("scenario").iter().for_each(|file| drop(Scenario::load(file, &options).unwrap_or_else(|e| told(&e))));
-    files("learning").iter().for_each(|file| drop(Course::load(file, &options).unwrap_or_else(|e| told(&e))));
+    files("scenario").iter().for_each(|file| drop(Scenario::load(file, &options).unwrap_or_else(|e| reported(&e))));
+    files("learning").iter().for_each(|file| drop(Course::load(file, &options).unwrap_or_else(|e| reported(&e))));
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn every_inertia_of_urdf_has_all_six_numbers() {
     assert!(inertias > 50, "{inertias} inertias were looked at");
 }
 
-/// A scenario with its paths made absolute, to be changed and loaded from a folder of its own.
+/// A scenario whose paths are made absolute, so that changed copies load from another folder.
 struct Changed {
     folder: PathBuf,
     good: String,
@@ -113,7 +113,7 @@ impl Drop for Changed {
 }
 
 #[test]
-fn a_scenario_that_names_what_is_not_there_is_told() {
+fn a_scenario_that_names_what_is_not_there_is_reported() {
     let polar = Changed::new("polar");
     polar.is_refused("soil/lunar.yaml", "soil/cheese.yaml", &["cheese.yaml", "cannot be read"]);
     polar.is_refused("step_s: 0.0005", "step_s: 5", &["step_s", "5", "0.01", "line"]);
@@ -127,7 +127,7 @@ fn a_scenario_that_names_what_is_not_there_is_told() {
     views.is_refused("sensor/hazcam.yaml", "sensor/sorato_front.yaml", &["camera_front_optical", "no link"]);
 }
 
-/// A scenario of config with another rover of config on the command line.
+/// Loads a scenario of config/ with another rover of config/, as the command line does.
 fn with_rover(scenario: &str, rover: &str) -> Result<Scenario, ScenarioError> {
     let options =
         LoadOptions { rover: Some(repository_file(&format!("config/rover/{rover}.yaml"))), ..LoadOptions::default() };
@@ -159,8 +159,11 @@ fn the_rover_that_a_scenario_has_already_keeps_what_it_carries_there() {
     assert_eq!(names, ["viper_wheel", "viper_birdseye", "hazcam", "aftcam"]);
     let lit = with_rover("night", "viper").expect("loads");
     assert!(lit.rovers[0].model.lamps().iter().all(|lamp| lamp.spec.level == 1.0), "its lamps are on");
-    let told = with_rover("convoy", "viper").expect_err("three rovers").to_string();
-    assert!(told.contains("has 3 rovers") && told.contains("a rover, start, namespace or sensor"), "{told}");
+    let reported = with_rover("convoy", "viper").expect_err("three rovers").to_string();
+    assert!(
+        reported.contains("has 3 rovers") && reported.contains("a rover, start, namespace or sensor"),
+        "{reported}"
+    );
 }
 
 #[test]
@@ -197,7 +200,7 @@ fn a_sky_is_taken_from_kernels_and_a_catalogue_or_refused_with_what_is_missing()
     refused("{kernels: [spice/a.bsp]}", &["sky: kernels", "spice/a.bsp", "SELENE_DATA"]);
     refused("{stars: no/stars.json}", &["sky: stars", "no/stars.json", "--data"]);
     refused("{kernel: []}", &["kernel", "line"]);
-    let made = made_kernels::Made::new("scenario");
+    let made = made_kernels::KernelFolder::new("scenario");
     let place = r#"{"coordinates": [101.287, -16.716]}"#;
     let sirius = format!(r#"{{"features": [{{"id": 32349, "properties": {{"mag": -1.44}}, "geometry": {place}}}]}}"#);
     std::fs::write(made.folder().join("stars.json"), sirius).expect("written");
@@ -206,14 +209,14 @@ fn a_sky_is_taken_from_kernels_and_a_catalogue_or_refused_with_what_is_missing()
     assert_eq!((scenario.stars.len(), scenario.stars[0].id), (1, 32349));
     let kernels = Arc::new(Kernels::load(&made.files()).expect("good"));
     let site = SiteSky::new(scenario.site.latitude_deg, scenario.site.longitude_deg).at_height(scenario.site.datum_m);
-    let told = scenario.sun(SimTime::ZERO).expect("covered");
-    assert_eq!(told, site.clone().with(Ephemeris::Kernels(kernels)).sun(scenario.utc).expect("covered"));
-    // The made bodies stand elsewhere than the series have them.
-    assert!(told.unit_enu.angle(&site.sun(scenario.utc).expect("series").unit_enu) > 0.1);
+    let reported = scenario.sun(SimTime::ZERO).expect("covered");
+    assert_eq!(reported, site.clone().with(Ephemeris::Kernels(kernels)).sun(scenario.utc).expect("covered"));
+    // The made-up kernels place the bodies elsewhere than the analytic series do.
+    assert!(reported.unit_enu.angle(&site.sun(scenario.utc).expect("series").unit_enu) > 0.1);
 }
 
 #[test]
-fn a_value_deep_in_a_site_is_told_with_its_own_line() {
+fn a_value_deep_in_a_site_is_reported_with_its_own_line() {
     for (site, from, to) in [
         ("polar", "at_m: [0, 0], height_m: 160", "at_m: [0, 0], height_m: 99999"),
         ("hadley", "relief_m: 49", "relief_m: -49"),
@@ -222,7 +225,7 @@ fn a_value_deep_in_a_site_is_told_with_its_own_line() {
         ("polar", "radius_m: 1500", "radius_m: 1e300"),
         ("polar", "width_m: 420", "width_m: 0"),
         ("polar", "at_m: [1650, -350]", "at_m: [-1e300, -350]"),
-        // Craters and rocks without a least or a largest size would be drawn for ever.
+        // Without a lower or an upper size limit, generating craters or rocks would never end.
         ("polar", "diameter_min_m: 0.3", "diameter_min_m: 0"),
         ("polar", "diameter_max_m: 500", "diameter_max_m: .inf"),
         ("polar", "diameter_min_m: 0.08", "diameter_min_m: 0"),
@@ -239,7 +242,7 @@ fn a_value_deep_in_a_site_is_told_with_its_own_line() {
 }
 
 #[test]
-fn a_site_that_asks_for_rocks_which_it_does_not_show_is_refused() {
+fn a_site_with_rocks_which_it_does_not_show_is_refused() {
     let file = repository_file("config/site/polar.yaml");
     let good = std::fs::read_to_string(&file).expect("site");
     let laws = "law: { preset: viper }\n  around_craters:\n    law: { preset: haworth }";
@@ -249,7 +252,7 @@ fn a_site_that_asks_for_rocks_which_it_does_not_show_is_refused() {
     for (text, parts) in [
         (good.replace("count_max: 2500", "count_max: 1000"), ["count_max 1000", "diameter_min_m (0.08)"]),
         (good.replace("diameter_min_m: 0.08", "diameter_min_m: 0.06"), ["below 0.082 m", "diameter_min_m (0.06)"]),
-        // Few rocks, but kilometres of cells of half a metre in which there might be one.
+        // Few rocks, but kilometres of half-metre cells, each of which might have one.
         (tiny(&good.replace(laws, &sparse)), ["cells would be drawn", "raise diameter_min_m"]),
     ] {
         assert_ne!(text, good, "the test changes the site");
@@ -258,6 +261,6 @@ fn a_site_that_asks_for_rocks_which_it_does_not_show_is_refused() {
             assert!(error.contains(part), "'{part}' is missing in: {error}");
         }
     }
-    // None are asked for, none are shown.
+    // With a count of zero, no rocks are generated or shown.
     parse_yaml::<SiteSpec>(&good.replace("count_max: 2500", "count_max: 0"), &file).expect("no rocks");
 }

@@ -1,5 +1,5 @@
-//! Ground without end: a rover drives out of the first window, and wheels, rays and truth
-//! still meet one surface, here and where it came from.
+//! Ground without end: a rover drives out of the first window, and wheels, rays and ground truth still agree on one
+//! surface, both there and back at the start.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use selene_terrain::{ClipmapCentre, GroundPatch, Ruts, TILE_NODES};
 use selene_tests::{ROVER, repository_file, rover};
 use selene_vehicle::BodyTwist;
 
-/// Half of the first window's side less a margin: farther out there is only another window.
+/// Half of the first window's side minus a margin: anything farther out lies in another window.
 const HALF_M: f64 = 15.36;
 
-/// A world of VIPER on the test yard with coarse posts, `x_m` east of its origin.
+/// A world with VIPER on the test yard with coarse posts, `x_m` east of its origin.
 fn world(x_m: f64) -> World {
     let folder = std::env::temp_dir().join(format!("selene-endless-{}-{x_m}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("folder");
@@ -35,7 +35,7 @@ fn world(x_m: f64) -> World {
     World::new(Arc::new(scenario)).expect("world")
 }
 
-/// Drives until `done`; every snapshot is told to `scene`.
+/// Drives until `done`; passes every snapshot to `scene`.
 fn drive(
     world: &mut World,
     feed: &mut Feed,
@@ -54,8 +54,8 @@ fn centre(snapshot: &Snapshot) -> ClipmapCentre {
     rover(snapshot).clipmap_centre
 }
 
-/// The largest difference between heights by rays of the scene and by the world's ground, on a
-/// grid of places around (x, y).
+/// Largest difference, m, between the scene's rays and the world's ground heights, on a grid of positions around
+/// (x, y).
 fn rays_off_m(world: &World, scene: &TracedScene, x: f64, y: f64) -> f64 {
     let places: Vec<_> = (0..60).flat_map(|i| (0..60).map(move |j| (f64::from(i), f64::from(j)))).collect();
     let at = |&(i, j): &(f64, f64)| [x - 12.0 + 0.4033 * i, y - 12.0 + 0.4057 * j];
@@ -69,7 +69,7 @@ fn rays_off_m(world: &World, scene: &TracedScene, x: f64, y: f64) -> f64 {
     let off = |(place, met): (&(f64, f64), &selene_scene::BeamReturn)| {
         let [x, y] = at(place);
         let soil_m = ground.height_m(x, y).expect("on the ground");
-        // Rover and rocks stand above the ground.
+        // Rays that hit the rover or rocks, which stand on the ground, are left out.
         (met.class == selene_scene::Class::Ground as u16).then(|| (30.0 - f64::from(met.range_m) - soil_m).abs())
     };
     let off: Vec<_> = places.iter().zip(&returns).filter_map(off).collect();
@@ -77,7 +77,7 @@ fn rays_off_m(world: &World, scene: &TracedScene, x: f64, y: f64) -> f64 {
     off.into_iter().fold(0.0, f64::max)
 }
 
-/// Rays are `f32` over some 30 m.
+/// Rays use `f32` over some 30 m.
 const RAY_TOLERANCE_M: f64 = 1e-5;
 
 #[test]
@@ -93,7 +93,7 @@ fn a_rover_drives_on_past_the_first_window_and_finds_its_ruts_again() {
     assert!(off_m < RAY_TOLERANCE_M, "{off_m} m at {:?}", centre(&out));
     let ruts = |world: &World| {
         let (edits, terrain) = (world.state().ruts.edits(), world.model().terrain());
-        // Of tiles that end west of the map's origin.
+        // Tiles that end west of the map's origin.
         let side_m = TILE_NODES as f64 * terrain.spacing_m();
         let east_m = |tile: i16| terrain.origin_m()[0] + (f64::from(tile) + 1.0) * side_m;
         edits.filter(|edit| east_m(edit.tile[0]) <= 0.0).map(|edit| edit.height_m.to_bits()).collect::<Vec<_>>()
@@ -109,7 +109,7 @@ fn a_rover_drives_on_past_the_first_window_and_finds_its_ruts_again() {
     assert!(deepest > 0.005, "wheels stand in the soil: {deepest}");
 }
 
-/// What was driven does not depend on when windows were ready, nor on threads.
+/// The driven ground does not depend on when windows were ready, nor on the number of threads.
 #[test]
 fn the_state_after_several_windows_is_the_same_for_any_number_of_threads() {
     let hash = |threads: usize| {

@@ -1,5 +1,5 @@
-//! A site on an elevation file sees the file's own horizon far beyond its detailed ground: a
-//! range of mountains 24 km away, over the Moon's curve, hides the Sun from its foreground.
+//! A site on an elevation file sees the file's horizon far beyond its detailed ground: a mountain range 24 km away,
+//! over the Moon's curve, hides the Sun.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use selene_tests::repository_file;
 const LATITUDE_DEG: f64 = -85.0;
 const PLAIN_M: f64 = 1000.0;
 const RANGE_M: f64 = 3500.0;
-/// Where the range begins and ends, east of the site.
+/// Where the range begins and ends, m east of the site.
 const RANGE_EAST_M: [f64; 2] = [24_000.0, 27_000.0];
 const EYE_M: f64 = 1.5;
-/// Between posts of the coarsest level, m.
+/// Distance between posts of the coarsest level, m.
 const POST_M: f64 = 102.4;
 
-/// A plain with the range, 64 km wide, posts 50 m apart.
+/// Writes a plain with the range, 64 km wide, with posts 50 m apart.
 fn write_file(folder: &Path) {
     let frame = MapFrame::new(LATITUDE_DEG, 0.0, PLAIN_M);
     let crs =
@@ -38,7 +38,7 @@ fn write_file(folder: &Path) {
     write_geotiff(&dem, &folder.join("range.tif"), Compression::Deflate).expect("written");
 }
 
-/// A site on the file: levels up to a side of 2 km, and of 59 km if it is to see `far`.
+/// Ground of a site on the file: levels up to a side of 2 km, or of 59 km if `far`.
 fn ground(folder: &Path, far: bool) -> Clipmap {
     let file = repository_file("config/site/polar.yaml");
     let site: SiteSpec = load_yaml(&file).expect("site");
@@ -58,7 +58,7 @@ fn ground(folder: &Path, far: bool) -> Clipmap {
     Clipmap::of_site(&spec, &file, Some(folder), 1).expect("ground")
 }
 
-/// Share of what a camera over the origin sees of its ground that is sunlit.
+/// Fraction of sunlit pixels among those in which a camera above the origin, looking down, sees the ground.
 fn sunlit_share(ground: &Clipmap, sun_elevation_deg: f64) -> f64 {
     let (sin, cos) = sun_elevation_deg.to_radians().sin_cos();
     let sun =
@@ -73,7 +73,7 @@ fn sunlit_share(ground: &Clipmap, sun_elevation_deg: f64) -> f64 {
     ground.iter().filter(|(i, _)| frame.radiance[*i][0] > 0.0).count() as f64 / ground.len() as f64
 }
 
-/// Elevation of the range's crest that is so far east, over the Moon's curve, degrees.
+/// Elevation, degrees, of the range's crest at a distance east, over the Moon's curve.
 fn crest_deg(east_m: f64) -> f64 {
     let [middle_m, top_m] = [PLAIN_M, RANGE_M].map(|height_m| selene_base::MOON_RADIUS_M + height_m);
     let crest_z_m = top_m * (east_m / middle_m).cos() - middle_m;
@@ -88,7 +88,7 @@ fn a_range_far_beyond_the_site_stands_over_the_horizon_and_hides_the_sun() {
     let [far, near] = [true, false].map(|far| Arc::new(ground(&folder, far)));
     std::fs::remove_dir_all(&folder).expect("clean");
 
-    // Its crest is the first post that stands on it as a whole: up to two posts beyond its foot.
+    // The visible crest is the first post that is fully on the range: up to two posts beyond its foot.
     let [highest_deg, lowest_deg] = [0.0, 2.0].map(|posts| crest_deg(RANGE_EAST_M[0] + posts * POST_M));
     let eastern_deg = |ground: &Clipmap| {
         let horizon = Horizon::seen_from(ground, [0.0, 0.0], EYE_M).expect("ground");
@@ -98,7 +98,7 @@ fn a_range_far_beyond_the_site_stands_over_the_horizon_and_hides_the_sun() {
     assert!((lowest_deg..highest_deg).contains(&seen_deg), "{seen_deg}° for {lowest_deg}° to {highest_deg}°");
     assert!(eastern_deg(&near) < 1.0, "without the far level there is none: {}", eastern_deg(&near));
 
-    // Half a degree under and over the crest; where the detailed ground is rough some lies in its own shadow.
+    // The Sun half a degree below and above the crest. Rough detailed ground casts some shadows of its own.
     for (elevation_deg, far_least, far_most) in [(lowest_deg - 0.5, 0.0, 0.0), (highest_deg + 0.5, 0.5, 1.0)] {
         let [far, near] = [&far, &near].map(|ground| sunlit_share(ground, elevation_deg));
         assert!((far_least..=far_most).contains(&far), "{far} sunlit at {elevation_deg}°");

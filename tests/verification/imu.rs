@@ -1,5 +1,5 @@
-//! Inertial units against what is known of their noise: the overlapping Allan deviation of still data gives back the
-//! density and the instability of their files (IEEE Std 952-1997, annex C).
+//! Noise of inertial units: the overlapping Allan deviation of data at rest gives back the density and the instability
+//! of their files (IEEE Std 952-1997, annex C).
 
 use std::path::Path;
 
@@ -10,10 +10,9 @@ use selene_sensors::{AllanSpec, Imu, ImuReading, ImuSpec, InstabilitySpec, Motio
 
 const GRAVITY: Vector3<f64> = Vector3::new(0.0, 0.0, -1.62);
 const HOUR_S: f64 = 3600.0;
-/// What is asked of density and instability.
+/// Relative tolerance of density and instability.
 const TOLERANCE: f64 = 0.1;
-/// An hour is measured of so many units, and all axes count: one sigma of an instability is then
-/// about 1.3 %.
+/// Number of units measured for an hour each; with all axes, one sigma of an instability is then about 1.3 %.
 const UNITS: u64 = 2;
 
 fn spec() -> ImuSpec {
@@ -28,10 +27,10 @@ fn sample(index: u64) -> Sample {
     Sample { index, instant: SimTime::ZERO }
 }
 
-/// Overlapping Allan variance of readings that are `dt_s` apart, over `m` of them.
+/// Overlapping Allan variance of readings `dt_s` apart, with an averaging time of `m` readings.
 fn allan_variance(readings: &[f64], m: usize) -> f64 {
     let mut sums = vec![0.0];
-    // About the mean, so that the sums stay small.
+    // Relative to the mean, so that the sums stay small.
     let mean = readings.iter().sum::<f64>() / readings.len() as f64;
     readings.iter().for_each(|reading| sums.push(sums[sums.len() - 1] + reading - mean));
     let count = sums.len() - 2 * m;
@@ -39,14 +38,14 @@ fn allan_variance(readings: &[f64], m: usize) -> f64 {
     (0..count).map(|k| second(k).powi(2)).sum::<f64>() / (2.0 * (m as f64).powi(2) * count as f64)
 }
 
-/// Allan variance over τ of a Gauss–Markov process whose maximum is 1, by its correlation time.
+/// Allan variance of a Gauss–Markov process at the averaging time τ, given in its correlation times; its maximum is 1.
 fn gauss_markov_variance(tau_over_time: f64) -> f64 {
     let x = tau_over_time;
     let shape = |x: f64| 2.0 / x * (1.0 - (3.0 - 4.0 * (-x).exp() + (-2.0 * x).exp()) / (2.0 * x));
     shape(x) / shape(1.8926)
 }
 
-/// Gyroscope and accelerometer of still units over an hour, axis by axis.
+/// Readings of the gyroscopes and accelerometers of units at rest over an hour, axis by axis.
 fn still_hours(spec: &ImuSpec) -> [Vec<Vec<f64>>; 2] {
     let mut hours = [Vec::new(), Vec::new()];
     for seed in 0..UNITS {
@@ -62,8 +61,8 @@ fn still_hours(spec: &ImuSpec) -> [Vec<Vec<f64>>; 2] {
     hours
 }
 
-/// Density and instability by least squares of σ²(τ) = N²/τ + B² g(τ/T) at these τ, each equation weighted by what
-/// the configured values make it.
+/// Density and instability by least squares of σ²(τ) = N²/τ + B² g(τ/T) at several τ. Each equation is weighted by its
+/// expected accuracy at the configured values.
 fn fitted(hours: &[Vec<f64>], rate_hz: f64, allan: &AllanSpec) -> (f64, f64) {
     let InstabilitySpec { instability, time_s } = allan.bias.expect("a drift");
     let (mut normal, mut right) = (nalgebra::Matrix2::<f64>::zeros(), nalgebra::Vector2::<f64>::zeros());
@@ -72,7 +71,7 @@ fn fitted(hours: &[Vec<f64>], rate_hz: f64, allan: &AllanSpec) -> (f64, f64) {
         let found = hours.iter().map(|hour| allan_variance(hour, m)).sum::<f64>() / hours.len() as f64;
         let row = nalgebra::Vector2::new(1.0 / tau_s, gauss_markov_variance(tau_s / time_s));
         let expected = row.x * allan.density.powi(2) + row.y * instability.powi(2);
-        // The longer τ, the fewer independent ones in an hour.
+        // The longer τ, the fewer independent averages an hour has.
         let weight = 1.0 / (expected * expected * tau_s);
         normal += row * row.transpose() * weight;
         right += row * (found * weight);
@@ -83,9 +82,9 @@ fn fitted(hours: &[Vec<f64>], rate_hz: f64, allan: &AllanSpec) -> (f64, f64) {
 
 #[test]
 fn the_allan_deviation_of_a_still_hour_gives_back_density_and_instability() {
-    // The grade of the device, but with a drift that stands out from its white noise and has many of its correlation
-    // times in an hour; turn-on bias, scale and steps stay as they are. An instability that is far below the white
-    // noise cannot be told from an hour by any estimator.
+    // The device's grade, but with a drift that stands out from its white noise and a correlation time that is short
+    // against an hour. Turn-on bias, scale and quantisation stay as they are. No estimator can find an instability far
+    // below the white noise from an hour of data.
     let drift = |of: &TriadSpec, instability: f64| {
         let density = of.allan.expect("Allan parameters").density;
         let bias = Some(InstabilitySpec { instability, time_s: 8.0 });
@@ -101,10 +100,10 @@ fn the_allan_deviation_of_a_still_hour_gives_back_density_and_instability() {
     let triads = [&spec.gyro_rad_s, &spec.accelerometer_m_s2];
     for (triad, hours) in triads.into_iter().zip(still_hours(&spec)) {
         let allan = triad.allan.expect("Allan parameters");
-        let asked = [allan.density, allan.bias.expect("a drift").instability];
+        let requested = [allan.density, allan.bias.expect("a drift").instability];
         let (density, instability) = fitted(&hours, spec.rate_hz, &allan);
-        for (found, asked) in [density, instability].into_iter().zip(asked) {
-            assert!((found / asked - 1.0).abs() < TOLERANCE, "{found}, not {asked}");
+        for (found, requested) in [density, instability].into_iter().zip(requested) {
+            assert!((found / requested - 1.0).abs() < TOLERANCE, "{found}, not {requested}");
         }
     }
 }
@@ -116,7 +115,7 @@ fn the_devices_own_steps_and_noise_show_as_its_density_at_one_second() {
     for (triad, hours) in [&device.gyro_rad_s, &device.accelerometer_m_s2].into_iter().zip(hours) {
         let found = hours.iter().map(|hour| allan_variance(hour, 100)).sum::<f64>() / hours.len() as f64;
         let allan = triad.allan.expect("Allan parameters");
-        // Steps of q add q²/12 of white noise to each reading where the noise is wider than half of one.
+        // Quantisation by q adds white noise of variance q²/12 to each reading, if the noise exceeds half a step.
         let of_steps = triad.resolution.expect("steps").powi(2) / 12.0 / device.rate_hz;
         let drift = allan.bias.expect("a drift");
         let of_drift = drift.instability.powi(2) * gauss_markov_variance(1.0 / drift.time_s);

@@ -1,5 +1,5 @@
-//! Whole rovers on the soil laws beside SCM: what holds for a wheel in a rig holds for a
-//! rover with springs, motors and more wheels than carry it evenly.
+//! Whole rovers on the soil laws other than SCM: the results for a single wheel in a rig hold for a rover with springs,
+//! motors and unevenly loaded wheels.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,14 +9,14 @@ use selene_terrain::{Level, Terrain};
 use selene_tests::{ROVER, drive, repository_file, rover};
 use selene_vehicle::BodyTwist;
 
-/// The worlds' posts, m: slopes are planes.
+/// Distance between the ground's posts, m; slopes are planes.
 const SPACING_M: f64 = 0.05;
 
-/// DATA, section IV: slip error on the flat, and its mean on slopes.
+/// Slip errors of DATA, section IV: on the flat, and the mean on slopes.
 const FLAT_SLIP_ERROR: f64 = 2e-4;
 const SLOPE_SLIP_ERROR: f64 = 2.2e-3;
 
-/// A folder of its own for one test's scenario.
+/// A folder for one test's scenario, removed with it.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -47,7 +47,7 @@ fn scenario(folder: &Path, rover: &str, soil: &str, yaw_deg: f64) -> Scenario {
     Scenario::load(&file, &LoadOptions::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A plane that rises to the east.
+/// A world with a rover on a plane that rises to the east.
 fn world(rover: &str, soil: &str, slope_deg: f64, yaw_deg: f64) -> World {
     let folder = Folder::new(&format!("{rover}-{}", soil.len() * 1000 + slope_deg as usize + yaw_deg.abs() as usize));
     let rise = slope_deg.to_radians().tan();
@@ -63,8 +63,8 @@ fn ahead(forward_m_s: f64) -> Option<BodyTwist> {
     Some(BodyTwist::arc(forward_m_s, 0.0))
 }
 
-/// DATA's paper has 0.02 % on the flat and 0.22 % on average on slopes, of a wheel that is
-/// told its speed. Here motors and springs sway: as means over a second the same holds.
+/// DATA's paper reports 0.02 % on the flat and 0.22 % on average on slopes, for a wheel of prescribed speed. Here
+/// motors and springs sway, and means over a second reach the same values.
 #[test]
 fn ex1_slips_as_its_regression_says() {
     let (mut sum, mut count) = (0.0, 0.0);
@@ -98,8 +98,9 @@ fn viper_goes_turns_stops_and_stays_on_every_law() {
         let turned = drive(&mut world, 3.0, Some(BodyTwist::arc(0.15, 0.1)));
         let end = &turned[turned.len() - 100..];
         let rate = end.iter().map(|state| rover(state).body_twist().angular.z).sum::<f64>() / 100.0;
-        // The centre, 1.5 m off, is nearer than the servos reach: the inner wheels point 5.8° beside their way, which
-        // takes 1 % of the turn. Slip takes its share, and half as much again where the sides do not slip alike.
+        // The centre of the turn, 1.5 m to the side, is nearer than the steering can reach: the inner wheels are 5.8°
+        // off their tangents, which costs 1 % of the turn. Slip costs its share, and half as much again where the sides
+        // slip differently.
         let least = 0.099 * (1.0 - 1.5 * slip) - 0.003;
         assert!(rate > least && rate < 0.102, "{soil}: {rate} rad/s, at least {least}");
         drive(&mut world, 4.0, ahead(0.0));
@@ -111,10 +112,9 @@ fn viper_goes_turns_stops_and_stays_on_every_law() {
     }
 }
 
-/// Four wheels at (±a, ±b) that slide with one friction turn on the spot at
-/// Ω = w b/(a² + b²) for rims at w = Ω₀ b: the moment of their friction is nothing there. EX1's
-/// stand at a = 0.31 m, b = 0.21 m. Laws that give way along more easily than across turn less,
-/// those that hold less across turn more.
+/// Four wheels at (±a, ±b) that slide with one coefficient of friction turn on the spot at Ω = w b/(a² + b²) for a rim
+/// speed w = Ω₀ b, where the moment of their friction vanishes. EX1's wheels are at a = 0.31 m, b = 0.21 m. Laws with
+/// less resistance along a wheel than across it turn less, and laws with less across turn more.
 #[test]
 fn ex1_turns_by_skidding_on_every_law() {
     let coulomb = 0.5 * 0.21 * 0.21 / (0.31 * 0.31 + 0.21 * 0.21);
@@ -126,14 +126,14 @@ fn ex1_turns_by_skidding_on_every_law() {
         let mut world = world("ex1", soil, 0.0, 0.0);
         let states = drive(&mut world, 5.0, Some(BodyTwist::arc(0.0, 0.5)));
         let rate = states[600..].iter().map(|state| rover(state).body_twist().angular.z).sum::<f64>() / 400.0;
-        println!("{soil}: {rate:.4} rad/s for 0.5 asked, {coulomb:.4} by Coulomb");
+        println!("{soil}: {rate:.4} rad/s for 0.5 commanded, {coulomb:.4} by Coulomb");
         assert!((least..most).contains(&rate), "{soil}: {rate}");
         let moved = rover(&states[states.len() - 1]).world_from_base().translation.vector.xy().norm();
         assert!(moved < 0.3, "{soil}: {moved}");
     }
 }
 
-/// From one soil to another and a third, the law changes under each wheel by itself.
+/// A rover drives from one soil to a second and a third; the law changes under each wheel separately.
 #[test]
 fn a_rover_crosses_the_border_of_soils() {
     let soil = "{default: $lunar.yaml, areas: [{soil: $rigid.yaml, half_plane: {through_m: [1, 0], toward_deg: 0}}, \
@@ -144,17 +144,17 @@ fn a_rover_crosses_the_border_of_soils() {
         let state = states.iter().find(|state| rover(state).world_from_base().translation.x > x_m).expect("got there");
         rover(state).wheels.iter().map(|wheel| wheel.sinkage_m).fold(0.0, f64::max)
     };
-    // VIPER's wheels stand 0.64 m ahead and behind.
+    // VIPER's wheels are 0.64 m ahead of and behind its origin.
     assert!(deepest(0.2) > 5e-3 && deepest(1.5) > 2e-3, "{} {}", deepest(0.2), deepest(1.5));
     let steady = states[600..].iter().map(|state| rover(state).body_twist().linear.x);
     let (slowest, fastest) = steady.fold((f64::INFINITY, 0.0), |(low, high), v: f64| (v.min(low), v.max(high)));
     assert!(slowest > 0.15 && fastest < 0.25, "{slowest} to {fastest}");
-    // Nothing throws it: it stands lower than it was set down throughout.
+    // The crossing does not throw the rover up: it stays below its starting height.
     let highest = states.iter().map(|state| rover(state).world_from_base().translation.z).fold(0.0, f64::max);
     assert!(highest < rover(&states[0]).world_from_base().translation.z + 1e-3, "{highest}");
 }
 
-/// Dropped, thrown and driven at once: numbers, to the end.
+/// A rover that is dropped, thrown and driven at once keeps finite values to the end.
 #[test]
 fn a_dropped_rover_stays_finite_on_every_law() {
     for soil in ["$rigid.yaml", "$slip_map_lunar.yaml", "$tohoku_silica5_ex1.yaml"] {

@@ -1,6 +1,6 @@
-//! What a camera sees of it when the ground's windows go a step on: detail comes where the
-//! finest window comes, some 25 m off. That it stays unseen in depth is a claim about sizes:
-//! what only the finer level has must be smaller than a pixel where that level begins.
+//! Visibility of a change of detail, when the ground's windows move on by a step: detail appears where the finest
+//! window appears, some 25 m away. For the change to be invisible in depth, features of the finer level must be smaller
+//! than a pixel where that level begins.
 
 use std::f64::consts::FRAC_PI_2;
 
@@ -13,11 +13,11 @@ use selene_tests::repository_file;
 
 const COLUMNS: u32 = 640;
 const ROWS: u32 = 360;
-/// Of a VIPER NavCam.
+/// Field of view of a VIPER NavCam, degrees.
 const FIELD_OF_VIEW_DEG: f64 = 70.0;
 const EYE_M: f64 = 1.8;
 
-/// A level camera over `at_m` of the ground that looks along a yaw, 6° down.
+/// A camera above `at_m` of the ground that looks along a yaw, 6° down, and is level sideways.
 fn camera(at_m: [f64; 2], ground_m: f64, yaw_rad: f64) -> CameraView {
     let forward = Vector3::new(yaw_rad.cos(), yaw_rad.sin(), -0.105).normalize();
     let right = forward.cross(&Vector3::z()).normalize();
@@ -38,8 +38,8 @@ fn seen(ground: &Clipmap, view: &CameraView) -> CameraFrame {
     frame
 }
 
-/// How far the ground moved in each pixel that sees ground before and after, in parts of what the
-/// pixel spans in depth (to the next one above or below); and how many pixels see another thing.
+/// For each pixel that shows ground before and after, the change of depth relative to the pixel's extent in depth (up
+/// to the next pixel above or below); and the number of pixels whose class changed.
 fn moved_px(before: &CameraFrame, after: &CameraFrame) -> (Vec<f64>, usize) {
     let columns = COLUMNS as usize;
     let depth = |i: usize| f64::from(before.depth_m[i]);
@@ -56,7 +56,7 @@ fn nothing_pops_in_depth_when_windows_go_a_step_on() {
     let spec: SiteSpec = load_yaml(&file).expect("site");
     let mut ground = Clipmap::of_site(&spec, &file, None, 1).expect("ground");
     let step_m = ground.terrain().and_then(|terrain| terrain.plan()).expect("endless").step_m();
-    // A rover goes a step when it is one off the middle.
+    // A window moves on when the rover is one step from its middle.
     let at_m = [step_m, 0.3];
     let ground_m = ground.height_m(at_m[0], at_m[1]).expect("on the ground");
     let views: Vec<_> = (0..4).map(|i| camera(at_m, ground_m, 0.1 + FRAC_PI_2 * f64::from(i))).collect();
@@ -70,7 +70,7 @@ fn nothing_pops_in_depth_when_windows_go_a_step_on() {
         changed += moved.iter().filter(|&&px| px > 0.01).count();
         let most = moved[moved.len() * 999 / 1000];
         assert!(most < 0.5, "one pixel in a thousand moves by {most} of itself and more");
-        // The finest window shows every rock that wheels can meet in it, however many: those come with it.
+        // The finest window has every rock that wheels can touch, however many, so these rocks appear with it.
         assert!(other * 800 < before.class.len(), "{other} pixels see another thing");
     }
     assert!(changed > 1000, "another window shows other detail: {changed} pixels");

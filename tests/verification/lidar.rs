@@ -1,11 +1,11 @@
-//! Lidars on scenes whose returns have closed forms: a wall, and SENSOR's Fig. 5, an HDL-32E at 20 Hz that drives
-//! at 20 m/s between two rows of cylinders.
+//! Lidars on scenes whose returns have closed forms: a wall, and Fig. 5 of SENSOR, where an HDL-32E at 20 Hz drives at
+//! 20 m/s between two rows of cylinders.
 //!
-//! Of a cylinder of the radius r whose axis is abeam of the sensor, at the distance d, in the middle of its sweep, the
-//! tangents are met at ±τ: d sin ωτ ± v τ cos ωτ = r, with + where the beam goes along with the drive (on the right of
-//! a lidar that turns counter-clockwise) and − where it goes against it. As the sensor sees it, each at its own
-//! instant, it is 2 (d cos ωτ ∓ v τ sin ωτ) sin ωτ long. To first order that is its length at rest ∓ v times the time
-//! that the beam takes to cross it.
+//! Consider a cylinder of radius r whose axis is abeam of the sensor, at the distance d, at the middle of its sweep.
+//! The beam meets its tangents at ±τ with d sin ωτ ± v τ cos ωτ = r: + where the beam moves along with the drive (on
+//! the right of a lidar that turns counter-clockwise), − where it moves against it. In the sensor's frame, each tangent
+//! at its own instant, the cylinder is 2 (d cos ωτ ∓ v τ sin ωτ) sin ωτ long. To first order that is its length at rest
+//! ∓ v times the time that the beam takes to cross it.
 
 use std::f64::consts::TAU;
 use std::path::Path;
@@ -22,10 +22,10 @@ const SPEED_M_S: f64 = 20.0;
 const RADIUS_M: f64 = 0.5;
 const BESIDE_M: f64 = 3.0;
 const SENSOR_M: f64 = 1.5;
-/// Of a beam's share of a scan, stored as f32, and of poses in f32.
+/// Rounding of a beam's time within a scan, stored as f32, and of poses in f32, m.
 const MOTION_M: f32 = 2e-3;
 
-/// An HDL-32E without noise.
+/// The specification of an HDL-32E without noise.
 fn hdl32e() -> LidarSpec {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../config/sensor/lidar/hdl32e.yaml");
     let spec = match SensorSpec::load(&path).expect("good") {
@@ -35,7 +35,7 @@ fn hdl32e() -> LidarSpec {
     LidarSpec { range_sigma_m: 0.0, azimuth_sigma_deg: 0.0, elevation_sigma_deg: 0.0, ..spec }
 }
 
-/// The same at 20 Hz, turning as it is told.
+/// The same lidar at 20 Hz, turning with `spin`.
 fn turning(spin: Spin) -> Lidar {
     let mut spec = LidarSpec { rate_hz: RATE_HZ, ..hdl32e() };
     spec.scanner.spinning.as_mut().expect("it spins").spin = spin;
@@ -47,7 +47,7 @@ fn level_ground() -> Scene {
     Scene::new(&Clipmap::flat(0.5, 100.0), sun)
 }
 
-/// Where the axes of the cylinders of both rows stand: those numbered 3 and 10 are abeam when the beam is there.
+/// Axes of the cylinders of both rows, m: numbers 3 and 10 are abeam when the beam points at them.
 fn axes(spin: Spin) -> Vec<[f64; 2]> {
     let quarter_m = SPEED_M_S / RATE_HZ / 4.0;
     let [right_m, left_m] = match spin {
@@ -62,7 +62,7 @@ fn cylinder_at([x, y]: [f64; 2], back_m: f64) -> Pose {
     Pose::translation(x - back_m, y, SENSOR_M)
 }
 
-/// The two rows on level ground.
+/// A scene with the two rows on level ground.
 fn rows(spin: Spin) -> (Scene, Vec<InstanceId>) {
     let mut scene = level_ground();
     let mesh = scene.add_mesh(&primitives::cylinder(RADIUS_M, 2.5)).expect("a mesh");
@@ -74,7 +74,7 @@ fn rows(spin: Spin) -> (Scene, Vec<InstanceId>) {
     (scene, instances)
 }
 
-/// A scan whose slices are traced one by one, the scene made ready for each by `place`.
+/// A scan whose slices are traced one by one; `place` prepares the scene for each.
 fn scan(
     lidar: &Lidar,
     scene: &mut Scene,
@@ -97,7 +97,7 @@ fn driving(time: SimTime) -> Pose {
     Pose::translation(SPEED_M_S * time.secs_f64(), 0.0, SENSOR_M)
 }
 
-/// How long the cylinder of this number is along the drive, as its points at the sensor's height say, m.
+/// Length along the drive, m, of the cylinder with this number, from its points at the sensor's height.
 fn length_m(points: &[LidarPoint], number: u32) -> f64 {
     let of_it = points.iter().filter(|p| p.truth.instance == 0x1000_0000 + number && p.position_m[2].abs() < 1e-4);
     let along: Vec<f32> = of_it.map(|p| p.position_m[0]).collect();
@@ -106,7 +106,7 @@ fn length_m(points: &[LidarPoint], number: u32) -> f64 {
     f64::from(longest)
 }
 
-/// The closed form; `along` is 1 where the beam goes with the drive, −1 where it goes against it.
+/// Length by the closed form, m; `along` is 1 where the beam moves with the drive, −1 where it moves against it.
 fn expected_m(along: f64) -> f64 {
     let omega = TAU * RATE_HZ;
     let off = |t: f64| BESIDE_M * (omega * t).sin() + along * SPEED_M_S * t * (omega * t).cos() - RADIUS_M;
@@ -121,8 +121,8 @@ fn expected_m(along: f64) -> f64 {
 
 #[test]
 fn cylinders_that_the_beam_passes_along_with_the_drive_come_out_shorter() {
-    // The outermost beams that meet a cylinder fall short of its tangents by up to a column's turn, 17 mm at 3 m, where
-    // its surface falls away: some 20 mm along the drive at either end.
+    // The outermost beams that hit a cylinder miss its tangents by up to one column of the scan, 17 mm at 3 m; the
+    // surface curves away there, by some 20 mm along the drive at either end.
     const ENDS_M: f64 = 0.06;
     const DIFFERENCE_M: f64 = 0.02;
     for (spin, [right, left]) in [(Spin::CounterClockwise, [1.0, -1.0]), (Spin::Clockwise, [-1.0, 1.0])] {
@@ -161,7 +161,7 @@ fn a_sensor_that_passes_and_a_scene_that_passes_give_the_same_points() {
     };
     let [passing, passed] = [&passing, &passed].map(|points| of_cylinders(points));
     let both: Vec<_> = passing.iter().filter_map(|(place, p)| Some((p, passed.get(place)?))).collect();
-    // Beams on an outline may go either way.
+    // Beams that graze an outline may hit or miss.
     assert!(both.len() > 3000 && both.len() * 200 > passing.len().max(passed.len()) * 199, "{} of both", both.len());
     let off = both.iter().filter(|(a, b)| {
         let is_other = a.truth.instance != b.truth.instance;
@@ -172,7 +172,7 @@ fn a_sensor_that_passes_and_a_scene_that_passes_give_the_same_points() {
 }
 
 #[test]
-fn a_wall_is_at_its_range_with_the_noise_told_and_as_bright_as_its_incidence() {
+fn a_wall_is_at_its_range_with_the_noise_of_the_file_and_as_bright_as_its_incidence() {
     const SIGMA_M: f64 = 0.03;
     const ALBEDO: f64 = 0.3;
     let (wall_m, yaw_rad) = (Vector3::new(20.0, 2.0, 5.0), 0.7);
@@ -202,13 +202,14 @@ fn a_wall_is_at_its_range_with_the_noise_told_and_as_bright_as_its_incidence() {
         (sum, squares, count) = (sum + off, squares + off * off, count + 1.0);
     }
     assert!(count > 800.0, "{count} points");
-    // Four sigma of the mean and of the standard deviation, each 1 in 16 000 times.
+    // Four sigma of the mean and of the standard deviation, each exceeded once in 16 000 tests.
     let (bias_m, sigma_m) = (sum / count, (squares / count).sqrt());
     assert!(bias_m.abs() < 4.0 * SIGMA_M / f64::sqrt(count), "a bias of {bias_m} m");
     assert!((sigma_m / SIGMA_M - 1.0).abs() < 4.0 / f64::sqrt(2.0 * count), "a deviation of {sigma_m} m");
 }
 
-/// A wall seen through a puff: the puff is told at its own range, and of each beam e^(−2τ) of the wall's light is left.
+/// A wall seen through a puff of dust: the puff has returns of its own, and each beam keeps e^(−2τ) of the wall's
+/// light.
 #[test]
 fn dust_before_a_wall_gives_early_returns_and_dims_the_wall_on_both_ways() {
     const DEVIATION_M: f64 = 0.3;
@@ -234,7 +235,7 @@ fn dust_before_a_wall_gives_early_returns_and_dims_the_wall_on_both_ways() {
     let (clear, walls, early) =
         (of_class(&clear, Class::Object), of_class(&dusty, Class::Object), of_class(&dusty, Class::Dust));
     assert!(early.len() > 20 && early.values().all(|point| (f64::from(point.range_m) - PUFF_M).abs() < 0.2));
-    assert!(early.keys().filter(|place| walls.contains_key(place)).count() > 20, "both are told of a beam");
+    assert!(early.keys().filter(|place| walls.contains_key(place)).count() > 20, "both are reported of a beam");
     let mut deep = 0;
     for (place, point) in &walls {
         let toward = Vector3::from(point.position_m).normalize();

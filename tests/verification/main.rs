@@ -1,4 +1,4 @@
-//! Claims checked against an equation or a rule of the house.
+//! Tests against an equation or a rule of the project.
 
 mod architecture;
 mod camera_info;

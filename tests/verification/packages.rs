@@ -1,5 +1,5 @@
-//! The ROS packages say what is in them: `msgs/` lists every definition and every package that these use, and
-//! `nodes/selene` depends on every package whose messages are sent or taken.
+//! The ROS packages are complete: `msgs/` lists every definition and every package that these use, and `nodes/selene`
+//! depends on every package whose messages it publishes or subscribes to.
 
 use std::collections::BTreeSet;
 
@@ -9,19 +9,19 @@ fn read(file: &str) -> String {
     std::fs::read_to_string(repository_file(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
 }
 
-/// Names in a folder of the repository; none where it is not there.
+/// Names in a folder of the repository; empty if it does not exist.
 fn names(folder: &str) -> BTreeSet<String> {
     let entries = std::fs::read_dir(repository_file(folder)).into_iter().flatten();
     entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8")).collect()
 }
 
-/// What stands between `before` and `after`, wherever both are in one line.
+/// The text between `before` and `after` in every line that has both.
 fn between(text: &str, before: &str, after: &str) -> BTreeSet<String> {
     let rest = text.lines().filter_map(|line| line.split_once(before));
     rest.filter_map(|(_, rest)| rest.split_once(after)).map(|(found, _)| found.to_owned()).collect()
 }
 
-/// The definitions of `msgs/`: `msg/Rock.msg` and the like.
+/// The definitions in `msgs/`, such as `msg/Rock.msg`.
 fn definitions() -> BTreeSet<String> {
     let kinds = ["msg", "srv", "action"].into_iter();
     kinds
@@ -29,7 +29,7 @@ fn definitions() -> BTreeSet<String> {
         .collect()
 }
 
-/// The packages whose messages the definitions of `msgs/` have.
+/// The packages whose messages the definitions in `msgs/` use.
 fn used_packages() -> BTreeSet<String> {
     let texts: Vec<_> = definitions().iter().map(|file| read(&format!("msgs/{file}"))).collect();
     let types = texts.iter().flat_map(|text| text.lines()).filter_map(|line| line.split_whitespace().next());
@@ -80,7 +80,7 @@ fn packages_have_the_version_of_the_workspace_and_folders_that_are_there() {
     }
 }
 
-/// Whether a file or the folder before its pattern is there.
+/// Whether a file exists, or the folder of a file pattern.
 fn is_there(source: &str) -> bool {
     let folder = source.split('*').next().unwrap_or(source);
     repository_file(folder.trim_end_matches('/')).exists()
@@ -104,7 +104,7 @@ fn the_debian_package_and_the_container_take_what_is_there_and_all_that_a_run_re
             "the container lacks {folder}"
         );
     }
-    // What builds it is as new as the workspace needs.
+    // The image that builds it has the Rust version that the workspace needs.
     let rust = between(&read("Cargo.toml"), "rust-version = \"", "\"");
     assert_eq!(between(&container, "FROM rust:", "-"), rust);
 }

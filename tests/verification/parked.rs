@@ -1,5 +1,5 @@
-//! A rover parked on a slope: brakes hold the wheels, and the soil's mobilised shear holds
-//! the rover for as long as it stands. The slope is gravity that leans over level ground.
+//! A rover parked on a slope: brakes hold the wheels, and the soil's mobilised shear holds the rover for as long as it
+//! stands. The slope is level ground with tilted gravity.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use selene_vehicle::{Forces, Rover, RoverModel, Targets, WheelTargets};
 const STEP_S: f64 = 1e-3;
 const SETTLING_S: f64 = 10.0;
 const PARKED_S: f64 = 600.0;
-/// What is asked of a rover on 15° in ten minutes.
+/// Largest creep allowed on 15° in ten minutes.
 const CREEP_MAX_M: f64 = 1e-3;
 
-/// A rover on level soil of 2 cm nodes under leaning gravity.
+/// A rover on level soil with nodes 2 cm apart, under tilted gravity.
 struct Slope {
     rover: Rover,
     soils: Soils,

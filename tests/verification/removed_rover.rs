@@ -1,4 +1,4 @@
-//! A rover that is removed takes the topics of its sensors with it.
+//! Removing a rover also closes the topics of its sensors.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,53 +15,53 @@ use selene_tests::{ROVER, context, model, scenario, world};
 
 type Node = fn(&NodeContext, &AtomicBool) -> Result<(), NodeError>;
 
-/// A snapshot is told again after so long, since a node may have begun to listen after it, and so often.
-const PATIENCE: Duration = Duration::from_millis(100);
+/// A snapshot is repeated after this time, in case a node subscribed after it, and at most this often.
+const TIMEOUT: Duration = Duration::from_millis(100);
 const TIMES: usize = 1200;
 
-/// A simulation that one node takes part in.
+/// A simulation with one participating node.
 struct Simulation {
     run: RunId,
     states: Publisher<selene_msgs::WorldState>,
     entities: Publisher<selene_msgs::EntityTable>,
     acknowledged: Receiver<u64>,
-    _ear: Subscription,
+    _subscription: Subscription,
 }
 
 impl Simulation {
     fn open(context: &NodeContext) -> Self {
         let (links, transport) = (&context.links, context.links.internal.as_ref());
         let (sender, acknowledged) = channel();
-        // The test may have ended.
+        // Ignores a closed channel: the test may have ended.
         let note = move |message: selene_msgs::Acknowledge| sender.send(message.sequence).unwrap_or_default();
         Self {
             run: links.run.clone(),
             states: Publisher::new(transport, &links.world_state(), Qos::state()).expect("topic"),
             entities: Publisher::new(transport, &links.entities(), Qos::latched()).expect("topic"),
             acknowledged,
-            _ear: subscribe(transport, &links.acknowledge(), Qos::state(), note).expect("topic"),
+            _subscription: subscribe(transport, &links.acknowledge(), Qos::state(), note).expect("topic"),
         }
     }
 
-    /// Tells a snapshot until the node has dealt with it.
-    fn tell(&self, world: &World, snapshot: &Snapshot) {
+    /// Publishes a snapshot until the node has acknowledged it.
+    fn publish_snapshot(&self, world: &World, snapshot: &Snapshot) {
         let table = entities_to_message(0, world.state().entities_version, &world.state().spawned);
-        self.entities.publish(&table, snapshot.time).expect("told");
+        self.entities.publish(&table, snapshot.time).expect("published");
         for _ in 0..TIMES {
-            self.states.publish(&state_to_message(&self.run, snapshot, |_| ""), snapshot.time).expect("told");
-            if self.acknowledged.recv_timeout(PATIENCE) == Ok(snapshot.sequence) {
+            self.states.publish(&state_to_message(&self.run, snapshot, |_| ""), snapshot.time).expect("published");
+            if self.acknowledged.recv_timeout(TIMEOUT) == Ok(snapshot.sequence) {
                 return;
             }
         }
     }
 }
 
-/// A topic that is open takes no message of another type.
+/// Whether a topic is open: an open topic refuses messages of another type.
 fn is_open(bus: &InProcess, topic: &str) -> bool {
     Publisher::<std_msgs::Float64>::new(bus, topic, Qos::reliable()).is_err()
 }
 
-/// Whether a topic of a node is open while its rover is there, and after it was removed.
+/// Whether a node's topic is open while its rover exists, and after it was removed.
 fn open_with_and_without(model: &Arc<Model>, node: Node, topic: &str) -> [bool; 2] {
     let (bus, stop) = (InProcess::new(), AtomicBool::new(false));
     let context = context(Arc::new(bus.clone()), model);
@@ -70,13 +70,13 @@ fn open_with_and_without(model: &Arc<Model>, node: Node, topic: &str) -> [bool; 
     std::thread::scope(|scope| {
         scope.spawn(|| node(&context, &stop).expect("no fault"));
         let first = world.first_snapshot().expect("a snapshot");
-        simulation.tell(&world, &first);
+        simulation.publish_snapshot(&world, &first);
         let next = world.heartbeat().expect("heartbeat");
-        simulation.tell(&world, &next);
+        simulation.publish_snapshot(&world, &next);
         let with = is_open(&bus, topic);
         world.remove(Entity::Rover(ROVER)).expect("there");
         let last = world.heartbeat().expect("heartbeat");
-        simulation.tell(&world, &last);
+        simulation.publish_snapshot(&world, &last);
         let without = is_open(&bus, topic);
         stop.store(true, Ordering::Relaxed);
         [with, without]

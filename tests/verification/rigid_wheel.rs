@@ -1,5 +1,5 @@
-//! A rigid wheel over slip against the integrals of Wong and Reece (1967), and a wheel
-//! that stands. The law presses along the wheel's surface here, as those integrals do.
+//! A rigid wheel at different slips against the integrals of Wong and Reece (1967), and a wheel at rest. The law's
+//! pressure acts along the wheel's surface here, as in those integrals.
 
 use selene_soil::rig::{self, SteadyState, WheelRig};
 use selene_soil::{Law, Pressure, SlipSinkage, SoilLaw, SoilSpec, WheelShape};
@@ -10,22 +10,21 @@ const K_PHI: f64 = 0.82e6;
 const COHESION_PA: f64 = 170.0;
 const JANOSI_M: f64 = 0.0178;
 const LOAD_N: f64 = 100.0;
-/// Steps of the integrals over the contact.
+/// Integration steps over the contact.
 const PARTS: usize = 2000;
 
-/// Sinkage may differ by this share: nodes of 5 mm, and soil that springs back behind the
-/// axle.
+/// Relative tolerance of sinkage: nodes are 5 mm apart, and soil rebounds behind the axle.
 const SINKAGE_TOLERANCE: f64 = 0.02;
-/// Forces may differ by this share of the load, and torque of the load times the radius:
-/// the law answers 50 µm ahead of its sliding (1 % of the strength).
+/// Tolerance of forces relative to the load, and of torque relative to the load times the radius: the law answers 50 µm
+/// ahead of its sliding (1 % of the strength).
 const FORCE_TOLERANCE: f64 = 0.015;
 
-/// The same beside Wong and Reece's own shear displacement, which is a rim point's: at slip
-/// 0.5 the soil's is twice as long, and pulls 11 N more.
+/// Tolerance against Wong and Reece's own shear displacement, which is that of a point of the rim: at slip 0.5 the
+/// soil's is twice as long, and pulls 11 N more.
 const RIM_TOLERANCE: f64 = 0.12;
 
-/// Soil `lunar` without damping and without the patch's Kc, ten times stiffer in unloading,
-/// pressing along the surface.
+/// The soil `lunar` without damping and without the patch's Kc, ten times stiffer in unloading, with pressure along the
+/// surface.
 fn soil(change: impl Fn(&mut selene_soil::ScmSpec)) -> Law {
     let mut spec = SoilSpec::load(&selene_tests::repository_file("config/soil/lunar.yaml")).expect("preset");
     let SoilLaw::Scm(law) = &mut spec.law else { panic!("lunar is an SCM soil") };
@@ -38,31 +37,31 @@ fn soil(change: impl Fn(&mut selene_soil::ScmSpec)) -> Law {
 fn measured(law: Law, load_n: f64, slip: f64) -> SteadyState {
     let wheel = WheelShape::plain(RADIUS_M, WIDTH_M);
     let rig = WheelRig::new(law, wheel, load_n, slip);
-    // As long a way at any slip: several lengths of the contact.
+    // The distance is the same at any slip: several contact lengths.
     let duration_s = 2.0 / (1.0 - slip);
     rig::wheel(&WheelRig { grid_m: 0.005, duration_s, average_s: 0.3 * duration_s, ..rig }).expect("runs")
 }
 
-/// Whose way the shear displacement is.
+/// Definition of the shear displacement j.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Sheared {
-    /// A point of the rim's, from where it meets the soil (Wong and Reece):
+enum ShearDefinition {
+    /// Displacement of a point of the rim, from where it meets the soil (Wong and Reece):
     /// dj = R (1 − (1 − s) cos θ) dθ.
     Rim,
-    /// The wheel's over a point of the soil, as nodes feel it: that point stays under the
-    /// wheel for another time, which makes dj cos θ/(1 − s) times as long.
+    /// Displacement of the wheel over a point of the soil, as at the grid's nodes: that point is under the wheel for a
+    /// different time, which makes dj cos θ/(1 − s) times as long.
     Soil,
 }
 
-/// Load, drawbar pull and torque of a wheel whose contact begins at `entry_rad` and ends
-/// under the axle: σ = k (R (cos θ − cos θ1))ⁿ, τ = (c + σ tan φ)(1 − e^(−j/J)),
+/// Load, drawbar pull and torque of a wheel whose contact begins at `entry_rad` and ends under the axle:
+/// σ = k (R (cos θ − cos θ1))ⁿ, τ = (c + σ tan φ)(1 − e^(−j/J)),
 /// W = R b ∫ (σ cos θ + τ sin θ), H = R b ∫ (τ cos θ − σ sin θ), T = R² b ∫ τ.
-fn integrals(sheared: Sheared, entry_rad: f64, slip: f64) -> [f64; 3] {
+fn integrals(sheared: ShearDefinition, entry_rad: f64, slip: f64) -> [f64; 3] {
     let (step, friction) = (entry_rad / PARTS as f64, 35.0_f64.to_radians().tan());
     let (mut sums, mut j) = ([0.0; 3], 0.0);
     for part in (0..PARTS).rev() {
         let angle = (part as f64 + 0.5) * step;
-        let stay = if sheared == Sheared::Rim { 1.0 } else { angle.cos() / (1.0 - slip) };
+        let stay = if sheared == ShearDefinition::Rim { 1.0 } else { angle.cos() / (1.0 - slip) };
         let slid = RADIUS_M * (1.0 - (1.0 - slip) * angle.cos()) * stay * step;
         j += 0.5 * slid;
         let sigma = K_PHI * RADIUS_M * (angle.cos() - entry_rad.cos());
@@ -76,8 +75,8 @@ fn integrals(sheared: Sheared, entry_rad: f64, slip: f64) -> [f64; 3] {
     sums
 }
 
-/// The entry angle that carries the load, by bisection.
-fn entry_rad(sheared: Sheared, slip: f64) -> f64 {
+/// Entry angle at which the contact carries the load, by bisection.
+fn entry_rad(sheared: ShearDefinition, slip: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.5);
     for _ in 0..60 {
         let middle = 0.5 * (low + high);
@@ -90,7 +89,9 @@ fn entry_rad(sheared: Sheared, slip: f64) -> f64 {
 fn drawbar_torque_and_sinkage_over_slip_are_those_of_wong_and_reece() {
     for slip in [0.0, 0.1, 0.2, 0.5, 0.8] {
         let ours = measured(soil(|_| ()), LOAD_N, slip);
-        for (sheared, force_tolerance) in [(Sheared::Soil, FORCE_TOLERANCE), (Sheared::Rim, RIM_TOLERANCE)] {
+        for (sheared, force_tolerance) in
+            [(ShearDefinition::Soil, FORCE_TOLERANCE), (ShearDefinition::Rim, RIM_TOLERANCE)]
+        {
             let entry = entry_rad(sheared, slip);
             let [_, drawbar_n, torque_nm] = integrals(sheared, entry, slip);
             let sinkage_m = RADIUS_M * (1.0 - entry.cos());
@@ -110,9 +111,9 @@ fn drawbar_torque_and_sinkage_over_slip_are_those_of_wong_and_reece() {
     }
 }
 
-/// The work that compacting takes is Bekker's, whichever way the pressure acts: pressing
-/// along the terrain asks it of the motor (torque · ω), along the surface of the pull
-/// (drawbar · v). Without shear strength there is nothing else: b k zⁿ⁺¹/(n + 1) a metre.
+/// The work of compaction is Bekker's, whichever way the pressure acts: pressure along the terrain's normal takes it
+/// from the motor (torque · ω), pressure along the surface's from the pull (drawbar · v). Without shear strength there
+/// is no other work: b k zⁿ⁺¹/(n + 1) per metre.
 #[test]
 fn compaction_costs_the_same_by_torque_and_by_drawbar() {
     let frictionless =
@@ -120,7 +121,7 @@ fn compaction_costs_the_same_by_torque_and_by_drawbar() {
     let bekker_n = |sinkage_m: f64| 0.5 * WIDTH_M * K_PHI * sinkage_m * sinkage_m;
     let along_terrain = measured(frictionless(Pressure::Terrain), LOAD_N, 0.0);
     let along_surface = measured(frictionless(Pressure::Surface), LOAD_N, 0.0);
-    // Springing back gives a little of the work back.
+    // The soil's rebound returns a little of the work.
     for (resistance_n, at) in
         [(-along_terrain.torque_nm / RADIUS_M, along_terrain), (-along_surface.drawbar_n, along_surface)]
     {
@@ -130,8 +131,8 @@ fn compaction_costs_the_same_by_torque_and_by_drawbar() {
     assert!(along_terrain.drawbar_n.abs() < 1e-9 && along_surface.torque_nm.abs() < 1e-9);
 }
 
-/// With slip-sinkage the soil of a fully slipping wheel bears (1 − loss) of its modulus, so
-/// the wheel stands where a soil of that modulus lets it.
+/// With slip-sinkage the soil under a fully slipping wheel has (1 − loss) of its modulus, so the wheel sinks as deep as
+/// in a soil of that modulus.
 #[test]
 fn a_slipping_wheel_sinks_as_in_soil_that_has_lost_its_share() {
     let loss = 0.4;
@@ -145,8 +146,8 @@ fn a_slipping_wheel_sinks_as_in_soil_that_has_lost_its_share() {
     assert!(slipping.sinkage_m > 1.2 * rolling.sinkage_m);
 }
 
-/// A wheel's side meets Rankine's passive pressure: what a wheel gains in lateral force by
-/// cohesion beside it is 2 c √Nφ times the area of the sunk side, a circle's segment.
+/// A wheel's side meets Rankine's passive pressure: cohesion adds a lateral force of 2 c √Nφ times the area of the sunk
+/// side, a segment of a circle.
 #[test]
 fn a_wheel_that_slides_sideways_pushes_soil_with_its_sunk_side() {
     let sideways = |cohesive: bool| {
@@ -164,7 +165,8 @@ fn a_wheel_that_slides_sideways_pushes_soil_with_its_sunk_side() {
         let half = (1.0 - sinkage_m / RADIUS_M).acos();
         RADIUS_M * RADIUS_M * (half - half.sin() * half.cos())
     };
-    // The law's 1 mm/s against 0.41 m/s takes nothing visible off. Ahead of the axle only: behind it the soil has been pressed down already.
+    // The law's 1 mm/s is negligible against 0.41 m/s. Only the half ahead of the axle counts: behind it the soil has
+    // been pressed down already.
     let side_m2 = 0.5 * segment_m2(with.sinkage_m);
     let weight_n = 0.5 * 1500.0 * 1.62 * depth_squared_m3(without.sinkage_m);
     assert!((-without.lateral_n / weight_n - 1.0).abs() < 0.3, "{} {weight_n}", without.lateral_n);

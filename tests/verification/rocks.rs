@@ -1,5 +1,5 @@
-//! Rocks, loose and fixed, and a rover's body on the ground: sinking, climbing, tipping,
-//! falling, in the whole world's step.
+//! Rocks, loose and fixed, and a rover's body on the ground: sinking, climbing, tipping and falling in the full
+//! simulation.
 
 use std::sync::Arc;
 
@@ -52,17 +52,17 @@ fn block(size: Vector3<f64>) -> RockShape {
     RockShape::hull(&(0..8).map(corner).collect::<Vec<_>>()).expect("a volume")
 }
 
-/// A shape's edges at unit size, m.
+/// Extents of a shape at unit size, m.
 fn edges(shape: &RockShape) -> Vector3<f64> {
     Vector3::from([0, 1, 2].map(|i| 2.0 * shape.vertices.iter().map(|v| f64::from(v[i])).fold(0.0, f64::max)))
 }
 
-/// A block's edge falls between two rows of nodes: half a cell less or more each way.
+/// A block's edge falls between two rows of nodes: up to half a cell of difference each way.
 const FOOTPRINT_TOLERANCE: f64 = 0.06;
 const EDGE_M: f64 = 0.42;
 
-/// A cube of `EDGE_M` on level ground, its weight and Bekker's sinkage under it: W / (a² (Kc/b + Kφ))
-/// with 1/b = 2/a and n = 1, lunar soil.
+/// A model with a cube of `EDGE_M` on level ground, the cube's weight and Bekker's sinkage under it:
+/// W / (a² (Kc/b + Kφ)) with 1/b = 2/a and n = 1, lunar soil.
 fn cube_on_level_ground() -> (Model, f64, f64) {
     let shape = block(Vector3::new(1.0, 1.0, 1.0));
     let diameter_m = 2.0 * EDGE_M / edges(&shape).x;
@@ -76,12 +76,12 @@ fn cube_on_level_ground() -> (Model, f64, f64) {
     (model, weight_n, weight_n / (EDGE_M * EDGE_M * (1.4e3 * 2.0 / EDGE_M + 0.82e6)))
 }
 
-/// The first loose rock's state.
+/// State of the first loose rock.
 fn first_rock(world: &World) -> &LooseRockState {
     world.state().rocks.values().next().expect("a rock")
 }
 
-/// Let down so slowly that only the soil's strength counts.
+/// The block is lowered slowly enough that only the soil's strength counts.
 #[test]
 fn a_block_that_is_let_down_slowly_sinks_by_bekker() {
     let (model, weight_n, expected_m) = cube_on_level_ground();
@@ -110,8 +110,8 @@ fn a_block_that_is_let_down_slowly_sinks_by_bekker() {
     assert!((sunk_m / expected_m - 1.0).abs() < FOOTPRINT_TOLERANCE, "{sunk_m} {expected_m}");
 }
 
-/// Set free on soil that yields for good it goes deeper than that, at most twice as deep
-/// (its weight's work against Bekker's line, without damping), and there it sleeps.
+/// A block that is released on plastic soil sinks deeper than that, at most twice as deep (the work of its weight
+/// against Bekker's line, without damping), and then sleeps.
 #[test]
 fn a_loose_block_sinks_under_its_weight_and_comes_to_rest() {
     let (model, weight_n, static_m) = cube_on_level_ground();
@@ -125,7 +125,7 @@ fn a_loose_block_sinks_under_its_weight_and_comes_to_rest() {
     assert!((least_m..2.0 * static_m).contains(&sunk_m), "{sunk_m} {static_m}");
 }
 
-/// Half of the wheel's radius, fixed, across the way of the left wheels.
+/// The rock is half as high as the wheel's radius, fixed, and lies across the path of the left wheels.
 #[test]
 fn wheels_climb_a_rock_of_half_their_radius_and_come_down_without_gaining_energy() {
     let shape = block(Vector3::new(1.0, 1.0, 1.0));
@@ -145,14 +145,14 @@ fn wheels_climb_a_rock_of_half_their_radius_and_come_down_without_gaining_energy
     }
     let front_left = last.world_from_base().translation.x;
     println!("over after {} at {front_left:.2} m, at most {fastest_m_s:.2} m/s", world.time());
-    // Falling from the rock's top: √(2 g 0.125 m) = 0.64 m/s at the wheel, half at the middle.
+    // A fall from the rock's top: √(2 g 0.125 m) = 0.64 m/s at the wheel, half of it at the rover's middle.
     assert!(fastest_m_s < 0.15 + 0.64, "{fastest_m_s}");
     let settled = run(&mut world, 3.0, Some(BodyTwist::REST));
     assert!(settled.base_twist.linear.norm() < 0.01);
     assert!((settled.world_from_base().translation.z - 0.25).abs() < 0.03);
 }
 
-/// A fall of 100 m ends at 18 m/s.
+/// The fall of 100 m ends at 18 m/s.
 #[test]
 fn a_rover_dropped_from_100_m_stays_finite_and_comes_to_rest() {
     let mut world = world(bare(100.0), Terrain::of_level(level(), Vec::new(), Vec::new()));
@@ -169,7 +169,7 @@ fn driven_hash(threads: usize) -> u64 {
         let mut world = selene_tests::world(&model(rocks_scenario()));
         assert_eq!(world.state().rocks.len(), 6);
         let before = first_rock(&world).world_from_rock;
-        // The first rock is 1.1 m ahead of the front wheels' rims.
+        // The first rock is 1.1 m ahead of the rims of the front wheels.
         run(&mut world, 9.0, None);
         let moved = (first_rock(&world).world_from_rock.translation.vector - before.translation.vector).norm();
         assert!(moved > 1e-3, "nobody touched the first rock");
@@ -184,11 +184,11 @@ fn a_drive_among_loose_rocks_has_the_same_hash_on_one_two_and_four_threads() {
     assert_eq!(one, driven_hash(4));
 }
 
-/// What free fall gives in 50 ms, and half as much again.
+/// The speed after 50 ms of free fall, times 1.5.
 const THROWN_M_S: f64 = 1.5 * MOON_M_S2 * 0.05;
 
-/// Rocks are drawn leaning and half buried. Loose, some roll into a better place, but the
-/// soil that they lie in does not throw them out.
+/// Rocks are generated tilted and half buried. Some loose ones roll into a better position, but the soil around them
+/// does not throw them out.
 #[test]
 fn rocks_of_the_site_that_are_made_loose_are_not_thrown_out_of_their_beds() {
     let mut scenario = scenario("polar", None);
@@ -203,7 +203,7 @@ fn rocks_of_the_site_that_are_made_loose_are_not_thrown_out_of_their_beds() {
     assert!(fastest < THROWN_M_S, "{fastest}");
 }
 
-/// A boulder laid on soil rocks to and fro and comes to rest.
+/// A boulder placed on soil rocks to and fro and comes to rest.
 #[test]
 fn boulders_laid_on_soil_come_to_rest_and_sleep() {
     let mut scenario = rocks_scenario();

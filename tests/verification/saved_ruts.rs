@@ -1,5 +1,5 @@
-//! Driven ground saved by one run and taken up by another: a drive in two runs leaves the
-//! ground that it would have left in one, and nodes elsewhere see it.
+//! Driven ground that one run saves and another loads: a drive split into two runs leaves the same ground as one run,
+//! and other nodes see it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,21 +12,22 @@ use selene_observe::{Interval, TracedScene};
 use selene_ros::in_process::InProcess;
 use selene_scene::{Beam, CpuTracer, Tracer};
 use selene_sim::{Command, DrivenGround, Fingerprint, LoadOptions, Model, Scenario, Snapshot, StartOptions, World};
-use selene_simulation::Begin;
+use selene_simulation::RunStart;
 use selene_terrain::{GroundPatch, Node, Ruts};
 use selene_tests::{ROVER, context, model, options, repository_file};
 use selene_vehicle::BodyTwist;
 
-/// Where the drive is cut in two, map x, m.
+/// Map x at which the drive is split in two, m.
 const CUT_M: f64 = 3.0;
-/// Where it ends, m.
+/// Map x at which the drive ends, m.
 const END_M: f64 = 6.5;
-/// Behind the rear wheels of a rover at the cut, and of soil that slides under it, m.
+/// Limit of the ground compared, m: behind the rear wheels of a rover at the split, and behind soil that slides under
+/// it.
 const FIRST_HALF_M: f64 = CUT_M - 1.5;
-/// Metres between posts.
+/// Distance between posts, m.
 const SPACING_M: f64 = 0.02;
 
-/// The default scenario from `x_m` east on, without a route.
+/// The default scenario starting at `x_m` east, without a route.
 fn scenario(x_m: f64) -> Scenario {
     let start = StartOptions { x_m: Some(x_m), y_m: Some(0.0), yaw_deg: Some(0.0), z_m: None };
     let options = LoadOptions { start, ..LoadOptions::default() };
@@ -40,7 +41,7 @@ fn fingerprint(model: &Model) -> Fingerprint {
     Fingerprint::of_ground(&model.scenario().site, model.scenario().seed, model.terrain())
 }
 
-/// The world that begins `x_m` east, on the driven ground of a file.
+/// The world that begins at `x_m` east, on the driven ground of a file.
 fn world(x_m: f64, driven: Option<&Path>) -> World {
     let model = model(scenario(x_m));
     let driven = driven.map(|file| DrivenGround::load(file, &fingerprint(&model)).expect("taken"));
@@ -70,10 +71,10 @@ fn deepest_m(snapshot: Option<Snapshot>) -> f64 {
     selene_tests::rover(&snapshot).wheels.iter().map(|wheel| wheel.sinkage_m).fold(0.0, f64::max)
 }
 
-/// Height, and the soil's height before and plastic sinkage, of a post, bit for bit.
+/// Bits of a post's height, original soil height and plastic sinkage.
 type Post = [Option<u32>; 3];
 
-/// All posts west of `x_m` that were driven on, by row and column.
+/// All driven posts west of `x_m`, by row and column.
 fn posts(world: &World, x_m: f64) -> BTreeMap<[i32; 2], Post> {
     let mut posts: BTreeMap<[i32; 2], Post> = BTreeMap::new();
     for edit in world.state().ruts.edits() {
@@ -111,7 +112,7 @@ fn a_drive_in_two_runs_leaves_the_first_half_as_a_drive_in_one_does() {
     assert!(loaded.len() > 1000, "a track lies there: {} posts", loaded.len());
     assert!(loaded == posts(&one, FIRST_HALF_M), "what was loaded is what the first run left");
     let stands_m = deepest_m(drive_to(&mut two, CUT_M + 0.01));
-    // In its rut, measured from the ground before anybody came, not a rut's depth below the rut.
+    // The rover stands in its rut: sinkage counts from the undisturbed ground, not from the bottom of the rut.
     assert!(stands_m < 1.3 * stood_m && stands_m > 0.7 * stood_m, "{stands_m} m deep, {stood_m} m before");
     drive_to(&mut two, END_M);
     assert!(posts(&two, FIRST_HALF_M) == loaded, "the first half was not pressed anew");
@@ -126,27 +127,27 @@ fn driven_ground_of_another_seed_site_or_law_is_refused() {
     drive_to(&mut world, 0.1);
     save(&world, &file);
     assert!(DrivenGround::load(&file, &fingerprint(world.model())).expect("read") == DrivenGround::of(world.state()));
-    let told = |scenario: Scenario| {
+    let reported = |scenario: Scenario| {
         let own = fingerprint(&model(scenario));
         DrivenGround::load(&file, &own).expect_err("refused").to_string()
     };
     let mut other = scenario(0.0);
     other.site.relief.deviation_at_1m_m *= 1.1;
-    let law = told(other);
-    assert!(law.contains("height of the ground") && law.contains("some.ruts"), "{law}");
+    let law = reported(other);
+    assert!(law.contains("site file: here ") && law.contains("some.ruts"), "{law}");
     let options = LoadOptions { seed: Some(4), ..LoadOptions::default() };
     let path = repository_file("config/scenario/polar.yaml");
-    let seed = told(Scenario::load(&path, &options).expect("loads"));
+    let seed = reported(Scenario::load(&path, &options).expect("loads"));
     assert!(seed.contains("some.ruts") && seed.contains("seed: here 4, there 1"), "{seed}");
     let mut other = scenario(0.0);
     other.site.name = "hadley".to_owned();
-    let site = told(other);
+    let site = reported(other);
     assert!(site.contains("site: here hadley, there polar"), "{site}");
     std::fs::remove_dir_all(folder).expect("clean");
 }
 
-/// The largest difference between rays straight down on the scene and a ground's heights along the
-/// tracks behind a rover at x = 0, m.
+/// Largest difference, m, between rays straight down on the scene and a ground's heights along the tracks behind a
+/// rover at x = 0.
 fn rays_off_m(scene: &TracedScene, ground: &GroundPatch) -> f64 {
     let places: Vec<[f64; 2]> =
         (0..400).map(|i| [-2.5 + 0.007 * f64::from(i % 200), [0.61, -0.61][i as usize / 200]]).collect();
@@ -162,17 +163,17 @@ fn rays_off_m(scene: &TracedScene, ground: &GroundPatch) -> f64 {
     off.into_iter().fold(0.0, f64::max)
 }
 
-/// Rays are `f32` over 5 m.
+/// Rays use `f32` over 5 m.
 const RAY_TOLERANCE_M: f64 = 1e-5;
 
 #[test]
-fn a_node_that_was_not_given_the_ruts_asks_for_them_and_sees_them() {
+fn a_node_that_was_not_given_the_ruts_requests_them_and_sees_them() {
     let mut before = world(-3.0, None);
     drive_to(&mut before, 0.0);
     let driven = DrivenGround::of(before.state());
     let model = model(scenario(0.0));
     let ruts = driven.ruts.count();
-    assert!(ruts > 4096, "more than one part tells: {ruts}");
+    assert!(ruts > 4096, "more than one part has ruts: {ruts}");
     let driven_ground = GroundPatch::of_square(model.terrain(), &driven.ruts, [0.0, 0.0], 5.0);
     let plain = World::begin(Arc::clone(&model), None).expect("world").first_snapshot().expect("a snapshot");
     let mut scene = TracedScene::new(&model, ROVER, &plain, &Ruts::default()).expect("scene");
@@ -183,15 +184,15 @@ fn a_node_that_was_not_given_the_ruts_asks_for_them_and_sees_them() {
     let options = options(SimTime::from_secs_f64(0.1), &["camera"]);
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        scope.spawn(|| selene_simulation::run(&context, Begin::Start(Some(driven)), &options, &stop).expect("runs"));
-        let mut told = 0;
+        scope.spawn(|| selene_simulation::run(&context, RunStart::Start(Some(driven)), &options, &stop).expect("runs"));
+        let mut reported = 0;
         while let Some(interval) = watcher.next(&stop).expect("watches") {
             let Interval { next, edits, .. } = &interval;
-            told += edits.len();
+            reported += edits.len();
             scene.take(&interval).expect("room");
-            watcher.acknowledge(next.sequence, next.time).expect("told");
+            watcher.acknowledge(next.sequence, next.time).expect("published");
         }
-        assert!(told >= ruts, "{told} of {ruts}");
+        assert!(reported >= ruts, "{reported} of {ruts}");
     });
     let off_m = rays_off_m(&scene, &driven_ground);
     assert!(off_m < RAY_TOLERANCE_M, "{off_m} m");

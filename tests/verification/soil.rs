@@ -1,5 +1,5 @@
-//! The soil contact model against its own equations: plate, shear, rigid wheel, and
-//! what no soil does (pull, creep, gain or lose volume).
+//! The soil contact model against its own equations: plate, shear, rigid wheel; and effects that soil never has
+//! (pulling, creeping, gaining or losing volume).
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ const WHEEL: WheelShape =
     WheelShape { radius_m: 0.25, width_m: 0.20, grouser_height_m: 0.0, grousers: 0, grip: 1.0, tyre: None };
 const STEP_S: f64 = 5e-4;
 
-/// One step of the test's wheel.
+/// One step of the test wheel.
 fn step(
     scm: &Scm,
     motion: &WheelMotion,
@@ -42,7 +42,7 @@ fn soil(name: &str) -> Scm {
     Scm::try_from(&spec(name)).expect("valid")
 }
 
-/// The lunar soil without damping, as the quasi-static formulas have it.
+/// The lunar soil without damping, as the quasi-static formulas assume.
 fn undamped() -> Scm {
     let mut spec = spec("lunar");
     let SoilLaw::Scm(law) = &mut spec.law else { panic!("lunar is a soil of SCM") };
@@ -63,7 +63,7 @@ fn every_preset_loads_and_carries_its_files_name() {
     assert_eq!(laws.into_iter().collect::<Vec<_>>(), ["data", "rigid", "scm", "slip_map"]);
 }
 
-/// On first contact a step's depth is E's to give, and the soil's memory is f32.
+/// On first contact the elastic modulus E limits the depth of a step, and the soil's memory is f32.
 const PLATE_TOLERANCE: f64 = 1e-3;
 
 /// Bekker: p = (Kc/b + Kφ) zⁿ with 1/b = perimeter/(2 area); unloading p = E (z − z_pl).
@@ -76,7 +76,7 @@ fn a_plate_follows_bekker_down_and_the_elastic_line_up() {
         let rig = PlateRig { step_s: 1e-4, ..PlateRig::new(undamped(), size_m, 0.01, 0.03) };
         let samples = rig::plate(&rig).expect("runs");
         let modulus = 1.4e3 * inverse_b + 0.82e6;
-        // A plate of broken cells is a rounded hull: its perimeter is a cell's worth off.
+        // A plate of partly covered cells has a rounded hull: its perimeter is off by a cell's length.
         let tolerance = if size_m[0] == 0.155 { 3e-3 } else { PLATE_TOLERANCE };
         for sample in samples.iter().filter(|s| s.time_s > 0.1 && s.time_s <= 3.0) {
             let expected = modulus * sample.sinkage_m * area_m2;
@@ -90,9 +90,8 @@ fn a_plate_follows_bekker_down_and_the_elastic_line_up() {
     }
 }
 
-/// Bekker's rigid wheel: z = (3 W / ((3 − n)(Kc + b Kφ) √(2R)))^(2/(2n + 1)) = 11.8 mm
-/// for 100 N; the formula takes the wheel's arc for a parabola and forgets the soil's
-/// springing back behind it, worth 4 %.
+/// Bekker's rigid wheel: z = (3 W / ((3 − n)(Kc + b Kφ) √(2R)))^(2/(2n + 1)) = 11.8 mm for 100 N. The formula
+/// approximates the wheel's arc by a parabola and neglects the soil's rebound behind it, worth 4 %.
 #[test]
 fn a_wheel_without_damping_sinks_as_bekker_says() {
     let formula_m = (3.0 * 100.0 / (2.0 * (1.4e3 + 0.2 * 0.82e6) * 0.5_f64.sqrt())).powf(2.0 / 3.0);
@@ -102,7 +101,7 @@ fn a_wheel_without_damping_sinks_as_bekker_says() {
     assert!((state.normal_n - 100.0).abs() < 0.1);
 }
 
-/// A wheel over the whole of its run: contact at every step.
+/// Drives a wheel; returns the contact at every step.
 fn drive(
     scm: &Scm,
     ground: &mut GroundPatch,
@@ -128,18 +127,18 @@ fn level_motion(x: f64, sinkage_m: f64, linear: [f64; 3], omega: f64) -> WheelMo
     }
 }
 
-/// Mobilised shear is kept as f32.
+/// Mobilised shear is stored as f32.
 const SHEAR_TOLERANCE: f64 = 1e-3;
 
-/// Janosi and Hanamoto: F = (c A + N tan φ)(1 − e^(−j/J)) for a locked wheel dragged
-/// ahead by j at constant depth; the soil answers 40 µm ahead.
+/// Janosi and Hanamoto: F = (c A + N tan φ)(1 − e^(−j/J)) for a locked wheel dragged by j at constant depth; the soil
+/// answers 40 µm ahead.
 #[test]
 fn shear_grows_with_sliding_as_janosi_and_hanamoto_say() {
     let (mut ground, speed) = (GroundPatch::flat(0.01, 2.0), 0.01);
     let mut memory = MemoryPatch::new(&ground);
     let scm = undamped();
     let still = drive(&scm, &mut ground, &mut memory, 1, |_, _| level_motion(0.0, 0.01, [0.0; 3], 0.0))[0];
-    // The wheel stays: only the velocity says that it slides, so the patch does not change.
+    // The wheel stays in place: only its velocity shows that it slides, so the patch does not change.
     let slid = drive(&scm, &mut ground, &mut memory, 4000, |_, _| level_motion(0.0, 0.01, [speed, 0.0, 0.0], 0.0));
     for (i, contact) in slid.iter().enumerate() {
         let j = speed * (i + 1) as f64 * STEP_S + 4e-5;
@@ -154,7 +153,7 @@ fn shear_grows_with_sliding_as_janosi_and_hanamoto_say() {
     }
 }
 
-/// Area of the pressed nodes: the wheel's width times what its length touches.
+/// Area of the pressed nodes, m²: the wheel's width times the length of contact.
 fn strength_area_m2(ground: &GroundPatch, memory: &MemoryPatch) -> f64 {
     let nodes = ground.nodes();
     let row = nodes.first.row + nodes.rows as i32 / 2;
@@ -174,7 +173,7 @@ fn soil_never_pulls_however_fast_the_wheel_leaves() {
     assert!(contacts[199].normal_n > 100.0 && contacts[201].normal_n == 0.0);
 }
 
-/// A wheel under gravity that turns as it is told: symplectic Euler.
+/// A wheel under gravity with a prescribed turn rate, by symplectic Euler.
 struct FreeWheel {
     centre_m: Vector3<f64>,
     velocity_m_s: Vector3<f64>,
@@ -212,7 +211,7 @@ impl FreeWheel {
     }
 }
 
-/// After the shear that carries it has built up, a braked wheel stays.
+/// Once the shear that carries it has built up, a braked wheel stays in place.
 #[test]
 fn a_parked_wheel_under_gravity_tilted_by_15_degrees_stays_within_a_millimetre() {
     for name in ["lunar", "viper_demo", "soft"] {
@@ -233,7 +232,7 @@ fn a_parked_wheel_under_gravity_tilted_by_15_degrees_stays_within_a_millimetre()
     }
 }
 
-/// The same on ground that really slopes: the normal is the terrain's.
+/// The same on ground that really slopes: the normal is that of the terrain.
 #[test]
 fn a_parked_wheel_on_a_slope_of_15_degrees_is_carried_by_normal_and_shear() {
     let slope = 15.0_f64.to_radians();
@@ -256,7 +255,7 @@ fn a_parked_wheel_on_a_slope_of_15_degrees_is_carried_by_normal_and_shear() {
     assert!((wheel.centre_m - start).norm() < 1e-3, "crept {}", (wheel.centre_m - start).norm());
 }
 
-/// Rolls over the same 0.6 m, `passes` times, ahead each time; the last depth reached.
+/// Rolls over the same 0.6 m `passes` times, forwards each time; returns the final depth of each pass.
 fn rut_depths(passes: usize) -> Vec<f64> {
     let mut ground = GroundPatch::flat(0.02, 3.0);
     let (mut memory, mut scratch) = (MemoryPatch::new(&ground), PressScratch::default());
@@ -290,7 +289,7 @@ fn volume_m3(ground: &GroundPatch) -> f64 {
     heights_m(ground).iter().sum::<f64>() * ground.spacing_m().powi(2)
 }
 
-/// Of the volume moved.
+/// Relative to the volume moved.
 const VOLUME_TOLERANCE: f64 = 1e-6;
 
 #[test]
@@ -320,11 +319,11 @@ fn bulldozing_moves_soil_aside_and_conserves_its_volume() {
     }
 }
 
-/// Of a slope that soil holds, over the tangent of the angle of repose: it gives way at 1 %.
+/// Tolerance of a slope's tangent relative to that of the angle of repose: soil yields at 1 % above it.
 const REPOSE_TOLERANCE: f64 = 0.01 + 1e-4;
 
-/// Berms and rut walls lie no steeper than the angle of repose toward any of the eight
-/// neighbours, everywhere behind and beside the wheel.
+/// Berms and rut walls are no steeper than the angle of repose towards any of the eight neighbours, everywhere behind
+/// and beside the wheel.
 #[test]
 fn moved_soil_lies_at_the_angle_of_repose() {
     for repose_deg in [25.0, 35.0, 55.0] {
@@ -347,7 +346,7 @@ fn moved_soil_lies_at_the_angle_of_repose() {
     }
 }
 
-/// Between neighbours that the wheel at `x` does not touch.
+/// Steepest slope between neighbours that the wheel at `x` does not touch.
 fn steepest_slope(ground: &GroundPatch, x: f64) -> f64 {
     let nodes = ground.nodes();
     let clear = |node: Node| (ground.node_xy_m(node)[0] - x).abs() > 0.25;

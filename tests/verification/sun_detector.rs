@@ -1,32 +1,36 @@
-//! HEADING §IV on Sorato's own side cameras while it drives: the detector (grey 128 × 72, half of the maximum, a disc,
-//! the largest sum) must find the Sun in every image that has it, with every disc of the paper's table, and the
-//! heading by it, by gravity from the inertial unit and by the ephemeris must be as good as the paper's. Sunlit
-//! wheels and rocks are in the images too: only a flare as large as the lens makes it outshines them.
+//! HEADING §IV with Sorato's own side cameras while it drives. The detector (grey 128 × 72, half of the maximum, a
+//! disc, the largest sum) must find the Sun in every image that shows it, with every disc of the paper's table. The
+//! heading from the Sun, gravity from the inertial unit and the ephemeris must be as accurate as the paper's. The
+//! images also show sunlit wheels and rocks; only a flare the size that the lens makes it outshines them.
 //! `selene study heading` does the same on whole loops at four elevations of the Sun.
 
 use std::f64::consts::PI;
 
 use selene_base::SimTime;
 use selene_observe::Device;
-use selene_studies::heading::{DISCS_PX, Figures, Judged, Plan, Shot, judge, shots};
+use selene_studies::heading::{DISCS_PX, DiscResult, DrivePlan, Figures, Shot, judge, shots};
 use selene_tests::{model, scenario};
 use selene_vehicle::BodyTwist;
 
-/// A tight bend: most of a turn within the test, so that the Sun crosses the images.
+/// A tight bend: most of a turn within the test, so that the Sun moves across the images.
 const BEND: BodyTwist = BodyTwist::arc(0.05, 0.35);
 const INSTANTS: usize = 16;
 const PERIOD_S: f64 = 1.5;
-/// Two cameras that see 150° each have the Sun between them in five of six directions.
+/// Fewest instants that must show the Sun. Two cameras with 150° each cover five of six directions.
 const WITH_SUN_LEAST: usize = INSTANTS / 2;
-/// The Sun's way through the images, px: part of a turn, at 0.28° a pixel.
+/// Shortest path of the Sun across the images, px: part of a turn, at 0.28° per pixel.
 const CROSSED_LEAST_PX: f64 = 200.0;
-/// As HEADING §IV.iv has it.
+/// Values of HEADING §IV.iv.
 const MEAN_HEADING_ERROR_DEG: f64 = 0.8;
 const LARGEST_HEADING_ERROR_DEG: f64 = 5.0;
 
 fn drive() -> Vec<Shot> {
-    let plan =
-        Plan { instants: INSTANTS, period: SimTime::from_secs_f64(PERIOD_S), twist: Some(BEND), sun_within_rad: PI };
+    let plan = DrivePlan {
+        instants: INSTANTS,
+        period: SimTime::from_secs_f64(PERIOD_S),
+        twist: Some(BEND),
+        sun_within_rad: PI,
+    };
     shots(&model(scenario("sorato_loop", None)), &Device::cpu(), &plan).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -38,7 +42,7 @@ fn sorato_finds_the_sun_in_its_side_cameras_while_it_drives_and_knows_its_headin
     let [least, most] = [f64::min, f64::max].map(|of| columns.iter().copied().reduce(of).expect("some"));
     assert!(most - least > CROSSED_LEAST_PX, "from column {least} to {most} only");
     for disc_px in DISCS_PX {
-        let judged: Vec<Judged> = shots.iter().filter_map(|shot| judge(shot, disc_px)).collect();
+        let judged: Vec<DiscResult> = shots.iter().filter_map(|shot| judge(shot, disc_px)).collect();
         let figures = Figures::of(judged.iter(), disc_px);
         eprintln!("disc of {disc_px} px: {figures:?}");
         let missed: Vec<_> = judged.iter().filter(|of| !of.is_found()).collect();
@@ -57,9 +61,10 @@ fn without_flare_the_detector_takes_sunlit_wheels_and_rocks_for_the_sun() {
             camera.stages.0.retain(|stage| stage.key() != "flare");
         }
     }
-    let plan = Plan { instants: 4, period: SimTime::from_secs_f64(PERIOD_S), twist: Some(BEND), sun_within_rad: PI };
+    let plan =
+        DrivePlan { instants: 4, period: SimTime::from_secs_f64(PERIOD_S), twist: Some(BEND), sun_within_rad: PI };
     let shots = shots(&model(bare), &Device::cpu(), &plan).unwrap_or_else(|error| panic!("{error}"));
-    let judged: Vec<Judged> = shots.iter().filter_map(|shot| judge(shot, 15.0)).collect();
+    let judged: Vec<DiscResult> = shots.iter().filter_map(|shot| judge(shot, 15.0)).collect();
     let found = judged.iter().filter(|of| of.is_found()).count();
     assert!(!judged.is_empty() && 2 * found < judged.len(), "{found} of {}", judged.len());
 }

@@ -1,8 +1,8 @@
-//! The topics that clients can subscribe to: those that the process publishes, as a bag gets them, all but what Selene's
-//! nodes tell one another. A message goes to the outbox of each client that subscribed to it, undecoded and uncopied.
-//! What publishers latch is kept for clients that subscribe later.
+//! The topics that clients can subscribe to: those that the process publishes, except those that only Selene's nodes
+//! exchange. A message goes to the outbox of each client that subscribed to it, undecoded and uncopied. Messages that
+//! publishers latch (transient local) are kept for clients that subscribe later.
 //!
-//! Locks are taken in this order: `State`, `Live`, an outbox.
+//! Locks are taken in this order: `State`, `LatchedState`, an outbox.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,16 +11,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use selene_base::SimTime;
 use selene_ros::bag::is_internal;
 use selene_ros::qos::Durability;
-use selene_ros::tap::{PassedOver, Taker};
+use selene_ros::tap::{IgnoredOutlet, TapSink};
 use selene_ros::transport::{Outlet, TransportError};
 use selene_ros::{Encoded, Topic};
 
-use super::outbox::{Outbox, Queued};
+use super::client_queue::{ClientQueue, Queued};
 
-/// What tells the time.
+/// The topic that gives clients the time.
 const CLOCK: &str = "/clock";
 
-/// All topics, and who is there.
+/// All topics and all clients.
 #[derive(Default)]
 pub(super) struct Channels {
     state: Mutex<State>,
@@ -31,46 +31,46 @@ pub(super) struct Channels {
 struct State {
     last_channel: u32,
     last_client: u64,
-    /// By number.
+    /// Channels by their ids.
     channels: BTreeMap<u32, Arc<Channel>>,
-    clients: BTreeMap<u64, Arc<Outbox>>,
+    clients: BTreeMap<u64, Arc<ClientQueue>>,
 }
 
-/// A topic.
+/// A topic that clients can subscribe to.
 pub(super) struct Channel {
-    /// Given once in a run.
+    /// Unique during a run.
     pub(super) id: u32,
     pub(super) topic: Topic,
-    live: Mutex<Live>,
+    live: Mutex<LatchedState>,
 }
 
 #[derive(Default)]
-struct Live {
+struct LatchedState {
     last_publisher: u64,
-    /// By publisher, what it latched.
-    publishers: BTreeMap<u64, VecDeque<Kept>>,
-    /// How many messages were latched.
+    /// The latched messages of each publisher.
+    publishers: BTreeMap<u64, VecDeque<LatchedMessage>>,
+    /// Number of messages latched so far.
     kept: u64,
-    hearers: Vec<Hearer>,
+    hearers: Vec<Subscriber>,
 }
 
-/// A message that is latched.
-struct Kept {
-    /// Which one of its topic.
+/// A latched message.
+struct LatchedMessage {
+    /// Its number among the latched messages of the topic.
     number: u64,
     stamp: SimTime,
     message: Encoded,
 }
 
-/// A subscription.
-struct Hearer {
+/// A client's subscription to a channel.
+struct Subscriber {
     client: u64,
     subscription: u32,
-    outbox: Arc<Outbox>,
+    outbox: Arc<ClientQueue>,
 }
 
-impl Hearer {
-    /// Hands it a message; how many were dropped for it.
+impl Subscriber {
+    /// Queues a message for the client. Returns the number of messages dropped to make room.
     fn put(&self, stamp: SimTime, message: &Encoded) -> u64 {
         self.outbox.put(Queued { subscription: self.subscription, stamp, message: message.clone() })
     }
@@ -81,39 +81,39 @@ impl Channels {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Messages that slow clients did not get.
+    /// Number of messages that slow clients missed.
     pub(super) fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }
 
-    /// A client comes: its number, and where its messages wait. It is to be told of the topics first.
-    pub(super) fn join(&self) -> (u64, Arc<Outbox>) {
+    /// Adds a client. Returns its number and its outbox, whose first item is the list of topics.
+    pub(super) fn join(&self) -> (u64, Arc<ClientQueue>) {
         let mut state = self.state();
         state.last_client += 1;
-        let outbox = Arc::new(Outbox::default());
-        outbox.tell_topics();
+        let outbox = Arc::new(ClientQueue::default());
+        outbox.report_topics();
         let client = state.last_client;
         state.clients.insert(client, Arc::clone(&outbox));
         (client, outbox)
     }
 
-    /// A client goes.
+    /// Removes a client and its subscriptions.
     pub(super) fn leave(&self, client: u64) {
         let mut state = self.state();
         state.clients.remove(&client);
         state.channels.values().for_each(|channel| channel.live().hearers.retain(|hearer| hearer.client != client));
     }
 
-    /// The topics that there are now, by number.
+    /// The present channels, sorted by id.
     pub(super) fn all(&self) -> Vec<Arc<Channel>> {
         self.state().channels.values().cloned().collect()
     }
 
-    /// A client subscribes to channel `id`; whether there is such a topic. It gets what is latched.
+    /// Subscribes a client to channel `id` and queues what is latched there. Returns whether there is such a channel.
     pub(super) fn subscribe(&self, client: u64, subscription: u32, id: u32) -> bool {
         let state = self.state();
         let (Some(channel), Some(outbox)) = (state.channels.get(&id), state.clients.get(&client)) else { return false };
-        let hearer = Hearer { client, subscription, outbox: Arc::clone(outbox) };
+        let hearer = Subscriber { client, subscription, outbox: Arc::clone(outbox) };
         let mut live = channel.live();
         let dropped: u64 = live.latched().iter().map(|kept| hearer.put(kept.stamp, &kept.message)).sum();
         self.dropped.fetch_add(dropped, Ordering::Relaxed);
@@ -121,11 +121,11 @@ impl Channels {
         true
     }
 
-    /// A client's subscription to channel `id` ends.
+    /// Ends a client's subscription to channel `id`.
     pub(super) fn unsubscribe(&self, client: u64, subscription: u32, id: u32) {
         let state = self.state();
         if let Some(channel) = state.channels.get(&id) {
-            let is_it = |hearer: &Hearer| (hearer.client, hearer.subscription) == (client, subscription);
+            let is_it = |hearer: &Subscriber| (hearer.client, hearer.subscription) == (client, subscription);
             channel.live().hearers.retain(|hearer| !is_it(hearer));
         }
         if let Some(outbox) = state.clients.get(&client) {
@@ -134,18 +134,18 @@ impl Channels {
     }
 
     fn tick(&self, time: SimTime) {
-        self.state().clients.values().for_each(|outbox| outbox.tell_time(time));
+        self.state().clients.values().for_each(|outbox| outbox.send_time(time));
     }
 
-    /// The channel of a topic and the number of its new publisher.
+    /// Adds a publisher of a topic. Returns the topic's channel and the publisher's number.
     fn enter(&self, topic: &Topic) -> Result<(Arc<Channel>, u64), TransportError> {
         let mut state = self.state();
         let known = state.channels.values().find(|channel| channel.topic.name == topic.name).cloned();
         let channel = match known {
             Some(channel) if channel.topic.type_name == topic.type_name => channel,
             Some(channel) => {
-                let (carried, asked) = (channel.topic.type_name.to_owned(), topic.type_name.to_owned());
-                return Err(TransportError::TypeMismatch { topic: topic.name.clone(), carried, asked });
+                let (carried, requested) = (channel.topic.type_name.to_owned(), topic.type_name.to_owned());
+                return Err(TransportError::TypeMismatch { topic: topic.name.clone(), carried, requested });
             }
             None => state.add(topic),
         };
@@ -153,7 +153,7 @@ impl Channels {
         Ok((channel, publisher))
     }
 
-    /// A publisher is gone, and with the last one the topic.
+    /// Removes a publisher, and the channel with its last one.
     fn exit(&self, channel: &Channel, publisher: u64) {
         let mut state = self.state();
         let is_last = {
@@ -163,7 +163,7 @@ impl Channels {
         };
         if is_last {
             state.channels.remove(&channel.id);
-            state.tell_topics();
+            state.report_topics();
         }
     }
 }
@@ -173,22 +173,22 @@ impl State {
         self.last_channel += 1;
         let channel = Arc::new(Channel { id: self.last_channel, topic: topic.clone(), live: Mutex::default() });
         self.channels.insert(channel.id, Arc::clone(&channel));
-        self.tell_topics();
+        self.report_topics();
         channel
     }
 
-    fn tell_topics(&self) {
-        self.clients.values().for_each(|outbox| outbox.tell_topics());
+    fn report_topics(&self) {
+        self.clients.values().for_each(|outbox| outbox.report_topics());
     }
 }
 
 impl Channel {
-    fn live(&self) -> MutexGuard<'_, Live> {
+    fn live(&self) -> MutexGuard<'_, LatchedState> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells everybody a message, and keeps it if it is latched; how many messages were dropped for it.
-    fn tell(&self, publisher: u64, message: &Encoded, stamp: SimTime) -> u64 {
+    /// Queues a message for all subscribers, and keeps it if it is latched. Returns the number of messages dropped.
+    fn deliver(&self, publisher: u64, message: &Encoded, stamp: SimTime) -> u64 {
         let mut live = self.live();
         if self.topic.qos.durability == Durability::TransientLocal {
             live.keep(publisher, self.topic.qos.depth.max(1), stamp, message);
@@ -197,7 +197,7 @@ impl Channel {
     }
 }
 
-impl Live {
+impl LatchedState {
     fn publisher(&mut self) -> u64 {
         self.last_publisher += 1;
         self.publishers.insert(self.last_publisher, VecDeque::new());
@@ -207,24 +207,24 @@ impl Live {
     fn keep(&mut self, publisher: u64, depth: usize, stamp: SimTime, message: &Encoded) {
         self.kept += 1;
         let kept = self.publishers.entry(publisher).or_default();
-        kept.push_back(Kept { number: self.kept, stamp, message: message.clone() });
+        kept.push_back(LatchedMessage { number: self.kept, stamp, message: message.clone() });
         if kept.len() > depth {
             kept.pop_front();
         }
     }
 
-    /// All that is latched, oldest first.
-    fn latched(&self) -> Vec<&Kept> {
+    /// All latched messages, oldest first.
+    fn latched(&self) -> Vec<&LatchedMessage> {
         let mut all: Vec<_> = self.publishers.values().flatten().collect();
         all.sort_unstable_by_key(|kept| kept.number);
         all
     }
 }
 
-impl Taker for Channels {
+impl TapSink for Channels {
     fn advertise(self: Arc<Self>, topic: &Topic) -> Result<Box<dyn Outlet>, TransportError> {
         if is_internal(&topic.name) {
-            return Ok(Box::new(PassedOver));
+            return Ok(Box::new(IgnoredOutlet));
         }
         let (channel, publisher) = self.enter(topic)?;
         let is_clock = topic.name == CLOCK;
@@ -248,7 +248,7 @@ impl Outlet for ChannelOutlet {
         if self.is_clock {
             self.channels.tick(stamp);
         }
-        let dropped = self.channel.tell(self.publisher, message, stamp);
+        let dropped = self.channel.deliver(self.publisher, message, stamp);
         self.channels.dropped.fetch_add(dropped, Ordering::Relaxed);
         Ok(())
     }

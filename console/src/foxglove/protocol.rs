@@ -1,5 +1,5 @@
-//! Words of the Foxglove WebSocket protocol (`foxglove.websocket.v1`; `foxglove.sdk.v1` is the same in what is used
-//! here): JSON texts with an `op`, and binary frames with a first byte that says what they are.
+//! Messages of the Foxglove WebSocket protocol (`foxglove.websocket.v1`; the part of `foxglove.sdk.v1` that is used
+//! here is the same): JSON texts with an `op`, and binary frames whose first byte is the kind.
 
 use std::sync::Arc;
 
@@ -9,31 +9,31 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::channels::Channel;
-use super::outbox::Queued;
+use super::client_queue::Queued;
 
-/// The names under which clients ask for the protocol.
+/// The WebSocket subprotocols that are accepted.
 pub(super) const SUBPROTOCOLS: [&str; 2] = ["foxglove.sdk.v1", "foxglove.websocket.v1"];
-/// The ROS whose message definitions Selene has: Foxglove takes it to know what ROS 2's types are called.
+/// The ROS distribution of Selene's message definitions: from it Foxglove knows how ROS 2's types are named.
 const ROS_DISTRO: &str = "jazzy";
-/// First bytes of binary frames.
+/// Kinds of binary frames, their first bytes.
 const MESSAGE_DATA: u8 = 1;
 const TIME: u8 = 2;
 
-/// What a client asks for.
+/// A request of a client.
 #[derive(Debug, Deserialize, PartialEq)]
 #[serde(tag = "op", rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub(super) enum Question {
-    /// Messages of some channels.
+pub(super) enum ClientRequest {
+    /// Subscribes to channels.
     Subscribe {
-        /// Which.
-        subscriptions: Vec<Wanted>,
+        /// The channels, with the client's ids of the subscriptions.
+        subscriptions: Vec<SubscriptionRequest>,
     },
-    /// No more of them.
+    /// Ends subscriptions.
     Unsubscribe {
-        /// What the client called them.
+        /// The client's ids of the subscriptions.
         subscription_ids: Vec<u32>,
     },
-    /// What the protocol has beyond that.
+    /// Any other operation; none is supported.
     #[serde(other)]
     Other,
 }
@@ -41,20 +41,20 @@ pub(super) enum Question {
 /// A channel that a client subscribes to.
 #[derive(Debug, Deserialize, PartialEq)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Wanted {
-    /// What the client calls the subscription.
+pub(super) struct SubscriptionRequest {
+    /// The client's id of the subscription.
     pub(super) id: u32,
     pub(super) channel_id: u32,
 }
 
-/// How grave a status is.
+/// The severity of a status, as the protocol numbers it.
 #[derive(Clone, Copy)]
 pub(super) enum Level {
     Warning = 1,
     Error = 2,
 }
 
-/// What the server is: the first text.
+/// The first text that a client gets: name and capabilities of the server.
 pub(super) fn server_info(session: &str) -> String {
     json!({
         "op": "serverInfo",
@@ -67,7 +67,7 @@ pub(super) fn server_info(session: &str) -> String {
     .to_string()
 }
 
-/// A word to the user.
+/// A message to the user.
 pub(super) fn status(level: Level, message: &str) -> String {
     json!({ "op": "status", "level": level as u8, "message": message }).to_string()
 }
@@ -83,10 +83,10 @@ struct Advertised<'a> {
     schema_encoding: &'static str,
 }
 
-/// Topics that came, with encoding and schema as a bag has them.
+/// Announces new channels, with encoding and schema as in a bag.
 pub(super) fn advertise(channels: &[Arc<Channel>]) -> String {
-    let told: Vec<_> = channels.iter().map(|channel| Advertised::of(channel)).collect();
-    json!({ "op": "advertise", "channels": told }).to_string()
+    let reported: Vec<_> = channels.iter().map(|channel| Advertised::of(channel)).collect();
+    json!({ "op": "advertise", "channels": reported }).to_string()
 }
 
 impl<'a> Advertised<'a> {
@@ -102,12 +102,12 @@ impl<'a> Advertised<'a> {
     }
 }
 
-/// Topics that went.
+/// Announces that channels are gone.
 pub(super) fn unadvertise(ids: &[u32]) -> String {
     json!({ "op": "unadvertise", "channelIds": ids }).to_string()
 }
 
-/// A message: what the client calls it (u32), its stamp (u64, ns) and its bytes.
+/// The frame of a message: the client's id of the subscription (u32), the stamp (u64, ns) and the CDR bytes.
 pub(super) fn message_data(queued: &Queued) -> Bytes {
     let mut frame = Vec::with_capacity(13 + queued.message.bytes().len());
     frame.push(MESSAGE_DATA);
@@ -117,36 +117,36 @@ pub(super) fn message_data(queued: &Queued) -> Bytes {
     frame.into()
 }
 
-/// The time (u64, ns).
+/// The frame of the time (u64, ns).
 pub(super) fn time(time: SimTime) -> Bytes {
     let mut frame = vec![TIME];
     frame.extend(nanoseconds(time));
     frame.into()
 }
 
-/// Stamps are never before zero here.
+/// Nanoseconds as an unsigned number, little-endian: publishers refuse stamps before zero.
 fn nanoseconds(time: SimTime) -> [u8; 8] {
     time.nanos().max(0).to_le_bytes()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Question, Wanted, message_data, time};
-    use crate::foxglove::outbox::Queued;
+    use super::{ClientRequest, SubscriptionRequest, message_data, time};
+    use crate::foxglove::client_queue::Queued;
     use selene_base::SimTime;
     use selene_ros::Encoded;
 
-    /// The examples of the protocol's specification.
+    /// Reads the examples of the protocol's specification.
     #[test]
     fn questions_read_as_the_specification_writes_them() {
-        let read = |text| serde_json::from_str::<Question>(text).ok();
+        let read = |text| serde_json::from_str::<ClientRequest>(text).ok();
         let subscribe =
             r#"{"op": "subscribe", "subscriptions": [{"id": 0, "channelId": 3}, {"id": 1, "channelId": 5}]}"#;
-        let wanted = vec![Wanted { id: 0, channel_id: 3 }, Wanted { id: 1, channel_id: 5 }];
-        assert_eq!(read(subscribe), Some(Question::Subscribe { subscriptions: wanted }));
+        let wanted = vec![SubscriptionRequest { id: 0, channel_id: 3 }, SubscriptionRequest { id: 1, channel_id: 5 }];
+        assert_eq!(read(subscribe), Some(ClientRequest::Subscribe { subscriptions: wanted }));
         let unsubscribe = r#"{"op": "unsubscribe", "subscriptionIds": [0, 1]}"#;
-        assert_eq!(read(unsubscribe), Some(Question::Unsubscribe { subscription_ids: vec![0, 1] }));
-        assert_eq!(read(r#"{"op": "getParameters", "parameterNames": ["/a"]}"#), Some(Question::Other));
+        assert_eq!(read(unsubscribe), Some(ClientRequest::Unsubscribe { subscription_ids: vec![0, 1] }));
+        assert_eq!(read(r#"{"op": "getParameters", "parameterNames": ["/a"]}"#), Some(ClientRequest::Other));
         for broken in ["", "[]", "{}", r#"{"op": "subscribe"}"#, r#"{"op": "unsubscribe", "subscriptionIds": [-1]}"#] {
             assert_eq!(read(broken), None, "{broken}");
         }

@@ -1,4 +1,4 @@
-//! Foxglove's protocol over real sockets of this machine.
+//! Tests of Foxglove's protocol over real sockets of this machine.
 
 use std::io::{Read, Write};
 use std::net::TcpStream as PlainStream;
@@ -19,15 +19,15 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::protocol::Message;
 use tokio_tungstenite::{WebSocketStream, client_async};
 
-use super::outbox::BYTES_MAX;
+use super::client_queue::BYTES_MAX;
 use super::{CLIENTS_MAX, Foxglove, is_local};
-use crate::{Door, Refusal};
+use crate::{ListeningSocket, Refusal};
 
-/// What a test waits for comes within this, also on a busy machine.
+/// Time limit for anything that a test waits for, ample on a busy machine.
 const SOON: Duration = Duration::from_secs(20);
 const CAMERA: &str = "/navcam/image_raw";
 
-/// A run that is told by hand, and its server.
+/// A fake run, whose messages the test publishes, and its server.
 struct Site {
     foxglove: Foxglove,
     tap: Arc<dyn Transport>,
@@ -42,8 +42,9 @@ fn at(seconds: f64) -> SimTime {
 
 impl Site {
     fn new() -> Self {
-        let door = Door::open("127.0.0.1:0".parse().unwrap()).unwrap();
-        let foxglove = Foxglove::serve(door, "polar-1", vec!["https://lichtblick.example".to_owned()]).unwrap();
+        let listening_socket = ListeningSocket::open("127.0.0.1:0".parse().unwrap()).unwrap();
+        let foxglove =
+            Foxglove::serve(listening_socket, "polar-1", vec!["https://lichtblick.example".to_owned()]).unwrap();
         let tap = foxglove.tap();
         let clock = Publisher::new(tap.as_ref(), "/clock", Qos::clock()).unwrap();
         let images = Publisher::new(tap.as_ref(), CAMERA, Qos::sensor_data()).unwrap();
@@ -59,7 +60,7 @@ impl Site {
         self.foxglove.refused().iter().find(|(of, _)| *of == refusal).map_or(0, |(_, count)| *count)
     }
 
-    /// Waits until something was refused so often.
+    /// Waits until the count of `refusal` reaches `times`.
     fn await_refused(&self, refusal: Refusal, times: u64) {
         let begun = Instant::now();
         while self.refused(refusal) < times {
@@ -68,26 +69,26 @@ impl Site {
         }
     }
 
-    /// Says `request` as it is and gives what comes back until the connection ends.
-    fn ask(&self, request: &str) -> String {
+    /// Sends `request` as it is, with `HOST` replaced, and returns all that arrives until the connection ends.
+    fn send_http(&self, request: &str) -> String {
         let mut stream = PlainStream::connect(self.foxglove.address()).unwrap();
         stream.set_read_timeout(Some(SOON)).unwrap();
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         let _ = stream.write_all(request.replace("HOST", &self.foxglove.address().to_string()).as_bytes());
-        let _ = stream.read_to_end(&mut told);
-        String::from_utf8_lossy(&told).into_owned()
+        let _ = stream.read_to_end(&mut reported);
+        String::from_utf8_lossy(&reported).into_owned()
     }
 }
 
-/// What a client is sent.
+/// A message that a client received.
 #[derive(Debug)]
-enum Heard {
+enum Received {
     Text(Value),
     Time(u64),
     Data { subscription: u32, stamp_ns: u64, message: Encoded },
 }
 
-impl Heard {
+impl Received {
     fn read(message: Message) -> Option<Self> {
         match message {
             Message::Text(text) => Some(Self::Text(serde_json::from_str(text.as_str()).unwrap())),
@@ -110,13 +111,13 @@ impl Heard {
     }
 }
 
-/// A client as Foxglove is one.
+/// A client that follows the protocol as Foxglove does.
 struct Client(WebSocketStream<TcpStream>);
 
 impl Client {
-    /// The client and the channels that it is told of, with their numbers by name.
+    /// Connects. Returns the client and the channels that the server announces.
     async fn new(site: &Site) -> (Self, Vec<Value>) {
-        let mut client = Self::asking(site, "foxglove.websocket.v1", "file://").await.expect("a seat");
+        let mut client = Self::connecting(site, "foxglove.websocket.v1", "file://").await.expect("a seat");
         let info = client.text().await;
         assert_eq!((&info["op"], &info["sessionId"]), (&json!("serverInfo"), &json!("polar-1")));
         assert_eq!(info["capabilities"], json!(["time"]));
@@ -125,7 +126,7 @@ impl Client {
         (client, advertised["channels"].as_array().unwrap().clone())
     }
 
-    async fn asking(site: &Site, protocol: &str, origin: &str) -> Option<Self> {
+    async fn connecting(site: &Site, protocol: &str, origin: &str) -> Option<Self> {
         let address = site.foxglove.address();
         let mut request = format!("ws://{address}/").into_client_request().unwrap();
         request.headers_mut().insert("sec-websocket-protocol", protocol.parse().unwrap());
@@ -136,23 +137,23 @@ impl Client {
         Some(Self(socket))
     }
 
-    async fn say(&mut self, message: Value) {
+    async fn send_json(&mut self, message: Value) {
         self.0.send(Message::text(message.to_string())).await.unwrap();
     }
 
-    /// The next message; none when the connection has ended.
-    async fn next(&mut self) -> Option<Heard> {
+    /// The next message; `None` when the connection has ended.
+    async fn next(&mut self) -> Option<Received> {
         loop {
             let message = timeout(SOON, self.0.next()).await.expect("a message")?.ok()?;
-            if let Some(heard) = Heard::read(message) {
-                return Some(heard);
+            if let Some(received) = Received::read(message) {
+                return Some(received);
             }
         }
     }
 
     async fn text(&mut self) -> Value {
         loop {
-            if let Heard::Text(text) = self.next().await.expect("a connection") {
+            if let Received::Text(text) = self.next().await.expect("a connection") {
                 return text;
             }
         }
@@ -161,7 +162,7 @@ impl Client {
     /// The next message of a topic: subscription, stamp and content.
     async fn data<M: RosMessage>(&mut self) -> (u32, u64, M) {
         loop {
-            if let Heard::Data { subscription, stamp_ns, message } = self.next().await.expect("a connection") {
+            if let Received::Data { subscription, stamp_ns, message } = self.next().await.expect("a connection") {
                 return (subscription, stamp_ns, decode(&message).unwrap());
             }
         }
@@ -170,7 +171,7 @@ impl Client {
     async fn subscribe(&mut self, channels: &[Value], wanted: &[(u32, &str)]) {
         let of = |(id, topic): &(u32, &str)| json!({ "id": id, "channelId": channel(channels, topic)["id"] });
         let subscriptions: Vec<_> = wanted.iter().map(of).collect();
-        self.say(json!({ "op": "subscribe", "subscriptions": subscriptions })).await;
+        self.send_json(json!({ "op": "subscribe", "subscriptions": subscriptions })).await;
     }
 }
 
@@ -187,7 +188,7 @@ fn image(bytes: usize) -> Image {
 }
 
 #[test]
-fn a_client_is_told_of_topics_as_a_bag_has_them_and_gets_what_it_subscribes_to() {
+fn a_client_gets_topics_as_a_bag_has_them_and_what_it_subscribes_to() {
     let site = Site::new();
     site.frames.publish(&TFMessage::default(), at(0.5)).unwrap();
     let _internal = Publisher::<std_msgs::Float64>::new(site.tap.as_ref(), "/selene/r1/x", Qos::state()).unwrap();
@@ -198,12 +199,12 @@ fn a_client_is_told_of_topics_as_a_bag_has_them_and_gets_what_it_subscribes_to()
         assert_eq!((&camera["encoding"], &camera["schemaEncoding"]), (&json!("cdr"), &json!("ros2msg")));
         assert_eq!((&camera["schemaName"], &camera["schema"]), (&json!(Image::TYPE_NAME), &json!(Image::DEFINITION)));
         client.subscribe(&channels, &[(70, CAMERA), (71, "/tf_static"), (72, "/clock")]).await;
-        // What is latched comes to who subscribes later, with the stamp that it had.
+        // A later subscriber gets latched messages, with their original stamps.
         let (subscription, stamp_ns, frames) = client.data::<TFMessage>().await;
         assert_eq!((subscription, stamp_ns, frames), (71, 500_000_000, TFMessage::default()));
         site.tick(2.0);
         loop {
-            if let Heard::Time(time_ns) = client.next().await.unwrap() {
+            if let Received::Time(time_ns) = client.next().await.unwrap() {
                 assert_eq!(time_ns, 2_000_000_000);
                 break;
             }
@@ -217,20 +218,20 @@ fn a_client_is_told_of_topics_as_a_bag_has_them_and_gets_what_it_subscribes_to()
 }
 
 #[test]
-fn topics_come_and_go_and_a_subscription_that_ended_hears_no_more() {
+fn topics_come_and_go_and_a_subscription_that_ended_receives_no_more() {
     let site = Site::new();
     with_clients(async {
         let (mut client, channels) = Client::new(&site).await;
         let added = Publisher::<std_msgs::Float64>::new(site.tap.as_ref(), "/depth", Qos::reliable()).unwrap();
-        let told = client.text().await;
-        let id = &channel(told["channels"].as_array().unwrap(), "/depth")["id"];
+        let reported = client.text().await;
+        let id = &channel(reported["channels"].as_array().unwrap(), "/depth")["id"];
         drop(added);
         assert_eq!(client.text().await, json!({ "op": "unadvertise", "channelIds": [id] }));
         client.subscribe(&channels, &[(1, CAMERA)]).await;
-        client.say(json!({ "op": "unsubscribe", "subscriptionIds": [1] })).await;
+        client.send_json(json!({ "op": "unsubscribe", "subscriptionIds": [1] })).await;
         client.subscribe(&channels, &[(2, "/clock")]).await;
-        // The answer to a question says that those before it are done.
-        client.say(json!({ "op": "unsubscribe", "subscriptionIds": [9] })).await;
+        // Requests are answered in order: this answer shows that the earlier ones are done.
+        client.send_json(json!({ "op": "unsubscribe", "subscriptionIds": [9] })).await;
         assert_eq!(client.text().await["level"], 1);
         site.images.publish(&image(10), at(1.0)).unwrap();
         site.tick(1.5);
@@ -244,11 +245,11 @@ fn a_slow_client_holds_up_neither_the_sender_nor_others_and_what_it_misses_is_co
     with_clients(async {
         let (mut slow, channels) = Client::new(&site).await;
         slow.subscribe(&channels, &[(1, CAMERA)]).await;
-        slow.say(json!({ "op": "unsubscribe", "subscriptionIds": [9] })).await;
+        slow.send_json(json!({ "op": "unsubscribe", "subscriptionIds": [9] })).await;
         slow.text().await;
         let (mut good, channels) = Client::new(&site).await;
         good.subscribe(&channels, &[(1, "/clock")]).await;
-        good.say(json!({ "op": "unsubscribe", "subscriptionIds": [9] })).await;
+        good.send_json(json!({ "op": "unsubscribe", "subscriptionIds": [9] })).await;
         good.text().await;
         let picture = image(BYTES_MAX / 16);
         let mut longest = Duration::ZERO;
@@ -271,19 +272,19 @@ fn strangers_are_refused_and_counted() {
     let upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
                    Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
     let known = "Sec-WebSocket-Protocol: foxglove.websocket.v1\r\n";
-    let asked = |host: &str, rest: &str| format!("GET / HTTP/1.1\r\nHost: {host}\r\n{upgrade}{rest}\r\n");
+    let requested = |host: &str, rest: &str| format!("GET / HTTP/1.1\r\nHost: {host}\r\n{upgrade}{rest}\r\n");
     for (request, status, refusal) in [
-        (asked("HOST", &format!("{known}Origin: http://evil.example\r\n")), "403", Refusal::Origin),
-        (asked("HOST", &format!("{known}Origin: null\r\n")), "403", Refusal::Origin),
-        (asked("evil.example", known), "421", Refusal::Host),
-        (asked("HOST", ""), "400", Refusal::Message),
-        (asked("HOST", "Sec-WebSocket-Protocol: mqtt\r\n"), "400", Refusal::Message),
+        (requested("HOST", &format!("{known}Origin: http://evil.example\r\n")), "403", Refusal::Origin),
+        (requested("HOST", &format!("{known}Origin: null\r\n")), "403", Refusal::Origin),
+        (requested("evil.example", known), "421", Refusal::Host),
+        (requested("HOST", ""), "400", Refusal::Message),
+        (requested("HOST", "Sec-WebSocket-Protocol: mqtt\r\n"), "400", Refusal::Message),
         ("GET /index.html HTTP/1.1\r\nHost: HOST\r\n\r\n".to_owned(), "426", Refusal::Address),
         ("POST / HTTP/1.1\r\nHost: HOST\r\nContent-Length: 99999999999\r\n\r\n".to_owned(), "413", Refusal::Body),
     ] {
         let before = site.refused(refusal);
-        let told = site.ask(&request);
-        assert!(told.starts_with(&format!("HTTP/1.1 {status}")), "{request:?}: {told}");
+        let reported = site.send_http(&request);
+        assert!(reported.starts_with(&format!("HTTP/1.1 {status}")), "{request:?}: {reported}");
         assert_eq!(site.refused(refusal), before + 1, "{request:?}");
     }
 }
@@ -297,7 +298,7 @@ fn foxglove_lichtblick_and_pages_of_this_machine_are_let_in() {
             ("foxglove.websocket.v1", "http://localhost:8080"),
             ("foxglove.sdk.v1", "https://lichtblick.example"),
         ] {
-            assert!(Client::asking(&site, protocol, origin).await.is_some(), "{origin}");
+            assert!(Client::connecting(&site, protocol, origin).await.is_some(), "{origin}");
         }
     });
     for other in
@@ -312,16 +313,16 @@ fn broken_messages_and_floods_end_their_connection_and_the_run_goes_on() {
     let site = Site::new();
     with_clients(async {
         let (mut client, channels) = Client::new(&site).await;
-        client.say(json!({ "op": "getParameters", "parameterNames": [] })).await;
+        client.send_json(json!({ "op": "getParameters", "parameterNames": [] })).await;
         assert_eq!(client.text().await["level"], 1, "what is not offered is no fault");
         client.0.send(Message::binary(vec![1, 0, 0, 0, 0])).await.unwrap();
         assert_eq!(client.text().await["level"], 2);
         for _ in 1..8 {
-            client.say(json!({ "op": "subscribe", "subscriptions": "all" })).await;
+            client.send_json(json!({ "op": "subscribe", "subscriptions": "all" })).await;
         }
         while client.next().await.is_some() {}
         let (mut long, _) = Client::new(&site).await;
-        long.say(json!({ "op": "x".repeat(70_000) })).await;
+        long.send_json(json!({ "op": "x".repeat(70_000) })).await;
         while long.next().await.is_some() {}
         let (mut flood, _) = Client::new(&site).await;
         let question = Message::text(json!({ "op": "subscribe", "subscriptions": [] }).to_string());
@@ -344,12 +345,12 @@ fn broken_messages_and_floods_end_their_connection_and_the_run_goes_on() {
 #[test]
 fn frames_that_break_the_protocol_end_the_connection() {
     let site = Site::new();
-    let told = site.ask(
+    let reported = site.send_http(
         "GET / HTTP/1.1\r\nHost: HOST\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
          Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
          Sec-WebSocket-Protocol: foxglove.sdk.v1\r\n\r\n~~~ this is no frame of a WebSocket ~~~",
     );
-    assert!(told.starts_with("HTTP/1.1 101"), "{told}");
+    assert!(reported.starts_with("HTTP/1.1 101"), "{reported}");
     site.await_refused(Refusal::Message, 1);
 }
 
@@ -361,7 +362,7 @@ fn there_are_so_many_seats_and_one_that_is_left_is_free() {
         for _ in 0..CLIENTS_MAX {
             clients.push(Client::new(&site).await.0);
         }
-        let again = || Client::asking(&site, "foxglove.sdk.v1", "file://");
+        let again = || Client::connecting(&site, "foxglove.sdk.v1", "file://");
         assert!(again().await.is_none());
         assert_eq!(site.refused(Refusal::Crowd), 1);
         drop(clients.pop());

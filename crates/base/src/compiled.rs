@@ -1,30 +1,30 @@
-//! Files that are compiled into the program, so that it has its configuration wherever it is installed. They are read as
-//! if they lay in the folder [`FOLDER`], by the functions of `input`.
+//! Files that are compiled into the program, so that it has its configuration wherever it is installed. The functions
+//! of `input` read them as if they were in the folder [`FOLDER`].
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::OnceLock;
 
-/// The folder that they seem to lie in.
+/// Virtual folder of the compiled-in files; no such folder exists on disk.
 pub const FOLDER: &str = "/selene:";
 
-/// Finds a file by its path within the folder, which has no `..`.
+/// Returns the bytes of a compiled-in file by its path relative to [`FOLDER`], which has no `..`.
 pub type Find = fn(&Path) -> Option<&'static [u8]>;
 
 static FIND: OnceLock<Find> = OnceLock::new();
 
-/// Says what is compiled in, once and before anything is read. A second call changes nothing.
+/// Registers the compiled-in files. Call it once, before the first read; a second call changes nothing.
 pub fn provide(find: Find) {
     FIND.get_or_init(|| find);
 }
 
-/// A compiled-in file's bytes; none where `path` names none.
+/// Bytes of the compiled-in file at `path`, which begins with [`FOLDER`]; `None` if there is no such file.
 #[must_use]
 pub fn bytes(path: &Path) -> Option<&'static [u8]> {
     let inner = within(path.strip_prefix(FOLDER).ok()?)?;
     FIND.get().and_then(|find| find(&inner))
 }
 
-/// The path without `.` and `..`; none where it leaves the folder.
+/// The path without `.` and `..`, or `None` if it leaves the folder.
 fn within(path: &Path) -> Option<PathBuf> {
     let mut within = PathBuf::new();
     for component in path.components() {

@@ -10,7 +10,7 @@ pub type Pose = Isometry3<f64>;
 
 /// The site-fixed frame: x east, y north, z up, origin at the site's anchor.
 pub const MAP: &str = "map";
-/// The frame odometry starts in.
+/// The frame of odometry, fixed to the ground where odometry starts.
 pub const ODOM: &str = "odom";
 /// The rover's reference frame.
 pub const BASE_LINK: &str = "base_link";
@@ -42,8 +42,8 @@ impl Wrench {
     }
 }
 
-/// The pose a `fraction` (0…1) of the way from `a` to `b`: positions linearly,
-/// attitudes along the shorter great arc.
+/// The pose a `fraction` (0…1) of the way from `a` to `b`: the position is linear, the attitude
+/// follows the shorter great arc.
 #[must_use]
 pub fn interpolate(a: &Pose, b: &Pose, fraction: f64) -> Pose {
     let translation = a.translation.vector.lerp(&b.translation.vector, fraction);
@@ -51,7 +51,7 @@ pub fn interpolate(a: &Pose, b: &Pose, fraction: f64) -> Pose {
     Pose::from_parts(translation.into(), rotation)
 }
 
-/// The rotation of a body frame (x forward) seen from its optical frame's axes:
+/// Rotation from optical axes (z forward) to the axes of the body (x forward):
 /// `body_from_optical * (0, 0, 1) = (1, 0, 0)`.
 #[must_use]
 pub fn body_from_optical() -> UnitQuaternion<f64> {

@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 
 use crate::compiled;
 
-/// The largest YAML file taken: ours are a few kilobytes.
+/// Size limit of a YAML file, bytes; Selene's own files have a few kilobytes.
 const YAML_BYTES_MAX: u64 = 4 << 20;
 
 /// An input that cannot be used, with what to do about it.
@@ -25,10 +25,10 @@ pub enum InputError {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The I/O error.
         source: std::io::Error,
     },
-    /// The file is read but its content is refused; `what` has line and value.
+    /// The file can be read, but its content is refused; `what` gives line and value.
     #[error("{}: {what}", path.display())]
     Content {
         /// The file.
@@ -46,20 +46,20 @@ impl InputError {
     }
 }
 
-/// Opens a file for reading. Devices and pipes, which have no end or make one wait, are refused.
+/// Opens a file for reading. Refuses devices and pipes, which have no end or block.
 ///
 /// # Errors
-/// When it cannot be opened or is no regular file.
+/// When the file cannot be opened or is no regular file.
 pub fn open_regular(path: &Path) -> Result<File, InputError> {
     let read_error = |source| InputError::Read { path: path.to_owned(), source };
-    // Looked at before it is opened: opening a pipe waits for its writer.
+    // Check the type before opening: opening a pipe blocks until it has a writer.
     if !std::fs::metadata(path).map_err(read_error)?.is_file() {
         return Err(InputError::content(path, "is no regular file; only those are taken"));
     }
     File::open(path).map_err(read_error)
 }
 
-/// Whether there is a file to be read, on the disk or compiled in.
+/// Whether `path` is a regular file on the disk or a compiled-in file.
 #[must_use]
 pub fn is_file(path: &Path) -> bool {
     compiled::bytes(path).is_some() || path.is_file()
@@ -68,7 +68,7 @@ pub fn is_file(path: &Path) -> bool {
 /// Reads a whole regular file, or a compiled-in one, of at most `bytes_max` bytes.
 ///
 /// # Errors
-/// When it cannot be read, is larger or no regular file.
+/// When the file cannot be read, is larger than that or is no regular file.
 pub fn read_bytes(path: &Path, bytes_max: u64) -> Result<Vec<u8>, InputError> {
     let read_error = |source| InputError::Read { path: path.to_owned(), source };
     let too_large = |size| InputError::content(path, format!("is {size} bytes; at most {bytes_max} are taken"));
@@ -100,8 +100,8 @@ where
     parse_yaml(&text, path)
 }
 
-/// `line N: ` of the first line of a YAML file that begins with a key, for a value that only shows to be wrong beside
-/// another file; nothing where none does.
+/// `line N: ` for the first line of a YAML file that begins with `key`, or an empty string if no line does. For errors
+/// about a value that is only wrong in combination with another file.
 #[must_use]
 pub fn line_of_key(path: &Path, key: &str) -> String {
     let text = read_bytes(path, YAML_BYTES_MAX).ok().and_then(|bytes| String::from_utf8(bytes).ok());
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_out_of_range_is_told_with_file_line_value_and_what_is_allowed() {
+    fn a_value_out_of_range_is_reported_with_file_line_value_and_what_is_allowed() {
         let message = refusal("cohesion_pa: 170\nfriction_deg: 95\norigin_m: [0, 1]\n");
         for part in ["soil/x.yaml", "line 2", "95", "0 to 89", "friction_deg"] {
             assert!(message.contains(part), "{part} is missing in: {message}");
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_and_missing_keys_are_told_with_their_line() {
+    fn unknown_and_missing_keys_are_reported_with_their_line() {
         let unknown = refusal("cohesion_pa: 170\ncohesion: 3\nfriction_deg: 35\norigin_m: [0, 1]\n");
         assert!(unknown.contains("line 2") && unknown.contains("cohesion"), "{unknown}");
         let missing = refusal("cohesion_pa: 170\norigin_m: [0, 1]\n");

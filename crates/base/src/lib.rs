@@ -1,5 +1,5 @@
-//! What every crate shares: simulated time, named random streams, frames and
-//! poses, and input files whose faults are told with file, line and value.
+//! Types and functions that every crate shares: simulated time, named random streams, frames and
+//! poses, and the reading of input files, whose errors name the file, the line and the value.
 //!
 //! Nothing here reads the wall clock or keeps process-wide state, except which files are compiled into the program.
 

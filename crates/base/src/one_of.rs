@@ -1,15 +1,15 @@
-//! A YAML mapping in which just one of several keys is given and says what kind of thing it is. Such a
-//! mapping stands where serde would have an enum, since behind an enum the values lose their lines.
+//! YAML mappings that must have exactly one of several keys, and the key selects the kind of thing. They replace serde
+//! enums, inside which errors lose the line of a value.
 
-/// None or several of some keys are given.
+/// None or several keys are given where exactly one must be; holds the allowed keys.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("must be exactly one of {}", .0.join(", "))]
 pub struct NotOneOf(Vec<&'static str>);
 
-/// The one value that is given among some keys.
+/// The value of the only key that is given.
 ///
 /// # Errors
-/// When none or several are given, with what the keys are.
+/// When none or several of the keys are given; the error lists the keys.
 pub fn one_of<T, const N: usize>(keys: [(&'static str, Option<T>); N]) -> Result<T, NotOneOf> {
     let names = keys.each_ref().map(|(name, _)| *name);
     let mut given = keys.into_iter().filter_map(|(_, value)| value);

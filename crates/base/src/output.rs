@@ -1,33 +1,33 @@
-//! Files that Selene writes: whole or not at all, and never in the place of a file of another kind. A file is
-//! written beside its place and renamed, so that a write that breaks off leaves what was there.
+//! Writing files as a whole or not at all, and never over a file of another kind. A file is written under a temporary
+//! name in the same folder and then renamed, so that an interrupted write leaves the old file as it was.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// How many of its first bytes tell what a file is.
+/// Number of first bytes by which a file's kind is recognised.
 const HEAD_BYTES: usize = 512;
 
-/// What a file is, told by its first bytes.
+/// A kind of file, recognised by its first bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct FileKind {
-    /// What it is called.
+    /// Name of the kind, for messages.
     pub name: &'static str,
-    /// Whether these are its first bytes.
+    /// Whether a file that begins with these bytes is of this kind.
     pub is: fn(&[u8]) -> bool,
 }
 
 /// A PNG picture.
 pub const PNG: FileKind = FileKind { name: "PNG picture", is: |head| head.starts_with(b"\x89PNG\r\n\x1a\n") };
 
-/// A GeoTIFF, of 4 or 8 GB and more.
+/// A little-endian GeoTIFF: classic TIFF, up to 4 GB, or BigTIFF.
 pub const TIFF: FileKind =
     FileKind { name: "TIFF file", is: |head| head.starts_with(b"II*\0") || head.starts_with(b"II+\0") };
 
 /// A table with a line of column names.
 pub const CSV: FileKind = FileKind { name: "CSV table", is: is_csv };
 
-/// A table's first line names columns: words and commas.
+/// Whether the first line is a list of column names: words and commas.
 fn is_csv(head: &[u8]) -> bool {
     let line = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || b"_,. ()/%-\r".contains(byte);
@@ -37,34 +37,34 @@ fn is_csv(head: &[u8]) -> bool {
 /// Why a file was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
-    /// It cannot be.
+    /// The file cannot be written.
     #[error("{}: cannot be written: {source}", path.display())]
     Write {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The I/O error.
         source: io::Error,
     },
-    /// Its folder is not there.
+    /// The folder of the file does not exist.
     #[error("{}: its folder does not exist; make it first", .0.display())]
     NoFolder(PathBuf),
-    /// A folder has its name.
+    /// The path is a folder.
     #[error("{}: is a folder; name a file", .0.display())]
     Folder(PathBuf),
-    /// Something else is there.
+    /// A file of another kind is there.
     #[error("{}: is there already and is no {kind}; name another file, or remove it first", path.display())]
     OtherKind {
         /// The file.
         path: PathBuf,
-        /// What was to be written.
+        /// Kind of the file that was to be written.
         kind: &'static str,
     },
 }
 
-/// Refuses a place where a file of this kind could not be written now.
+/// Checks that a file of this kind can be written at `path` now.
 ///
 /// # Errors
-/// When its folder is not there or cannot be written to, or something of another kind has its name.
+/// When the folder does not exist or is not writable, or something of another kind is at `path`.
 pub fn check(path: &Path, kind: &FileKind) -> Result<(), OutputError> {
     check_kind(path, kind)?;
     let beside = beside(path);
@@ -72,11 +72,10 @@ pub fn check(path: &Path, kind: &FileKind) -> Result<(), OutputError> {
     tried.map_err(|source| OutputError::Write { path: path.to_owned(), source })
 }
 
-/// Has `write` write a file at the path that it is given, which is beside `path`, and moves it there when it
-/// is whole.
+/// Calls `write` with a temporary path beside `path`, and renames that file to `path` when it is complete.
 ///
 /// # Errors
-/// As `check`, and what `write` says; an older file of the name is then still there.
+/// As [`check`], and any error of `write`; an older file at `path` then stays as it was.
 pub fn write_whole<E: From<OutputError>>(
     path: &Path,
     kind: &FileKind,
@@ -87,13 +86,13 @@ pub fn write_whole<E: From<OutputError>>(
     let moved = || fs::rename(&beside, path).map_err(|source| OutputError::Write { path: path.to_owned(), source });
     let written = write(&beside).and_then(|()| Ok(moved()?));
     if written.is_err() {
-        // What is left of it is of no use; that it cannot be removed either is the same fault.
+        // The partial file is of no use. If it cannot be removed either, the cause is that of the error returned below.
         let _ = fs::remove_file(&beside);
     }
     written
 }
 
-/// Writes bytes in the same way.
+/// Writes `bytes` to `path` as [`write_whole`] does.
 ///
 /// # Errors
 /// When the file cannot be written.
@@ -120,7 +119,7 @@ fn check_kind(path: &Path, kind: &FileKind) -> Result<(), OutputError> {
     if is_ours { Ok(()) } else { Err(OutputError::OtherKind { path: path.to_owned(), kind: kind.name }) }
 }
 
-/// A name beside a file's, for what is not whole yet.
+/// Temporary path beside `path`, for a file that is not complete yet.
 fn beside(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".{}.part", std::process::id()));
@@ -146,8 +145,8 @@ mod tests {
         let (yaml, csv, picture) = (folder.join("x.yaml"), folder.join("x.csv"), folder.join("x.png"));
         fs::write(&yaml, "name: x\nsite: y\n").expect("written");
         for kind in [&PNG, &CSV] {
-            let told = write_bytes(&yaml, kind, b"1,2").expect_err("another kind").to_string();
-            assert!(told.contains("x.yaml") && told.contains(kind.name), "{told}");
+            let reported = write_bytes(&yaml, kind, b"1,2").expect_err("another kind").to_string();
+            assert!(reported.contains("x.yaml") && reported.contains(kind.name), "{reported}");
             assert!(check(&yaml, kind).is_err());
         }
         assert_eq!(fs::read_to_string(&yaml).expect("still there"), "name: x\nsite: y\n");
@@ -178,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_is_told_by_the_names_of_its_columns() {
+    fn a_table_is_recognised_by_the_names_of_its_columns() {
         assert!(is_csv(b"slope_deg,speed_m_s\n1,2\n") && is_csv(b"time (s),x\r\n"));
         assert!(!is_csv(b"name: a, b\n") && !is_csv(b"slope_deg\n") && !is_csv(b"\x89PNG,"));
     }

@@ -1,9 +1,9 @@
-//! How much light a sphere sends back that is lit from one side.
+//! Phase function of a sphere that is lit from one side.
 
 use std::f64::consts::PI;
 
-/// Light of a Lambert sphere at a phase angle, rad, as a share of its light when
-/// full: (sin g + (π − g) cos g)/π (Russell 1916).
+/// Brightness of a Lambert sphere at a phase angle, rad, relative to full phase:
+/// (sin g + (π − g) cos g)/π (Russell 1916).
 #[must_use]
 pub fn lambert_phase(phase_angle_rad: f64) -> f64 {
     (phase_angle_rad.sin() + (PI - phase_angle_rad) * phase_angle_rad.cos()) / PI

@@ -1,4 +1,4 @@
-//! Named random streams. Every consumer of chance asks for a stream by name, so
+//! Named random streams. Every consumer of random numbers asks for a stream by name, so
 //! that adding one consumer never shifts the numbers another one draws, and the
 //! same seed gives the same bytes for any number of threads or processes.
 

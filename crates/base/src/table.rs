@@ -1,16 +1,16 @@
-//! Tables of measurements: CSV with one line of column names. A table with gaps (a
-//! field that is missing, is no number or not finite, a line of another length) is
-//! refused with file, line and column; nothing is filled in.
+//! Tables of measurements: CSV with one line of column names. A table with gaps (a missing
+//! field, a field that is no finite number, a row of another length) is refused with file,
+//! line and column; nothing is filled in.
 
 use std::path::{Path, PathBuf};
 
 use crate::InputError;
 use crate::input::read_bytes;
 
-/// The largest table taken: a million lines of a measurement.
+/// Size limit of a table, bytes: room for a million rows of measurements.
 const BYTES_MAX: u64 = 256 << 20;
 
-/// A table as text, whole in its columns and lines.
+/// A table of text fields, in which every row has one field for each column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     path: PathBuf,
@@ -22,7 +22,7 @@ impl Table {
     /// Reads a table.
     ///
     /// # Errors
-    /// When it cannot be read, has no column names, or a line of another length.
+    /// When the file cannot be read, has no column names, or a row has another number of fields.
     pub fn load(path: &Path) -> Result<Self, InputError> {
         let bytes = read_bytes(path, BYTES_MAX)?;
         let text = String::from_utf8(bytes).map_err(|e| InputError::content(path, format!("is not UTF-8: {e}")))?;
@@ -45,19 +45,19 @@ impl Table {
         }
         let rows: Vec<_> = lines.collect();
         if let Some(i) = rows.iter().position(|row| row.len() != columns.len()) {
-            let (has, asked) = (rows[i].len(), columns.len());
-            return refuse(format!("line {}: has {has} fields; must have {asked}, one for each column", i + 2));
+            let (has, requested) = (rows[i].len(), columns.len());
+            return refuse(format!("line {}: has {has} fields; must have {requested}, one for each column", i + 2));
         }
         Ok(Self { path: path.to_owned(), columns, rows })
     }
 
-    /// Where it is from.
+    /// The file that the table was read from.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Number of rows under the names.
+    /// Number of rows, without the line of column names.
     #[must_use]
     pub fn len(&self) -> usize {
         self.rows.len()
@@ -75,11 +75,10 @@ impl Table {
         self.columns.iter().any(|name| name == column)
     }
 
-    /// A column of numbers that are all finite and for which `fits`; `allowed` says what
-    /// that is.
+    /// A column as numbers, all finite and accepted by `fits`; `allowed` describes the accepted numbers in errors.
     ///
     /// # Errors
-    /// When there is no such column, or at the first field that is none of these.
+    /// When there is no such column, or at the first field that is not such a number.
     pub fn numbers(&self, column: &str, fits: fn(f64) -> bool, allowed: &str) -> Result<Vec<f64>, InputError> {
         let Some(at) = self.columns.iter().position(|name| name == column) else {
             let known = self.columns.join(", ");
@@ -92,7 +91,7 @@ impl Table {
         self.rows.iter().enumerate().map(number).collect()
     }
 
-    /// A refusal of one of the rows, counted from 0.
+    /// An error about one row, counted from 0, that names the row's line in the file.
     #[must_use]
     pub fn refusal(&self, row: usize, what: impl std::fmt::Display) -> InputError {
         InputError::content(&self.path, format!("line {}: {what}", row + 2))

@@ -88,7 +88,7 @@ impl Mul<i64> for SimTime {
     }
 }
 
-/// How many whole spans of `rhs` fit; `rhs` must not be zero.
+/// Number of whole spans of `rhs` in `self`; `rhs` must not be zero.
 impl Div for SimTime {
     type Output = i64;
     fn div(self, rhs: Self) -> i64 {
@@ -96,7 +96,7 @@ impl Div for SimTime {
     }
 }
 
-/// What is left after whole spans of `rhs`; `rhs` must not be zero.
+/// Remainder after whole spans of `rhs`, 0 or more; `rhs` must not be zero.
 impl Rem for SimTime {
     type Output = Self;
     fn rem(self, rhs: Self) -> Self {

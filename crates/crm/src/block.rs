@@ -1,6 +1,6 @@
-//! Where nodes and points are in blocks of 4³ nodes. An axis with walls has five nodes before its
-//! first wall and at least seven behind its last, for points at the walls: so that points in the
-//! cell at the first wall are of the same block as those in the three behind it.
+//! Blocks of 4³ grid nodes: in which block each node and point lies. Points at a wall reach nodes beyond it, so an axis
+//! with walls has five nodes before its first wall and at least seven behind its last: the cell at the first wall is
+//! then in the same block as the three cells behind it.
 //!
 //! A block's tile has 8³ nodes: its own, one before and three behind. A point's stencil of
 //! 3³ nodes stays inside of it until the point has moved a cell since it was sorted.
@@ -16,39 +16,39 @@ pub(crate) const TILE_SIDE: usize = 8;
 /// Nodes of a block and of its tile.
 pub(crate) const BLOCK_NODES: usize = 64;
 pub(crate) const TILE_NODES: usize = 512;
-/// Momentum or velocity along x, y, z, and mass.
+/// Momentum (kg m/s) or velocity (m/s) along x, y, z, and mass (kg).
 pub(crate) type Node = [f32; 4];
 pub(crate) type BlockNodes = [Node; BLOCK_NODES];
 pub(crate) type Tile = [Node; TILE_NODES];
 
 /// Nodes before the first wall.
 const BEFORE: i32 = SIDE + 1;
-/// 1.5 · 2⁵²: a number that it is added to is rounded to a whole one, which is in the lowest bits.
+/// 1.5 · 2⁵²: adding it to a number rounds that number to an integer, held in the lowest bits of the sum.
 const ROUNDING: f64 = 6_755_399_441_055_744.0;
 
-/// Blocks of a grid and how they neighbour.
+/// The blocks of a grid and their neighbours.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Layout {
     per_m: f64,
     blocks: [i32; 3],
     /// Index of the node at the origin.
     origin: [i32; 3],
-    /// Nodes of a period; none with walls.
+    /// Number of nodes in a period; `None` on an axis with walls.
     period: [Option<i32>; 3],
 }
 
-/// Where a point is sorted into.
+/// The block and cell that a point is sorted into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct SortKey {
     pub(crate) block: u32,
     pub(crate) cell: u32,
 }
 
 /// The 27 nodes that a point touches.
 pub(crate) struct Stencil {
-    /// The first of them in the tile.
+    /// Index in the tile of the first of these nodes.
     pub(crate) first: usize,
-    /// From the point to the first node, cells.
+    /// Vector from the point to the first node, cells.
     pub(crate) offset: Vector3<f32>,
     /// Weights of the first, second and third node along x, y and z.
     pub(crate) weights: [[f32; 3]; 3],
@@ -71,12 +71,12 @@ impl Layout {
         self.blocks.iter().map(|count| *count as usize).product()
     }
 
-    /// Where a point inside of the grid is sorted into: its block, and its cell in it, x fastest.
-    pub(crate) fn place_of(&self, point: &Point) -> Place {
+    /// Block of a point inside of the grid, and its cell in that block, x fastest.
+    pub(crate) fn sort_key(&self, point: &Point) -> SortKey {
         let base = [0, 1, 2].map(|axis| self.base(point, axis).0);
         let block = [0, 1, 2].map(|axis| base[axis].div_euclid(SIDE).rem_euclid(self.blocks[axis]));
         let [x, y, z] = base.map(|along| along.rem_euclid(SIDE));
-        Place { block: self.index(block), cell: (x + SIDE * (y + SIDE * z)) as u32 }
+        SortKey { block: self.index(block), cell: (x + SIDE * (y + SIDE * z)) as u32 }
     }
 
     fn index(&self, block: [i32; 3]) -> u32 {
@@ -88,7 +88,7 @@ impl Layout {
         [index % x, index / x % y, index / (x * y)]
     }
 
-    /// The 27 blocks around `block`, itself among them, x fastest; none beyond walls.
+    /// The 27 blocks around `block`, including itself, x fastest; `None` beyond walls.
     pub(crate) fn neighbours(&self, block: [i32; 3]) -> [Option<u32>; 27] {
         let strides = [1, self.blocks[0], self.blocks[0] * self.blocks[1]];
         let part = |axis: usize, offset: i32| {
@@ -103,12 +103,12 @@ impl Layout {
         std::array::from_fn(|n| Some(x[n % 3]? + y[n / 3 % 3]? + z[n / 9]?))
     }
 
-    /// Node number along x, y and z from the origin: zero and the number of cells are at the walls.
+    /// Number of a node along x, y and z, counted from the origin: 0 and the number of cells are at the walls.
     pub(crate) fn node_from_origin(&self, block: [i32; 3], local: [i32; 3]) -> [i32; 3] {
         [0, 1, 2].map(|axis| block[axis] * SIDE + local[axis] - self.origin[axis])
     }
 
-    /// A point's stencil in the tile of `block`, which it was sorted into less than a cell ago.
+    /// Stencil of a point in the tile of `block`; the point has moved less than a cell since it was sorted into it.
     #[inline(always)]
     pub(crate) fn stencil(&self, point: &Point, block: [i32; 3]) -> Stencil {
         let (mut first, mut offset, mut weights) = ([0; 3], Vector3::zeros(), [[0.0; 3]; 3]);
@@ -125,7 +125,8 @@ impl Layout {
         Stencil { first: (first[2] * TILE_SIDE + first[1]) * TILE_SIDE + first[0], offset, weights }
     }
 
-    /// How far a point is out of what is sorted into a block, cells: up to one, its stencil is in the block's tile.
+    /// Distance of a point from the region that is sorted into `block`, cells. Up to 1, its stencil lies in the block's
+    /// tile.
     #[inline(always)]
     pub(crate) fn beyond_cells(&self, point: &Point, block: [i32; 3]) -> f64 {
         let mut beyond = 0.0;
@@ -149,7 +150,7 @@ impl Layout {
     }
 }
 
-/// A node number that is off by a period at most.
+/// Wraps a node number that is outside of the grid by at most one period.
 #[inline(always)]
 fn around(number: i32, nodes: i32) -> i32 {
     match number {
@@ -160,7 +161,14 @@ fn around(number: i32, nodes: i32) -> i32 {
 }
 
 impl Stencil {
-    /// Calls `visit` with each node's place in the tile, its weight, and its number along x, y and z.
+    /// Positions in the tile of the first node of each of its nine rows, y fastest.
+    #[inline(always)]
+    pub(crate) fn rows(&self) -> impl Iterator<Item = usize> + use<> {
+        let first = self.first;
+        (0..9).map(move |row| first + (row / 3 * TILE_SIDE + row % 3) * TILE_SIDE)
+    }
+
+    /// Calls `visit` with each node's index in the tile, its weight, and its number along x, y and z.
     #[inline]
     pub(crate) fn each(&self, mut visit: impl FnMut(usize, f32, [usize; 3])) {
         for (k, [_, _, weight_z]) in self.weights.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! Rigid bodies in the soil. Within a step a body moves along its twist, which the caller
-//! chose; what the soil gives it comes back as an impulse, for the caller to add.
+//! Rigid bodies in the soil. Within a step a body moves along a twist that the caller chooses; the step returns the
+//! soil's impulse on it, for the caller to apply.
 
 use nalgebra::{Isometry3, Translation3, UnitQuaternion, Vector3};
 
@@ -21,17 +21,17 @@ pub struct Body {
     pub friction: f64,
 }
 
-/// What the soil gave to a body in a step, in the grid's axes.
+/// Impulse of the soil on a body over a step, in the grid's axes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Reaction {
     /// Sum of impulses, N s.
     pub impulse_n_s: Vector3<f64>,
-    /// Sum of their moments about the body's origin where it was at each substep, N m s.
+    /// Sum of their moments about the body's origin, at its position in each substep, N m s.
     pub angular_impulse_n_m_s: Vector3<f64>,
 }
 
 impl Reaction {
-    /// An impulse at an arm from the body's origin, m.
+    /// Adds an impulse that acts at `arm_m` from the body's origin, m.
     pub(crate) fn add(&mut self, impulse_n_s: Vector3<f64>, arm_m: &Vector3<f64>) {
         self.impulse_n_s += impulse_n_s;
         self.angular_impulse_n_m_s += arm_m.cross(&impulse_n_s);
@@ -39,7 +39,7 @@ impl Reaction {
 }
 
 impl Body {
-    /// Whether it can be; `index` is its place in the list, for the error.
+    /// Checks the body; `index` is its position in the list, for the error.
     ///
     /// # Errors
     /// When a size, friction, pose or motion is out of range.
@@ -67,13 +67,13 @@ impl Body {
         Self { pose: Isometry3::from_parts(Translation3::from(at), turn * self.pose.rotation), ..*self }
     }
 
-    /// Speed that no point of it exceeds, m/s.
+    /// Upper bound of the speed of any point of the body, m/s.
     #[must_use]
     pub fn speed_max_m_s(&self) -> f64 {
         self.velocity_m_s.norm() + self.angular_velocity_rad_s.norm() * self.shape.bounding_radius_m()
     }
 
-    /// Velocity of soil at `at` (m) after contact, when it is inside of the body.
+    /// Velocity, m/s, of soil at `at` (m) after contact; `None` where `at` is outside of the body.
     pub(crate) fn meet(&self, at: &Vector3<f64>, velocity: &Vector3<f64>) -> Option<Vector3<f64>> {
         let arm = at - self.pose.translation.vector;
         if arm.norm_squared() > self.shape.bounding_radius_m().powi(2) {
@@ -88,7 +88,7 @@ impl Body {
     }
 }
 
-/// Removes the approach to a surface, and of the motion along it what Coulomb's friction takes.
+/// Removes the approach to a surface, and reduces the tangential motion by Coulomb friction.
 pub(crate) fn slide(relative: Vector3<f64>, normal: &Vector3<f64>, friction: f64) -> Vector3<f64> {
     let approach = -relative.dot(normal);
     if approach <= 0.0 {

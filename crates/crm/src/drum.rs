@@ -1,26 +1,25 @@
-//! A bucket drum as surfaces without thickness, about its own frame (axis z).
+//! A bucket drum as surfaces without thickness, in its own frame (axis z).
 //!
-//! Discs divide it into slices and close its ends. In each slice lie `scoops` panels, each a
-//! spiral that begins at its lip on the drum's radius and runs back (against the turn that
-//! digs, which is positive about z) and inwards, `c = channel / (2π/scoops)` a radian:
-//! `ρ(a) = R − c a` at the angle a behind the lip, for `0 ≤ a ≤ 2π/scoops + overlap`. The tail
-//! of the panel ahead lies below each lip, a channel deep: that is the way in. Turned the other
-//! way, soil runs out by it. Lips of slices are staggered evenly.
+//! Discs divide the drum into slices and close its ends. Each slice has `scoops` panels. A panel is a spiral that
+//! begins at its lip on the drum's radius and runs back (against the digging rotation, which is positive about z) and
+//! inwards by `c = channel / (2π/scoops)` per radian: `ρ(a) = R − c a` at the angle a behind the lip, for
+//! `0 ≤ a ≤ 2π/scoops + overlap`. The tail of the panel ahead lies one channel depth below each lip; soil enters
+//! through this gap, and runs out of it when the drum turns the other way. The lips of the slices are staggered evenly.
 //!
-//! This is RASSOR's principle and not its drawing, which is not published.
+//! This follows the principle of RASSOR's drum; its drawing is not published.
 
 use std::f64::consts::TAU;
 
-use nalgebra::Vector3;
+use nalgebra::{UnitQuaternion, Vector3};
 use serde::{Deserialize, Serialize};
 
-/// The most slices and scoops: a side has 16 bits.
+/// The most slices and scoops: `DrumSides` has 16 bits.
 const SLICES_MAX: u32 = 14;
 const SCOOPS_MAX: u32 = 12;
-/// Bits of a slice's number.
+/// Bits that hold the number of a slice.
 const SLICE_BITS: u32 = 4;
 const SLICE: u16 = (1 << SLICE_BITS) - 1;
-/// The least radius of a panel's tail over the drum's.
+/// The least radius of a panel's tail, as a fraction of the drum's.
 const TAIL_MIN: f64 = 0.2;
 
 /// A drum that takes in soil when it turns about +z.
@@ -28,28 +27,28 @@ const TAIL_MIN: f64 = 0.2;
 pub struct Drum {
     /// Radius of lips and discs, m.
     pub radius_m: f64,
-    /// Half of its length, m.
+    /// Half of the drum's length, m.
     pub half_length_m: f64,
     /// Slices along its axis, 1 to 14.
     pub slices: u32,
-    /// Scoops of a slice, 1 to 12.
+    /// Scoops per slice, 1 to 12.
     pub scoops: u32,
-    /// Depth of the way in below a lip, m.
+    /// Depth of the gap below a lip, through which soil enters, m.
     pub channel_m: f64,
-    /// How far a panel's tail runs below the lip behind it, rad.
+    /// Angle by which a panel's tail runs on below the lip behind it, rad.
     pub overlap_rad: f64,
 }
 
-/// On which sides of a drum's surfaces a place is: the number of its slice, then a bit for each panel.
+/// On which side of each of a drum's surfaces a position is: the number of its slice, then a bit for each panel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct DrumSides {
-    /// Surfaces beside the place.
+    /// Bits of the surfaces that exist at the position.
     pub(crate) near: u16,
     pub(crate) side: u16,
 }
 
 impl DrumSides {
-    /// Bits that differ: none where nothing of the drum is between the two.
+    /// Bits that differ; 0 if no surface of the drum lies between the two positions.
     pub(crate) fn between(self, other: Self) -> u16 {
         self.near & other.near & (self.side ^ other.side)
     }
@@ -59,8 +58,30 @@ impl DrumSides {
     }
 }
 
+/// Unit normals of the surfaces at a position: of discs along the axis, of panels away from it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct DrumNormals {
+    disc: Vector3<f64>,
+    panel: Vector3<f64>,
+}
+
+impl DrumNormals {
+    pub(crate) fn turned(self, rotation: &UnitQuaternion<f64>) -> Self {
+        Self { disc: rotation * self.disc, panel: rotation * self.panel }
+    }
+
+    /// Normals, towards a position on the sides `own`, of the surfaces between it and one on the sides `other`.
+    pub(crate) fn between(self, own: DrumSides, other: DrumSides) -> impl Iterator<Item = Vector3<f64>> + use<> {
+        let between = own.between(other);
+        let disc = if own.slice() > other.slice() { self.disc } else { -self.disc };
+        let panels = (0..SCOOPS_MAX).filter(move |scoop| between & (1 << (SLICE_BITS + scoop)) != 0);
+        let panel = move |scoop| if own.is_below(scoop) { -self.panel } else { self.panel };
+        (between & SLICE != 0).then_some(disc).into_iter().chain(panels.map(panel))
+    }
+}
+
 impl Drum {
-    /// What cannot be of it, and what is allowed.
+    /// What is wrong with the drum, and what is allowed; `None` if it is valid.
     pub(crate) fn fault(&self) -> Option<String> {
         let Self { radius_m, slices, scoops, channel_m, overlap_rad, .. } = *self;
         if !(1..=SLICES_MAX).contains(&slices) {
@@ -80,13 +101,21 @@ impl Drum {
         None
     }
 
-    /// Whether `at` is in the cylinder that it fills, m in its frame.
+    /// Whether `at` (m, in the drum's frame) is in the cylinder that the drum fills.
     #[must_use]
     pub fn holds(&self, at: &Vector3<f64>) -> bool {
         at.xy().norm() < self.radius_m && at.z.abs() < self.half_length_m
     }
 
-    /// The sides that a place is on, m in the drum's frame.
+    /// Whether `at` (m, drum frame) is less than `margin_m` from the cylinder that the drum fills, along its axis and
+    /// across it.
+    #[inline]
+    pub(crate) fn is_near(&self, at: &Vector3<f64>, margin_m: f64) -> bool {
+        let across_m = self.radius_m + margin_m;
+        at.z.abs() < self.half_length_m + margin_m && at.xy().norm_squared() < across_m * across_m
+    }
+
+    /// The sides of the drum's surfaces that a position (m, in the drum's frame) is on.
     pub(crate) fn sides(&self, at: &Vector3<f64>) -> DrumSides {
         let (across, slice) = (at.xy().norm(), self.slice_at(at.z));
         let near = if across < self.radius_m { SLICE } else { 0 };
@@ -104,27 +133,16 @@ impl Drum {
         sides
     }
 
-    /// Unit normals, towards `at`, of the surfaces between it and a place on the sides `other`.
-    pub(crate) fn normals(
-        &self,
-        at: &Vector3<f64>,
-        own: DrumSides,
-        other: DrumSides,
-    ) -> impl Iterator<Item = Vector3<f64>> + use<> {
-        let between = own.between(other);
-        let is_ahead = own.slice() > other.slice();
-        let disc = (between & SLICE != 0).then(|| Vector3::z() * if is_ahead { 1.0 } else { -1.0 });
+    /// Normals of the drum's surfaces at `at` (m, in the drum's frame).
+    pub(crate) fn normals(&self, at: &Vector3<f64>) -> DrumNormals {
         let across = at.xy().norm();
-        // Gradient of r − ρ, where ρ grows by c a radian of the angle.
+        // Gradient of r − ρ, where ρ grows by c per radian of the angle.
         let along = if across > 0.0 { Vector3::new(-at.y, at.x, 0.0) / across } else { Vector3::y() };
         let out = if across > 0.0 { Vector3::new(at.x, at.y, 0.0) / across } else { Vector3::x() };
-        let outward = (out * across - along * self.rise_m_rad()).normalize();
-        let panels = (0..self.scoops).filter(move |scoop| between & (1 << (SLICE_BITS + scoop)) != 0);
-        let normal = move |scoop| if own.is_below(scoop) { -outward } else { outward };
-        disc.into_iter().chain(panels.map(normal))
+        DrumNormals { disc: Vector3::z(), panel: (out * across - along * self.rise_m_rad()).normalize() }
     }
 
-    /// The place nearest to `to` that is on its `own` side of what is between it and `other`, `skin_m` off.
+    /// Position nearest to `to` that is on the `own` side of the surfaces between it and `other`, `skin_m` off them.
     pub(crate) fn beside(&self, to: &Vector3<f64>, own: DrumSides, other: DrumSides, skin_m: f64) -> Vector3<f64> {
         let between = own.between(other);
         let mut place = *to;
@@ -143,7 +161,7 @@ impl Drum {
         place
     }
 
-    /// Number of the slice at `z_m`: from one, and zero or one more beyond the ends.
+    /// Number of the slice at `z_m`: from 1; 0 and the number of slices + 1 are beyond the ends.
     fn slice_at(&self, z_m: f64) -> u16 {
         let along = ((z_m + self.half_length_m) / self.slice_m()).floor() + 1.0;
         along.clamp(0.0, f64::from(self.slices + 1)) as u16
@@ -165,13 +183,15 @@ impl Drum {
         self.channel_m / self.pitch_rad()
     }
 
-    /// Angle behind a lip, rad: 0 to 2π.
+    /// Angle of a position behind a lip, rad: 0 to 2π.
     fn behind_rad(&self, angle: f64, slice: u16, scoop: u32) -> f64 {
         let stagger = f64::from(slice) / f64::from(self.slices);
-        (self.pitch_rad() * (f64::from(scoop) + stagger) - angle).rem_euclid(TAU)
+        let behind = self.pitch_rad() * (f64::from(scoop) + stagger) - angle;
+        // As `rem_euclid`, which is several times slower.
+        behind - TAU * (behind / TAU).floor()
     }
 
-    /// Radius of a panel so far behind its lip, m.
+    /// Radius of a panel at an angle behind its lip, m.
     fn panel_m(&self, behind_rad: f64) -> f64 {
         self.radius_m - self.rise_m_rad() * behind_rad
     }
@@ -189,7 +209,7 @@ mod tests {
 
     use super::Drum;
 
-    /// One slice, three scoops; lips at 120°, 240° and 0°.
+    /// One slice with three scoops; its lips are at 120°, 240° and 0°.
     const DRUM: Drum =
         Drum { radius_m: 0.2, half_length_m: 0.1, slices: 1, scoops: 3, channel_m: 0.05, overlap_rad: 1.0 };
 
@@ -201,16 +221,16 @@ mod tests {
     #[test]
     fn panels_and_discs_divide_and_the_way_in_is_open() {
         let divided = |a: Vector3<f64>, b: Vector3<f64>| DRUM.sides(&a).between(DRUM.sides(&b)) != 0;
-        // 60° behind the lip at 120° its panel is at 0.175 m, and the tail of the panel ahead ends 57.3° behind that lip.
+        // 60° behind the lip at 120°, its panel is at 0.175 m; the tail of the panel ahead ends 57.3° behind that lip.
         assert!(divided(at(0.18, 60.0, 0.0), at(0.17, 60.0, 0.0)));
         assert!(!divided(at(0.17, 60.0, 0.0), at(0.01, 60.0, 0.0)));
-        // 30° behind the lip it is at 0.1875 m; the tail ahead, 150° behind its own lip, at 0.1375 m.
+        // 30° behind the lip, the panel is at 0.1875 m; the tail ahead, 150° behind its own lip, is at 0.1375 m.
         assert!(divided(at(0.19, 90.0, 0.0), at(0.18, 90.0, 0.0)));
         assert!(divided(at(0.15, 90.0, 0.0), at(0.13, 90.0, 0.0)));
         assert!(!divided(at(0.18, 90.0, 0.0), at(0.15, 90.0, 0.0)));
-        // Over the lip and in.
+        // Over the lip and into the drum.
         assert!(!divided(at(0.19, 125.0, 0.0), at(0.19, 115.0, 0.0)));
-        // The ends are closed, and end at the radius.
+        // Discs close the ends up to the drum's radius.
         assert!(divided(at(0.1, 90.0, 0.099), at(0.1, 90.0, 0.101)));
         assert!(!divided(at(0.201, 90.0, 0.101), at(0.1, 90.0, 0.101)));
     }
@@ -229,16 +249,16 @@ mod tests {
             let place = DRUM.beside(&to, own, other, skin_m);
             assert_eq!(own.between(DRUM.sides(&place)), 0, "{from} to {to} ends at {place}");
             assert!((place - to).norm() < (from - to).norm(), "{place}");
-            for normal in DRUM.normals(&from, own, other) {
+            for normal in DRUM.normals(&from).between(own, other) {
                 assert!((normal.norm() - 1.0).abs() < 1e-12 && normal.dot(&(to - from)) < 0.0, "{normal}");
             }
         }
     }
 
     #[test]
-    fn drums_that_cannot_be_are_told() {
+    fn drums_that_cannot_be_are_reported() {
         assert_eq!(DRUM.fault(), None);
-        for (drum, told) in [
+        for (drum, reported) in [
             (Drum { slices: 0, ..DRUM }, "0 slices: must be 1 to 14"),
             (Drum { scoops: 13, ..DRUM }, "13 scoops a slice: must be 1 to 12"),
             (Drum { overlap_rad: 4.5, ..DRUM }, "overlap by 4.5 rad: must be 0 to 4.189"),
@@ -246,7 +266,7 @@ mod tests {
             (Drum { channel_m: f64::NAN, ..DRUM }, "channel of NaN m"),
         ] {
             let fault = drum.fault().expect("must be refused");
-            assert!(fault.contains(told), "{fault}");
+            assert!(fault.contains(reported), "{fault}");
         }
     }
 }

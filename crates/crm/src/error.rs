@@ -1,41 +1,41 @@
-//! What is refused, with its value and what is allowed.
+//! Errors of the soil model: each gives the refused value and what is allowed.
 
-/// Why a model, a filling or a step is refused. A state that was to be stepped is as it was.
+/// Why a model, a filling or a step is refused. A refused step leaves the state unchanged.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum CrmError {
     /// A soil's parameter is out of range.
     #[error("granular soil: {0}")]
     Soil(String),
-    /// The grid cannot be.
+    /// The grid is not valid.
     #[error("grid of granular soil: {0}")]
     Grid(String),
-    /// What is to be filled with points cannot be.
+    /// The region to fill with points is not valid.
     #[error("filling with soil: {0}")]
     Filling(String),
-    /// A body's shape or motion cannot be.
+    /// A body's shape or motion is not valid.
     #[error("body {index} in granular soil: {what}")]
     Body {
-        /// Its place in the list.
+        /// The body's position in the list.
         index: usize,
-        /// Value and what is allowed.
+        /// The value and what is allowed.
         what: String,
     },
-    /// The time to step is no number, or not above zero.
+    /// The duration of the step is not finite, or not above zero, s.
     #[error("step of granular soil is {0} s: must be more than 0")]
     Duration(f64),
-    /// The step is longer than can be sub-stepped.
+    /// The step needs more substeps than are allowed.
     #[error("step of {duration_s} s needs {needed} substeps of at most {limit_s} s; {allowed} are allowed")]
     Substeps {
-        /// What was asked.
+        /// The duration that was asked for, s.
         duration_s: f64,
-        /// Substeps that it takes.
+        /// Number of substeps that it needs.
         needed: f64,
         /// The longest stable substep, s.
         limit_s: f64,
-        /// Substeps that are allowed.
+        /// The most substeps allowed.
         allowed: u32,
     },
-    /// A point has a value that is no number.
+    /// A value of a point is not finite.
     #[error("point {id} of granular soil has a value that is no finite number")]
     NotFinite {
         /// The point's number.
@@ -46,15 +46,15 @@ pub enum CrmError {
     Outside {
         /// The point's number.
         id: u32,
-        /// Where it is.
+        /// Its position, m in the grid's frame.
         position_m: [f64; 3],
     },
-    /// Points became faster than a substep can carry them.
+    /// Points became too fast for a substep.
     #[error("granular soil reached {speed_m_s} m/s: more than a cell in a substep of {substep_s} s")]
     Unstable {
-        /// The fastest point.
+        /// Speed of the fastest point, m/s.
         speed_m_s: f64,
-        /// The substep.
+        /// Length of the substep, s.
         substep_s: f64,
     },
 }

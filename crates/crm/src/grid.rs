@@ -1,10 +1,10 @@
-//! The box that holds the soil: cells, and what stands at each of its faces.
+//! The box that holds the soil: its cells, and the condition at each of its faces.
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::CrmError;
 
-/// The most cells along an axis, and in all: their blocks' tables then fit in 64 MiB.
+/// The most cells along an axis and in total: the tables of their blocks then fit in 64 MiB.
 const CELLS_MAX: u32 = 8192;
 const CELLS_IN_ALL_MAX: f64 = 1e9;
 /// Cells along a side of a block.
@@ -17,28 +17,28 @@ pub struct Grid {
     pub cell_m: f64,
     /// Cells along x, y and z.
     pub cells: [u32; 3],
-    /// What is at the two faces of each axis.
+    /// Conditions at the two faces of each axis.
     pub edges: [Edges; 3],
 }
 
-/// The two faces of an axis.
+/// Conditions at the two faces of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Edges {
     /// Walls at the low and the high end.
     Walls {
-        /// At zero.
+        /// The wall at coordinate zero.
         low: Wall,
-        /// At the far end.
+        /// The wall at the far end.
         high: Wall,
     },
-    /// What leaves at one end enters at the other; the cells are a multiple of four.
+    /// Soil that leaves at one end enters at the other; the number of cells must be a multiple of four.
     Periodic,
 }
 
 /// A face of the grid.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Wall {
-    /// Nothing: a point that passes it by a cell makes the step fail.
+    /// Open: a point that passes the face by a cell makes the step fail.
     Open,
     /// Soil sticks to it.
     Rough,

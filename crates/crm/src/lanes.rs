@@ -1,30 +1,30 @@
-//! Numbers of eight points, or of nodes in a row, by the processor's vector instructions. All operations are those of
-//! IEEE 754 and none is fused, so that every processor gives the same bits.
+//! Vector (SIMD) arithmetic on eight points at once, or on nodes in a row. All operations are those of IEEE 754 and
+//! none is fused, so every processor gives the same bits.
 
 use fearless_simd::prelude::*;
 use fearless_simd::{f32x4, f32x8, mask32x8};
 
-/// Points whose stress is worked out together.
+/// Number of points whose stress is computed together.
 pub(crate) const LANES: usize = 8;
 
 /// A number for each of eight points.
 pub(crate) type Floats<S> = f32x8<S>;
 pub(crate) type Mask<S> = mask32x8<S>;
-/// xx, yy, zz, xy, xz and yz of eight symmetric matrices.
+/// Components xx, yy, zz, xy, xz and yz of eight symmetric matrices.
 pub(crate) type Symmetric<S> = [Floats<S>; 6];
-/// Rows of eight matrices.
+/// Rows of eight 3 × 3 matrices.
 pub(crate) type Matrices<S> = [[Floats<S>; 3]; 3];
-/// A node: a vector and one number more.
-pub(crate) type Four<S> = f32x4<S>;
+/// A node: a vector and one more number.
+pub(crate) type NodeLanes<S> = f32x4<S>;
 
-/// A number for each lane.
+/// Fills the lanes with the numbers of `of_lane`.
 #[inline(always)]
 pub(crate) fn floats<S: Simd>(simd: S, of_lane: impl Fn(usize) -> f32) -> Floats<S> {
     let of = of_lane;
     [of(0), of(1), of(2), of(3), of(4), of(5), of(6), of(7)].simd_into(simd)
 }
 
-/// The greater of two, neither of which is no number.
+/// The greater of two numbers, neither of which is NaN.
 #[inline(always)]
 pub(crate) fn greater<S: Simd>(one: Floats<S>, other: Floats<S>) -> Floats<S> {
     one.simd_gt(other).select(one, other)
@@ -33,18 +33,18 @@ pub(crate) fn greater<S: Simd>(one: Floats<S>, other: Floats<S>) -> Floats<S> {
 /// Three nodes side by side along x.
 #[derive(Clone, Copy)]
 pub(crate) struct Row<S: Simd> {
-    /// The first and the second.
+    /// The first two nodes.
     pub(crate) near: f32x8<S>,
     pub(crate) far: f32x4<S>,
 }
 
 impl<S: Simd> Row<S> {
     #[inline(always)]
-    pub(crate) fn of(simd: S, [first, second, third]: [Four<S>; 3]) -> Self {
+    pub(crate) fn of(simd: S, [first, second, third]: [NodeLanes<S>; 3]) -> Self {
         Self { near: simd.combine_f32x4(first, second), far: third }
     }
 
-    /// From its twelve numbers.
+    /// Reads a row from its twelve numbers.
     #[inline(always)]
     pub(crate) fn load(simd: S, numbers: &[f32]) -> Self {
         Self { near: f32x8::from_slice(simd, &numbers[..8]), far: f32x4::from_slice(simd, &numbers[8..12]) }
@@ -66,9 +66,9 @@ impl<S: Simd> Row<S> {
         Self { near: self.near * factor, far: self.far * factor }
     }
 
-    /// Its nodes, each times its weight.
+    /// The three nodes, each multiplied by its weight.
     #[inline(always)]
-    pub(crate) fn weighted(self, simd: S, weights: [f32; 3]) -> [Four<S>; 3] {
+    pub(crate) fn weighted(self, simd: S, weights: [f32; 3]) -> [NodeLanes<S>; 3] {
         let (first, second) = simd.split_f32x8(self.near);
         [first * weights[0], second * weights[1], self.far * weights[2]]
     }

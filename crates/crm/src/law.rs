@@ -1,5 +1,5 @@
-//! Stress of a point after a substep. With the velocity gradient L, its symmetric part D and
-//! spin W, the trial stress is elastic in Jaumann's rate:
+//! Constitutive law: the stress of a point after a substep. With the velocity gradient L, its symmetric part D and spin
+//! W, the trial stress follows the elastic law in Jaumann's rate:
 //! `σᵗ = σ + Δt (2G dev D + K tr D I + Wσ − σW)`.
 //!
 //! - Pressure `p = −tr σᵗ/3`. The point is open (σ = 0) when p ≤ 0 or when it has spread
@@ -15,7 +15,7 @@ use fearless_simd::prelude::*;
 use crate::lanes::{Floats, Mask, Matrices, Symmetric};
 use crate::spec::CrmSpec;
 
-/// Volume over that at rest beyond which soil bears nothing.
+/// Volume, relative to that at rest, beyond which soil bears no stress.
 const OPEN_RATIO: f32 = 1.02;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,7 +25,7 @@ pub(crate) struct Law {
     friction_static: f32,
     friction_dynamic: f32,
     cohesion_pa: f32,
-    /// `G I₀/(d √ρs)`: α over Δt √p.
+    /// `G I₀/(d √ρs)`: times Δt √p it gives α.
     viscous: f32,
 }
 
@@ -79,7 +79,7 @@ impl Law {
         substep_s: f32,
     ) -> Symmetric<S> {
         let [[lxx, lxy, lxz], [lyx, lyy, lyz], [lzx, lzy, lzz]] = *gradients;
-        // Twice the spin's upper half.
+        // Twice the upper half of the spin.
         let (spin_xy, spin_xz, spin_yz) = (lxy - lyx, lxz - lzx, lyz - lzy);
         let dilated = (lxx + lyy + lzz) * (self.bulk_pa - 2.0 / 3.0 * self.shear_pa);
         let (shear_pa, twice) = (self.shear_pa, 2.0 * self.shear_pa);
@@ -98,12 +98,12 @@ impl Law {
         ]
     }
 
-    /// Shares that are left of trial `shear` beyond yield, and where it is within.
+    /// Fraction of the trial `shear` that remains after yield, and a mask of the points that do not yield.
     #[inline(always)]
     fn yielded<S: Simd>(&self, shear: Floats<S>, pressure: Floats<S>, substep_s: f32) -> (Floats<S>, Mask<S>) {
         let strength = pressure + self.cohesion_pa / self.friction_static;
         let (slow, fast) = (strength * self.friction_static, strength * self.friction_dynamic);
-        // Where the root is of a number below zero, the point is open.
+        // A negative pressure gives NaN here; such a point is open and bears no stress.
         let alpha = pressure.sqrt() * (self.viscous * substep_s);
         let b = fast + shear + alpha;
         let h = fast * shear + slow * alpha;
@@ -166,7 +166,7 @@ mod tests {
         gradient
     }
 
-    /// Sheared at one rate until nothing changes, soil mobilises `μs + (μ2 − μs) I/(I₀ + I)`.
+    /// Under steady shear at one rate, soil mobilises the friction `μs + (μ2 − μs) I/(I₀ + I)`.
     #[test]
     fn steady_shear_mobilises_the_friction_of_its_inertial_number() {
         let law = Law::from(&SOIL);

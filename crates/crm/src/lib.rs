@@ -3,18 +3,18 @@
 //! and stress; a grid of nodes, emptied at each substep, carries momentum between them.
 //!
 //! The soil is elastic in small strains (Jaumann rate) and yields by μ(I) (`law`): friction,
-//! cohesion without tension, no dilatancy, no compaction. Where it opens it bears nothing.
+//! cohesion without tension, no dilatancy, no compaction. Where it opens, it bears no stress.
 //! Points are pieces of soil and not grains.
 //!
-//! [`Model`] is what does not change, [`State`] what can change the future, [`Scratch`]
-//! memory that can be rebuilt at any time. [`step()`] gives the same bytes for any number of
-//! threads: points are sorted into blocks of 4³ nodes, each block adds its own points in
-//! their order, and each node adds the sums of its blocks in theirs.
+//! [`Model`] holds what does not change, [`State`] everything that determines the future, and [`Scratch`] memory that
+//! can be rebuilt at any time. [`step()`] gives the same bytes for any number of threads: points are sorted into blocks
+//! of 4³ nodes, each block adds its own points in their order, and each node adds the sums of its blocks in their
+//! order.
 //!
-//! Bodies are solids, met at the nodes inside of them, or thin shells (`shells`), which soil is
-//! on either side of.
+//! Bodies are either solids, whose contact is resolved at the nodes inside of them, or thin shells (`shells`) with soil
+//! on both sides.
 //!
-//! Frame: the origin is the low corner of the grid, axes are the grid's. Units are SI.
+//! Frame: the origin is at the low corner of the grid and the axes are the grid's. Units are SI.
 
 mod block;
 mod body;
@@ -25,6 +25,7 @@ mod lanes;
 mod law;
 mod model;
 mod nodes;
+mod passes;
 pub mod rig;
 mod scratch;
 mod shape;
@@ -45,5 +46,5 @@ pub use scratch::Scratch;
 pub use shape::Shape;
 pub use spec::{CrmSpec, Preset};
 pub use state::{Filling, Point, State};
-pub use step::{Outcome, step};
+pub use step::{StepResults, step};
 pub use substep::next_substep;

@@ -1,4 +1,4 @@
-//! What does not change while soil moves.
+//! The part of a simulation that does not change while soil moves: soil, grid and gravity.
 
 use garde::Validate;
 use nalgebra::Vector3;
@@ -9,10 +9,10 @@ use crate::grid::Grid;
 use crate::law::Law;
 use crate::spec::CrmSpec;
 
-/// The longest substep over the time that a pressure wave takes through a cell.
+/// The longest substep, as a fraction of the time that a pressure wave takes through a cell.
 const COURANT: f64 = 0.4;
 
-/// Soil, grid and gravity.
+/// Soil parameters, grid and gravity of a simulation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
     soil: CrmSpec,
@@ -23,7 +23,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// A model of `soil` in `grid` under `gravity_m_s2`, in the grid's axes.
+    /// Creates a model of `soil` in `grid` under `gravity_m_s2`, in the grid's axes.
     ///
     /// # Errors
     /// When a value is out of its range.
@@ -54,7 +54,7 @@ impl Model {
         self.gravity_m_s2
     }
 
-    /// The longest substep for slow soil, s: 0.4 of a pressure wave's time through a cell.
+    /// The longest substep for slow soil, s: 0.4 of the time that a pressure wave takes through a cell.
     #[must_use]
     pub fn substep_max_s(&self) -> f64 {
         COURANT * self.grid.cell_m / self.soil.wave_speed_m_s()

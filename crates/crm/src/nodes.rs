@@ -1,4 +1,4 @@
-//! Nodes of a block: the sum of the tiles that reach it, then gravity, bodies and walls.
+//! Update of the nodes of a block: sums the tiles that reach it, then applies gravity, bodies and walls.
 
 use nalgebra::Vector3;
 
@@ -8,7 +8,7 @@ use crate::grid::{Edges, Wall};
 use crate::model::Model;
 use crate::scratch::around;
 
-/// Sums what the tiles of the 27 blocks around give to a block's nodes, in the order of `around`.
+/// Sums the contributions of the tiles of the 27 surrounding blocks to a block's nodes, in the order of `around`.
 pub(crate) fn sum_tiles(tiles: &[Tile], slots: &[Option<usize>; 27]) -> BlockNodes {
     let mut nodes = [[0.0; 4]; BLOCK_NODES];
     let sums = nodes.as_flattened_mut();
@@ -35,23 +35,23 @@ fn add<const COUNT: usize>(sums: &mut [f32], parts: &[f32]) {
     sums[..COUNT].iter_mut().zip(&parts[..COUNT]).for_each(|(sum, part)| *sum += part);
 }
 
-/// Nodes of a block along an axis that the tile of a neighbour has, and where in that tile the first of them is.
+/// Range of a block's nodes along an axis that lies in a neighbour's tile, and where it begins in that tile.
 #[derive(Clone, Copy)]
-struct Reach {
+struct NeighbourRange {
     first: usize,
     place: usize,
     count: usize,
 }
 
-fn reach(offset: i32) -> Reach {
+fn reach(offset: i32) -> NeighbourRange {
     match offset {
-        -1 => Reach { first: 0, place: 5, count: 3 },
-        0 => Reach { first: 0, place: 1, count: 4 },
-        _ => Reach { first: 3, place: 0, count: 1 },
+        -1 => NeighbourRange { first: 0, place: 5, count: 3 },
+        0 => NeighbourRange { first: 0, place: 1, count: 4 },
+        _ => NeighbourRange { first: 3, place: 0, count: 1 },
     }
 }
 
-/// What acts on nodes in a substep.
+/// Model, bodies and substep that act on nodes.
 pub(crate) struct Conditions<'a> {
     pub(crate) model: &'a Model,
     pub(crate) bodies: &'a [Body],
@@ -59,14 +59,14 @@ pub(crate) struct Conditions<'a> {
 }
 
 impl Conditions<'_> {
-    /// Turns the momenta of a block's nodes into velocities at the end of the substep. Adds
-    /// what the soil gave to each body, and last to the walls, to `reactions`.
+    /// Turns the momenta of a block's nodes into velocities at the end of the substep. Adds the impulse on each body,
+    /// and last that on the walls, to `reactions`.
     pub(crate) fn apply(&self, block: u32, nodes: &mut BlockNodes, reactions: &mut [Reaction]) {
         let block = self.model.layout.block_at(block);
         let bodies = if self.meets_bodies(block) { self.bodies } else { &[] };
         for (at, node) in nodes.iter_mut().enumerate() {
             let mass = node[3];
-            // Lighter nodes have lost the digits of their momentum; no point follows them.
+            // The momentum of lighter nodes has lost its digits; no point follows them.
             if mass < f32::MIN_POSITIVE {
                 *node = [0.0; 4];
                 continue;
@@ -81,7 +81,7 @@ impl Conditions<'_> {
         }
     }
 
-    /// Whether the ball about any body has nodes of a block.
+    /// Whether the bounding sphere of any body contains nodes of a block.
     fn meets_bodies(&self, block: [i32; 3]) -> bool {
         let cell_m = self.model.grid().cell_m;
         let low = self.model.layout.node_from_origin(block, [0; 3]);

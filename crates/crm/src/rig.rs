@@ -1,5 +1,5 @@
-//! Test rigs: published experiments with granular matter, on cells as coarse as a test can afford. Each gives what it
-//! finds beside what its law says; how far the two may be apart is for the caller to say.
+//! Test rigs: published experiments with granular matter, on cells as coarse as a test can afford. Each returns the
+//! simulated value beside the published law's; the caller decides how far apart the two may be.
 
 use std::f64::consts::PI;
 
@@ -20,12 +20,12 @@ const SMOOTH: Wall = Wall::Sliding { friction: 0.0 };
 const MIRRORS: Edges = Edges::Walls { low: SMOOTH, high: SMOOTH };
 const FLOOR: Edges = Edges::Walls { low: Wall::Rough, high: Wall::Open };
 const EARTH_M_S2: f64 = 9.81;
-/// Radius of a column.
+/// Radius of a column, m.
 const COLUMN_M: f64 = 0.1;
 const SILO_SAMPLES: u32 = 20;
 
-/// Glass beads of Jop, Forterre and Pouliquen (2006): μs 0.38, μ2 0.64, I₀ 0.279. They are softer than glass, for longer
-/// steps; their density is that of a loose bed.
+/// Glass beads of Jop, Forterre and Pouliquen (2006): μs 0.38, μ2 0.64, I₀ 0.279. They are softer than glass, to allow
+/// longer substeps; their density is that of a loose bed.
 pub const BEADS: CrmSpec = CrmSpec {
     density_kg_m3: 1500.0,
     young_pa: 1.5e5,
@@ -38,32 +38,32 @@ pub const BEADS: CrmSpec = CrmSpec {
     cohesion_pa: 0.0,
 };
 
-/// What a rig found and what its law says, in the same unit.
+/// A simulated value and that of the published law, in the same unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Compared {
-    /// Found.
+    /// The simulated value.
     pub found: f64,
-    /// By the law.
+    /// The law's value.
     pub law: f64,
 }
 
-/// The deposit of a column, over its radius.
+/// The deposit of a collapsed column; lengths as multiples of the initial radius.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Deposit {
-    /// How far it ran beyond the radius; `1.24 a` (Lube et al. 2004, a < 1.7).
+    /// How far it ran beyond the radius; by the law `1.24 a` for the aspect a (Lube et al. 2004, a < 1.7).
     pub run_out: Compared,
-    /// Height in its middle; a below 0.74, and 0.74 above (Lajeunesse et al. 2004).
+    /// Height at the axis; by the law a below 0.74, and 0.74 above (Lajeunesse et al. 2004).
     pub height: Compared,
 }
 
-/// Lets a cylinder of soil go that is `aspect` radii high: a quarter of it between two mirrors, with `cells` a radius of
-/// 0.1 m.
+/// Releases a cylinder of soil `aspect` radii high, and returns its deposit. The rig holds a quarter of it between two
+/// mirrors, with `cells` per radius of 0.1 m.
 ///
 /// # Errors
-/// When the soil or the cells cannot be, or the soil leaves the rig, which is four radii long.
+/// When the soil or the cells are not valid, or the soil leaves the rig, which is four radii long.
 pub fn column(soil: &CrmSpec, aspect: f64, cells: u32) -> Result<Deposit, CrmError> {
     let (model, state) = collapsed_column(soil, aspect, cells)?;
-    // Single points run farther than what lies together: the front is where all but a thousandth is within.
+    // Single points run farther than the deposit: its front is where all but a thousandth of the points are within.
     let mut ways_m: Vec<f64> = state.points.iter().map(|point| point.position_m.xy().norm()).collect();
     ways_m.sort_unstable_by(f64::total_cmp);
     let front_m = ways_m.get(ways_m.len() * 999 / 1000).copied().unwrap_or(0.0);
@@ -74,10 +74,10 @@ pub fn column(soil: &CrmSpec, aspect: f64, cells: u32) -> Result<Deposit, CrmErr
     })
 }
 
-/// What [`column()`] leaves, with its axis at the grid's low corner.
+/// Final model and state of [`column()`], with the column's axis at the grid's low corner.
 ///
 /// # Errors
-/// As `column`.
+/// Same as `column`.
 pub fn collapsed_column(soil: &CrmSpec, aspect: f64, cells: u32) -> Result<(Model, State), CrmError> {
     let radius_m = COLUMN_M;
     let (cell_m, side, height_m) = (radius_m / f64::from(cells), 4 * cells, aspect * radius_m);
@@ -89,18 +89,19 @@ pub fn collapsed_column(soil: &CrmSpec, aspect: f64, cells: u32) -> Result<(Mode
     Ok((model, state))
 }
 
-/// How long a column of this height is given, s: four times the fall from it, and as long again as it takes to stop.
+/// Simulated time, s, for the collapse of a column of this height: four times the fall from it, and 0.2 s to come to
+/// rest.
 #[must_use]
 pub fn collapse_s(height_m: f64) -> f64 {
     4.0 * (2.0 * height_m / EARTH_M_S2).sqrt() + 0.2
 }
 
 /// Mean vertical stress, Pa, above the lowest cells of a square silo 0.16 m wide and 0.56 m deep whose floor sank
-/// 20 mm, so that the soil slides down along the walls: `σ = ρgD/(4μK) (1 − e^{−4μKz/D})` (Janssen 1895), with friction
-/// μ of the walls, and the ratio K of the stress across to that along of the soil in it.
+/// 20 mm, so that the soil slides down along the walls: `σ = ρgD/(4μK) (1 − e^{−4μKz/D})` (Janssen 1895), where μ is
+/// the walls' friction, and K the ratio of the horizontal to the vertical stress in the soil.
 ///
 /// # Errors
-/// When the soil cannot be.
+/// When the soil is not valid.
 pub fn silo(soil: &CrmSpec, friction: f64) -> Result<Compared, CrmError> {
     let (cell_m, width_m, depth_m, speed_m_s) = (0.02, 0.16, 0.56, 0.04);
     let wall = Wall::Sliding { friction };
@@ -123,7 +124,8 @@ pub fn silo(soil: &CrmSpec, friction: f64) -> Result<Compared, CrmError> {
         friction: soil.friction_static,
     };
     let mut scratch = Scratch::default();
-    // 10 mm until the soil slides along all walls; then the mean over 10 mm, for chains of stress form and break.
+    // The floor sinks 10 mm until the soil slides along all walls; the mean is over another 10 mm, as force chains form
+    // and break.
     let mut sunk = floor.moved(0.01 / speed_m_s);
     step(&model, &mut state, &[floor], 0.01 / speed_m_s, &mut scratch)?;
     let (mut found_pa, mut law_pa) = (0.0, 0.0);
@@ -140,7 +142,7 @@ pub fn silo(soil: &CrmSpec, friction: f64) -> Result<Compared, CrmError> {
     Ok(Compared { found: found_pa, law: law_pa })
 }
 
-/// Mean vertical stress of points, Pa, and what Janssen's law gives for their own ratio of stresses. `wall_m`: D/(4μ).
+/// Mean vertical stress of points, Pa, and Janssen's law for their own ratio of stresses. `wall_m` is D/(4μ).
 fn janssen(points: &[&Point], density_kg_m3: f64, wall_m: f64) -> Compared {
     let mean = |of: &dyn Fn(&Point) -> f64| points.iter().map(|point| of(point)).sum::<f64>() / points.len() as f64;
     let along_pa = mean(&|point| -f64::from(point.stress_pa[(2, 2)]));
@@ -151,12 +153,12 @@ fn janssen(points: &[&Point], density_kg_m3: f64, wall_m: f64) -> Compared {
     Compared { found: along_pa, law: density_kg_m3 * EARTH_M_S2 * scale_m * mean(&law) }
 }
 
-/// Depth, m, to which a ball of 25 mm and 2200 kg/m³ falls from `drop_m` above soil of friction μ:
-/// `D = (0.14/μ) √(ρb/ρ) (2R)^⅔ H^⅓`, with H from where it began to where it stops (Uehara et al. 2003). `cells` a
-/// diameter.
+/// Depth, m, to which a ball of 25 mm diameter and 2200 kg/m³ falls from `drop_m` above soil of friction μ:
+/// `D = (0.14/μ) √(ρb/ρ) (2R)^⅔ H^⅓`, with H from its start to where it stops (Uehara et al. 2003). `cells` is the
+/// number of cells per diameter.
 ///
 /// # Errors
-/// When the soil cannot be, or flies out of the rig.
+/// When the soil is not valid, or flies out of the rig.
 pub fn ball(soil: &CrmSpec, drop_m: f64, cells: u32) -> Result<Compared, CrmError> {
     let (radius_m, density_kg_m3) = (0.0125, 2200.0);
     let cell_m = 2.0 * radius_m / f64::from(cells);
@@ -185,11 +187,12 @@ pub fn ball(soil: &CrmSpec, drop_m: f64, cells: u32) -> Result<Compared, CrmErro
     Ok(Compared { found: depth_m, law })
 }
 
-/// Force, N, of soil on a square plate of `side_m` that is pressed at 50 mm/s under `gravity_m_s2`, at each of
-/// `depths_m`, ascending: a quarter of it between two mirrors, 5 cells long, on a bed as deep as the plate is long.
+/// Force, N, of soil on a square plate of `side_m` that is pressed down at 50 mm/s under `gravity_m_s2`, at each of
+/// `depths_m`, ascending. The rig holds a quarter of the plate between two mirrors, 5 cells long, on a bed as deep as
+/// the plate is long.
 ///
 /// # Errors
-/// When the soil cannot be, or the plate is too small for its points.
+/// When the soil is not valid, or the plate is too small for its points.
 pub fn plate(soil: &CrmSpec, side_m: f64, gravity_m_s2: f64, depths_m: &[f64]) -> Result<Vec<f64>, CrmError> {
     let half = 0.5 * side_m;
     let cell_m = half / 5.0;
@@ -198,22 +201,23 @@ pub fn plate(soil: &CrmSpec, side_m: f64, gravity_m_s2: f64, depths_m: &[f64]) -
     press(&model, Shape::Cuboid { half_m: [half, half, cell_m] }, cell_m, [10.0 * cell_m, 0.05], depths_m)
 }
 
-/// Force, N, of soil on a disc of `radius_m` that is pressed at 0.2 m/s under 9.81 m/s², at each of `depths_m`,
-/// ascending: a quarter of it between two mirrors, 5 cells long, on a bed of `bed_m`, a whole number of its cells.
+/// Force, N, of soil on a disc of `radius_m` that is pressed down at 0.2 m/s under 9.81 m/s², at each of `depths_m`,
+/// ascending. The rig holds a quarter of the disc between two mirrors, 5 cells long, on a bed of depth `bed_m`, a whole
+/// number of its cells.
 ///
 /// # Errors
-/// When the soil or the bed cannot be, or the disc is too small for its points.
+/// When the soil or the bed is not valid, or the disc is too small for its points.
 pub fn disc(soil: &CrmSpec, radius_m: f64, bed_m: f64, depths_m: &[f64]) -> Result<Vec<f64>, CrmError> {
     let cell_m = radius_m / 5.0;
     let deep = (bed_m / cell_m).round() as u32;
     let model = earth(soil, &Grid { cell_m, cells: [15, 15, deep + 6], edges: [MIRRORS, MIRRORS, FLOOR] })?;
-    // So thick that no soil closes over it.
+    // Thick enough that no soil closes over it.
     let half_length_m = 3.0 * cell_m;
     press(&model, Shape::Cylinder { radius_m, half_length_m }, half_length_m, [bed_m, 0.2], depths_m)
 }
 
-/// Forces on four times what of a body that is `half_m` thick either way lies between the mirrors at the origin, pressed
-/// into a bed of a depth, m, at a speed, m/s.
+/// Presses a body of thickness 2 `half_m` into a bed, at the corner of two mirrors. Returns the vertical forces, N:
+/// four times that on the quarter between the mirrors. `[bed_m, speed_m_s]` are the bed's depth and the speed.
 fn press(
     model: &Model,
     shape: Shape,
@@ -234,7 +238,7 @@ fn press(
     let (mut forces_n, mut depth_m) = (Vec::with_capacity(depths_m.len()), 0.0);
     for &until_m in depths_m {
         let half_s = 0.5 * (until_m - depth_m) / speed_m_s;
-        // The mean of the second half of the way.
+        // The force is the mean over the second half of the way between two depths.
         step(model, &mut state, &[body], half_s, &mut scratch)?;
         let outcome = step(model, &mut state, &[body.moved(half_s)], half_s, &mut scratch)?;
         body = body.moved(2.0 * half_s);
@@ -244,14 +248,15 @@ fn press(
     Ok(forces_n)
 }
 
-/// Draft, N a metre of width, on an upright blade 0.1 m deep that is pushed at 0.1 m/s: the mean between a tenth and three
-/// tenths of its depth of way, before a heap weighs on the soil ahead. `cells` a depth, `friction` between blade and soil.
-/// The law is McKyes' (1985) for a wide blade: of all straight wedges that break at an angle β, the lightest,
-/// `P = γd²Nγ + c d Nc` with `Nγ = ½ cot β/D`, `Nc = (1 + cot β cot(β+φ))/D`, `D = cos δ cot(β+φ) − sin δ`, and the draft
-/// `P cos δ`; in plane strain `sin φ = μ`, and `c cos φ` is the soil's cohesion.
+/// Draft, N per metre of width, on an upright blade 0.1 m deep that is pushed at 0.1 m/s: the mean between 0.1 and 0.3
+/// of its depth travelled, before a heap weighs on the soil ahead. `cells` is the number of cells per depth, `friction`
+/// that between blade and soil. The law is McKyes' (1985) for a wide blade: of all straight wedges that break at an
+/// angle β, the lightest, `P = γd²Nγ + c d Nc` with `Nγ = ½ cot β/D`, `Nc = (1 + cot β cot(β+φ))/D`,
+/// `D = cos δ cot(β+φ) − sin δ`, and the draft `P cos δ`. In plane strain `sin φ = μ`, and the soil's cohesion is
+/// `c cos φ`.
 ///
 /// # Errors
-/// When the soil or the cells cannot be.
+/// When the soil or the cells are not valid.
 pub fn blade(soil: &CrmSpec, friction: f64, cells: u32) -> Result<Compared, CrmError> {
     let (deep_m, speed_m_s) = (0.1, 0.1);
     let cell_m = deep_m / f64::from(cells);
@@ -259,7 +264,7 @@ pub fn blade(soil: &CrmSpec, friction: f64, cells: u32) -> Result<Compared, CrmE
     let model = earth(soil, &grid)?;
     let [length_m, width_m, _] = grid.size_m();
     let mut state = State::default();
-    // The blade stands one depth from the end; behind it the soil is as low as its edge.
+    // The blade stands one depth from the end; behind it the soil's surface is level with the blade's lower edge.
     for (low_m, high_m) in
         [([0.0; 3], [deep_m, width_m, deep_m]), ([deep_m, 0.0, 0.0], [length_m, width_m, 2.0 * deep_m])]
     {
@@ -279,7 +284,7 @@ pub fn blade(soil: &CrmSpec, friction: f64, cells: u32) -> Result<Compared, CrmE
     Ok(Compared { found, law: mckyes_n_m(soil, friction, deep_m) })
 }
 
-/// No number of a soil whose friction is 1 or more, which has no angle of friction in plane strain.
+/// Draft by McKyes' law, N/m; NaN for a friction of 1 or more, which has no angle of friction in plane strain.
 fn mckyes_n_m(soil: &CrmSpec, friction: f64, deep_m: f64) -> f64 {
     let (inner, outer) = (soil.friction_static.asin(), friction.atan());
     let factors = |degrees: u8| {
@@ -294,13 +299,12 @@ fn mckyes_n_m(soil: &CrmSpec, friction: f64, deep_m: f64) -> f64 {
     outer.cos() * (weight_n_m + soil.cohesion_pa / inner.cos() * deep_m * cohesion)
 }
 
-/// Torque, N m, of soil against the turn of one slice of a drum of RASSOR's size (radius 0.222 m, 0.098 m long, three
-/// scoops) that digs as Chrono's drum does, at 0.15 m/s and 2.09 rad/s, its lips 50 mm deep in soil under
-/// `gravity_m_s2`: the mean of the second half of its first turn, on cells of 30 mm. What is published of Chrono's is
-/// its set-up alone.
+/// Torque, N m, of the soil's resistance to one slice of a drum of RASSOR's size (radius 0.222 m, 0.098 m long, three
+/// scoops), in the set-up of Chrono's drum: 0.15 m/s, 2.09 rad/s, lips 50 mm deep, under `gravity_m_s2`. It is the mean
+/// of the second half of the first turn, on cells of 30 mm. Only Chrono's set-up is published, no torque.
 ///
 /// # Errors
-/// When the soil cannot be, or flies out of the rig.
+/// When the soil is not valid, or flies out of the rig.
 pub fn drum_torque_nm(soil: &CrmSpec, gravity_m_s2: f64) -> Result<f64, CrmError> {
     let (bed_m, lips_m, turn_rad_s) = (0.12, 0.05, 2.09);
     let shape =
@@ -311,7 +315,7 @@ pub fn drum_torque_nm(soil: &CrmSpec, gravity_m_s2: f64) -> Result<f64, CrmError
     let mut state = filled(&model, [length_m, width_m, bed_m])?;
     let axis_m = Vector3::new(0.26, 0.5 * width_m, bed_m + shape.radius_m - lips_m);
     let drum = Body {
-        // Its axis, z, along y.
+        // Turns the drum's axis, z, to lie along y.
         pose: Isometry3::new(axis_m, Vector3::x() * (-0.5 * PI)),
         shape: Shape::Drum(shape),
         velocity_m_s: Vector3::new(0.15, 0.0, 0.0),

@@ -1,4 +1,4 @@
-//! Rigid shapes about their own frame: solids as signed distances (exact, negative inside), and shells.
+//! Rigid shapes in their own frame: solids as signed distances (exact, negative inside), and shells.
 
 use nalgebra::Vector3;
 use serde::{Deserialize, Serialize};
@@ -25,12 +25,12 @@ pub enum Shape {
         /// Half of its length, m.
         half_length_m: f64,
     },
-    /// A bucket drum along z: a thin shell, which soil can be in.
+    /// A bucket drum along z: a thin shell that can hold soil.
     Drum(Drum),
 }
 
 impl Shape {
-    /// Half sizes, each of which must be above zero, m.
+    /// Half sizes, m; each must be above zero.
     pub(crate) fn sizes_m(&self) -> [f64; 3] {
         match *self {
             Self::Sphere { radius_m } => [radius_m; 3],
@@ -41,7 +41,7 @@ impl Shape {
         }
     }
 
-    /// What cannot be of it beside its sizes.
+    /// What is wrong with the shape beside its sizes; `None` if it is valid.
     pub(crate) fn fault(&self) -> Option<String> {
         match self {
             Self::Drum(drum) => drum.fault(),
@@ -49,7 +49,7 @@ impl Shape {
         }
     }
 
-    /// Radius of the ball about the origin that holds it, m.
+    /// Radius of the sphere about the origin that encloses the shape, m.
     #[must_use]
     pub fn bounding_radius_m(&self) -> f64 {
         match *self {
@@ -61,8 +61,8 @@ impl Shape {
         }
     }
 
-    /// Distance of `at` (in the shape's frame, m) from its surface, and the outward unit normal there;
-    /// none of a shell, which has no inside.
+    /// Distance of `at` (in the shape's frame, m) from the shape's surface, and the outward unit normal there; `None`
+    /// for a shell, which has no inside.
     #[must_use]
     pub fn distance(&self, at: &Vector3<f64>) -> Option<(f64, Vector3<f64>)> {
         Some(match *self {
@@ -80,7 +80,7 @@ impl Shape {
     }
 }
 
-/// From how far `at` is beyond each pair of faces.
+/// Distance and normal from the distances, m, by which `at` is beyond each pair of faces.
 fn from_excess(at: &Vector3<f64>, excess: Vector3<f64>) -> (f64, Vector3<f64>) {
     if excess.max() > 0.0 {
         let outside = excess.sup(&Vector3::zeros());

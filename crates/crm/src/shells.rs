@@ -1,31 +1,32 @@
-//! Bodies that are thin shells: soil on one side of a surface knows nothing of the other.
+//! Contact with bodies that are thin shells: the two sides of a surface do not interact.
 //!
-//! As in CPIC (Hu et al. 2018), a point and a node with a surface between them are
-//! incompatible: neither gives the other anything. Where CPIC asks a point for its side that
-//! it keeps, here the side is where it is, since a point never crosses a surface: where its
-//! way ends behind one it is set back. And where CPIC lets an incompatible node have the
-//! velocity of the point that met the wall, here that node is the point's own: it gets the
-//! point's share of momentum, stress and weight, meets the wall, and gives back what is left.
-//! The body gets what the wall took, so that momentum is conserved as with other nodes.
+//! As in CPIC (Hu et al. 2018), a point and a node with a surface between them are incompatible: they exchange nothing.
+//! CPIC stores a side for each point; here the side follows from the point's position, since a point never crosses a
+//! surface: one that would end behind it is set back. CPIC gives an incompatible node the velocity of the point that
+//! met the wall; here each point has such a node for itself: the node gets the point's share of momentum, stress and
+//! weight, meets the wall, and returns the rest. The body receives what the wall took, so momentum is conserved as at
+//! other nodes.
 
 use nalgebra::{Matrix3, Vector3};
 
-use crate::block::{BLOCK_NODES, SIDE, TILE_NODES};
+use crate::block::{BLOCK_NODES, SIDE, Stencil, TILE_NODES};
 use crate::body::{Body, Reaction, slide};
-use crate::drum::{Drum, DrumSides};
+use crate::drum::{Drum, DrumNormals, DrumSides};
 use crate::model::Model;
 use crate::shape::Shape;
 use crate::state::Point;
 
-/// Shells that bodies of a step may be: a side has 16 bits of 64 for each.
+/// The most shells among the bodies of a step: each has 16 of a side's 64 bits.
 pub(crate) const SHELLS_MAX: usize = 4;
 const BITS: usize = 16;
-/// Soil stays so far from surfaces, cells.
+/// Distance that soil keeps from surfaces, cells.
 const SKIN_CELLS: f64 = 1e-3;
-/// Nodes of a block's tile are within this of its middle, cells: half the diagonal of 8³ nodes.
-const REACH_CELLS: f64 = 7.0;
+/// Half of the side of a block's tile of 8 nodes, and the longest way of a point in a substep, cells.
+const HALF_TILE_CELLS: f64 = 4.0;
+/// A node of a point's stencil is up to 1.5 cells from the point along each axis: at most 1.5 √3 in all, cells.
+const STENCIL_CELLS: f64 = 2.6;
 
-/// On which sides of the surfaces of all shells a place is.
+/// On which sides of the surfaces of all shells a position is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sides {
     near: u64,
@@ -37,9 +38,20 @@ pub(crate) type BlockSides = [Sides; BLOCK_NODES];
 pub(crate) type TileSides = [Sides; TILE_NODES];
 
 impl Sides {
-    /// Bits that differ: none where nothing is between the two.
+    /// Bits that differ; 0 if no surface lies between the two positions.
     pub(crate) fn between(self, other: Self) -> u64 {
         self.near & other.near & (self.side ^ other.side)
+    }
+
+    /// Whether no surface lies between a point on these sides and the nodes of its stencil in a tile.
+    #[inline]
+    pub(crate) fn is_clear(self, tile: &TileSides, stencil: &Stencil) -> bool {
+        if self.near == 0 {
+            return true;
+        }
+        let mut between = 0;
+        stencil.rows().for_each(|row| tile[row..row + 3].iter().for_each(|node| between |= self.between(*node)));
+        between == 0
     }
 
     fn put(&mut self, shell: usize, sides: DrumSides) {
@@ -56,7 +68,7 @@ impl Sides {
 #[derive(Clone, Copy, Debug)]
 struct Shell {
     drum: Drum,
-    /// Its place among the bodies.
+    /// Index of the body in the step's list.
     index: usize,
     body: Body,
     later: Body,
@@ -69,17 +81,26 @@ pub(crate) struct Shells {
     cell_m: f64,
 }
 
-/// A point that looks at nodes: where no wall is between, it sees the grid's, elsewhere its own.
-pub(crate) struct Onlooker<'a> {
+/// Sides of the nodes of a block's tile and of the block's points, where a surface may lie between them.
+#[derive(Clone, Debug)]
+pub(crate) struct NearbySides {
+    pub(crate) tile: Box<TileSides>,
+    pub(crate) points: Vec<Sides>,
+}
+
+/// A point that gathers from nodes: from the grid's where no wall is between, elsewhere from its own.
+pub(crate) struct GatheringPoint<'a> {
     pub(crate) point: &'a Point,
     pub(crate) sides: Sides,
-    /// Velocity that its own nodes have before they meet a wall: at the point, m/s, and its gradient, 1/s.
+    /// Velocity field of its own nodes before they meet a wall: the velocity at the point, m/s, and its gradient, 1/s.
     pub(crate) velocity_m_s: Vector3<f64>,
     pub(crate) gradient_s: Matrix3<f64>,
+    /// For each shell near the point, the normals of its surfaces there, in the grid's frame.
+    pub(crate) normals: [DrumNormals; SHELLS_MAX],
 }
 
 impl Shells {
-    /// Those of `bodies`, which are so `from_s` after the step began, until `to_s`.
+    /// Shells among `bodies` for a substep from `from_s` to `to_s`, both counted from the step's start.
     pub(crate) fn new(model: &Model, bodies: &[Body], from_s: f64, to_s: f64) -> Self {
         let shell = |(index, body): (usize, &Body)| match body.shape {
             Shape::Drum(drum) => Some(Shell { drum, index, body: body.moved(from_s), later: body.moved(to_s) }),
@@ -92,18 +113,26 @@ impl Shells {
         !self.shells.is_empty()
     }
 
-    /// Whether a point or node of the tile of a block may be beside one.
+    /// Whether a surface may lie between a point of a block and a node of its tile: whether the tile's box meets the
+    /// cylinder of any drum, as far as the axis and the shortest way to it can tell.
     pub(crate) fn reach(&self, model: &Model, block: u32) -> bool {
         let half = SIDE / 2;
         let number = model.layout.node_from_origin(model.layout.block_at(block), [half; 3]);
-        let middle_m = Vector3::from(number.map(|along| f64::from(along) * self.cell_m));
-        self.shells.iter().any(|shell| {
-            let reach_m = shell.body.shape.bounding_radius_m() + REACH_CELLS * self.cell_m;
-            (middle_m - shell.body.pose.translation.vector).norm_squared() < reach_m * reach_m
+        let middle_m = Vector3::from(number.map(|along| (f64::from(along) + 0.5) * self.cell_m));
+        let half_m = HALF_TILE_CELLS * self.cell_m;
+        self.shells.iter().any(|Shell { drum, body, .. }| {
+            let axis = body.pose.rotation * Vector3::z();
+            let from_drum = middle_m - body.pose.translation.vector;
+            let along_m = from_drum.dot(&axis);
+            let across = from_drum - axis * along_m;
+            // A box reaches so far from its middle along a unit vector.
+            let box_m = |unit: &Vector3<f64>| half_m * (unit.x.abs() + unit.y.abs() + unit.z.abs());
+            let box_across_m = across.try_normalize(0.0).map_or(f64::INFINITY, |unit| box_m(&unit));
+            along_m.abs() <= drum.half_length_m + box_m(&axis) && across.norm() <= drum.radius_m + box_across_m
         })
     }
 
-    /// Sides of a block's nodes.
+    /// The sides that a block's nodes are on.
     pub(crate) fn block_sides(&self, model: &Model, block: u32) -> BlockSides {
         if !self.reach(model, block) {
             return [Sides::default(); BLOCK_NODES];
@@ -116,51 +145,80 @@ impl Shells {
         })
     }
 
-    /// Sides of a place, m in the grid's frame.
-    pub(crate) fn sides(&self, at: &Vector3<f64>) -> Sides {
+    /// Finds the sides of a block's points, beside those of its tile.
+    pub(crate) fn beside(&self, tile: Box<TileSides>, points: &[Point]) -> NearbySides {
+        NearbySides { tile, points: points.iter().map(|point| self.sides(&point.position_m)).collect() }
+    }
+
+    /// Sides of a position, m in the grid's frame. A position that is farther from a drum than the nodes of a stencil
+    /// can be from a point in it is beside none of its surfaces.
+    fn sides(&self, at: &Vector3<f64>) -> Sides {
         let mut sides = Sides::default();
         for (n, shell) in self.shells.iter().enumerate() {
-            sides.put(n, shell.drum.sides(&in_frame(&shell.body, at)));
+            let at = in_frame(&shell.body, at);
+            if shell.drum.is_near(&at, STENCIL_CELLS * self.cell_m) {
+                sides.put(n, shell.drum.sides(&at));
+            }
         }
         sides
     }
 
-    /// Velocity that the share `mass_kg` of a point at a node beyond walls, on the sides `other`, has after it
-    /// met them. What they took is added to `reactions`.
+    /// For each shell near a point on the sides `own`, the normals of its surfaces there, in the grid's frame.
+    pub(crate) fn normals(&self, at: &Vector3<f64>, own: Sides) -> [DrumNormals; SHELLS_MAX] {
+        let mut normals = [DrumNormals::default(); SHELLS_MAX];
+        for (n, (Shell { drum, body, .. }, normals)) in self.shells.iter().zip(&mut normals).enumerate() {
+            if own.of(n).near != 0 {
+                *normals = drum.normals(&in_frame(body, at)).turned(&body.pose.rotation);
+            }
+        }
+        normals
+    }
+
+    /// Velocity, m/s, after meeting the walls, of a point's share `mass_kg` at a node behind them, on the sides
+    /// `other`. Adds the impulse on the walls to `reactions`.
     pub(crate) fn meet(
         &self,
-        onlooker: &Onlooker,
+        gathering: &GatheringPoint,
         other: Sides,
         from_point_m: &Vector3<f64>,
         mass_kg: f64,
         reactions: &mut [Reaction],
     ) -> Vector3<f64> {
-        let position_m = onlooker.point.position_m;
-        let mut velocity = onlooker.velocity_m_s + onlooker.gradient_s * from_point_m;
-        for (n, Shell { drum, index, body, .. }) in self.shells.iter().enumerate() {
-            let (own, other) = (onlooker.sides.of(n), other.of(n));
+        let position_m = gathering.point.position_m;
+        let mut velocity = gathering.velocity_m_s + gathering.gradient_s * from_point_m;
+        for (n, Shell { index, body, .. }) in self.shells.iter().enumerate() {
+            let (own, other) = (gathering.sides.of(n), other.of(n));
             if own.between(other) == 0 {
                 continue;
             }
             let arm = position_m + from_point_m - body.pose.translation.vector;
             let wall = body.velocity_m_s + body.angular_velocity_rad_s.cross(&arm);
-            let normals = drum.normals(&in_frame(body, &position_m), own, other);
-            let after = against(body, wall, normals, velocity);
+            let after = against(body, wall, gathering.normals[n].between(own, other), velocity);
             reactions[*index].add((velocity - after) * mass_kg, &arm);
             velocity = after;
         }
         velocity
     }
 
-    /// Sets a point that came from `before_m` back to the sides that it was on. What stopped it gets its momentum.
-    pub(crate) fn hold(&self, point: &mut Point, before_m: &Vector3<f64>, reactions: &mut [Reaction]) {
-        for Shell { drum, index, body, later } in &self.shells {
+    /// Sets a point that moved from `before_m` back to its side of each surface. Adds the impulse on the body to
+    /// `reactions`.
+    pub(crate) fn hold(
+        &self,
+        point: &mut Point,
+        (before_m, sides): (&Vector3<f64>, Sides),
+        reactions: &mut [Reaction],
+    ) {
+        for (n, Shell { drum, index, body, later }) in self.shells.iter().enumerate() {
+            let own = sides.of(n);
+            if own.near == 0 {
+                continue;
+            }
             let (from, to) = (in_frame(body, before_m), in_frame(later, &point.position_m));
-            // A point that went around a period has not gone through anything.
+            // A point that wrapped around a period has not crossed a surface.
             let is_near = (to - from).norm() < self.cell_m;
             let Some(way) = (to - from).try_normalize(0.0).filter(|_| is_near) else { continue };
             let skin_m = SKIN_CELLS * self.cell_m;
-            let (own, other) = (drum.sides(&from), drum.sides(&(to + way * skin_m)));
+            let other = drum.sides(&(to + way * skin_m));
             if own.between(other) == 0 {
                 continue;
             }
@@ -170,25 +228,25 @@ impl Shells {
             let arm = point.position_m - later.pose.translation.vector;
             let wall = later.velocity_m_s + later.angular_velocity_rad_s.cross(&arm);
             let velocity = point.velocity_m_s.cast::<f64>();
-            point.velocity_m_s = against(later, wall, drum.normals(&from, own, other), velocity).cast();
+            let normals = drum.normals(&from).turned(&later.pose.rotation);
+            point.velocity_m_s = against(later, wall, normals.between(own, other), velocity).cast();
             let taken = velocity - point.velocity_m_s.cast::<f64>();
             reactions[*index].add(taken * point.mass_kg(), &arm);
         }
     }
 }
 
-/// A place of the grid's frame in that of a body, m.
+/// Transforms a position from the grid's frame to a body's, m.
 fn in_frame(body: &Body, at: &Vector3<f64>) -> Vector3<f64> {
     body.pose.rotation.inverse_transform_vector(&(at - body.pose.translation.vector))
 }
 
-/// What is left of a velocity at surfaces of a body that moves with `wall` there; their normals are in its frame.
+/// Velocity after contact with surfaces of a body that moves at `wall` there.
 fn against(
     body: &Body,
     wall: Vector3<f64>,
     normals: impl Iterator<Item = Vector3<f64>>,
     velocity: Vector3<f64>,
 ) -> Vector3<f64> {
-    normals
-        .fold(velocity, |velocity, normal| wall + slide(velocity - wall, &(body.pose.rotation * normal), body.friction))
+    normals.fold(velocity, |velocity, normal| wall + slide(velocity - wall, &normal, body.friction))
 }

@@ -1,68 +1,68 @@
 //! Parameters of granular soil: an elastic solid that yields by friction μ(I) and cohesion.
-//! Friction is the tangent of the steepest slope that stands, not of the friction angle of
-//! a triaxial test: `μ = 2√3 sin φ/(3 − sin φ)` there, and `μ = sin φ` in plane strain.
+//! `μ` is the tangent of the steepest stable slope. From the friction angle φ of a triaxial test it follows as
+//! `μ = 2√3 sin φ/(3 − sin φ)`, and in plane strain as `μ = sin φ`.
 
 use garde::Validate;
 use schemars::JsonSchema;
 use selene_base::input::within;
 use serde::{Deserialize, Serialize};
 
-/// Parameters of granular soil, as the key `crm` of a soil's file has them.
+/// Parameters of granular soil: the key `crm` of a soil's file.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct CrmSpec {
     /// Bulk density ρ of soil at rest, kg/m³: 100 to 10000.
     #[garde(custom(within(100.0, 10_000.0)))]
     pub density_kg_m3: f64,
-    /// Young's modulus E, Pa: 1 kPa to 1 GPa. Some hundred times the working pressure is
-    /// stiff enough; stiffer soil takes shorter steps, as √E.
+    /// Young's modulus E, Pa: 1 kPa to 1 GPa. Some hundred times the working pressure is stiff enough; stiffer soil
+    /// needs shorter steps, by 1/√E.
     #[garde(custom(within(1e3, 1e9)))]
     pub young_pa: f64,
     /// Poisson's ratio ν, 0 to 0.45.
     #[garde(custom(within(0.0, 0.45)))]
     pub poisson: f64,
-    /// Friction μs of slow shear, 0.01 to 5.
+    /// Coefficient of friction μs in slow shear, 0.01 to 5.
     #[garde(custom(within(0.01, 5.0)))]
     pub friction_static: f64,
-    /// Friction μ2 of fast shear, not below `friction_static`, to 5. Equal to it, the soil
-    /// is Drucker and Prager's, and the three keys below are without effect.
+    /// Coefficient of friction μ2 in fast shear, from `friction_static` to 5. If both are equal, the soil follows
+    /// Drucker and Prager, and the three keys below have no effect.
     #[garde(custom(within(self.friction_static, 5.0)))]
     pub friction_dynamic: f64,
-    /// Inertial number I₀ at which friction is half way between the two, 1e-4 to 10.
+    /// Inertial number I₀ at which friction is midway between the two, 1e-4 to 10.
     #[garde(custom(within(1e-4, 10.0)))]
     pub inertial_number: f64,
     /// Diameter d of a grain, m: 1 µm to 10 cm.
     #[garde(custom(within(1e-6, 0.1)))]
     pub grain_m: f64,
-    /// Density of a grain, kg/m³, not below `density_kg_m3`, to 10000.
+    /// Density of a grain, kg/m³, from `density_kg_m3` to 10000.
     #[garde(custom(within(self.density_kg_m3, 10_000.0)))]
     pub grain_density_kg_m3: f64,
-    /// Shear strength c without pressure, Pa: 0 to 1 MPa. It bears no tension.
+    /// Cohesion c: shear strength at zero pressure, Pa: 0 to 1 MPa. It gives no tensile strength.
     #[garde(custom(within(0.0, 1e6)))]
     pub cohesion_pa: f64,
 }
 
-/// Published parameter sets of Chrono's demos (projectchrono, uwsbel/sbel-reproducibility).
-/// All have μs = μ2; grains of 5 mm are ours where the demo's is not known.
+/// Published parameter sets of Chrono's demos (projectchrono, uwsbel/sbel-reproducibility). All have μs = μ2; a grain
+/// size of 5 mm is our choice where the demo's is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Preset {
-    /// VIPER on soil; points 30 mm apart.
+    /// VIPER on soil; points are 30 mm apart.
     Viper,
-    /// A wheel of VIPER on a slope; 10 mm.
+    /// A wheel of VIPER on a slope; points are 10 mm apart.
     Slope,
-    /// RASSOR's drum; 5 mm.
+    /// RASSOR's drum; points are 5 mm apart.
     Drum,
-    /// A plate that sinks; 12.5 mm.
+    /// A sinking plate; points are 12.5 mm apart.
     Plate,
-    /// A heap at its angle of repose; 10 mm.
+    /// A heap at its angle of repose; points are 10 mm apart.
     Repose,
-    /// A patch that moves with a vehicle; 40 mm.
+    /// A patch of soil that moves with a vehicle; points are 40 mm apart.
     MovingPatch,
 }
 
 impl Preset {
-    /// Its parameters.
+    /// The preset's parameters.
     #[must_use]
     pub fn soil(self) -> CrmSpec {
         let drucker_prager = |density_kg_m3, young_pa, friction, inertial_number, cohesion_pa| CrmSpec {

@@ -1,4 +1,4 @@
-//! Everything that can change the future: the points.
+//! The state of a simulation: the points, which determine its future.
 
 use nalgebra::{Matrix3, Vector3};
 use serde::{Deserialize, Serialize};
@@ -8,52 +8,52 @@ use crate::error::CrmError;
 use crate::grid::Edges;
 use crate::model::Model;
 
-/// Points along each side of a cell of filled soil.
+/// Points along each side of a cell when soil is filled in.
 const POINTS_A_CELL: f64 = 2.0;
-/// The most points of a state: 2 GiB of them.
+/// The most points of a state: 2 GiB.
 const POINTS_MAX: usize = 1 << 24;
 /// Milligrams in a kilogram.
 const MG_PER_KG: f64 = 1e6;
 
-/// A piece of soil.
+/// A material point: a piece of soil.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
-    /// Where it is, m from the grid's low corner.
+    /// Position, m from the grid's low corner.
     pub position_m: Vector3<f64>,
-    /// Its velocity, m/s.
+    /// Velocity, m/s.
     pub velocity_m_s: Vector3<f32>,
-    /// Gradient of the velocity about it, 1/s: row of the component, column of the axis.
+    /// Gradient of the velocity around the point, 1/s: row by component, column by axis.
     pub affine_s: Matrix3<f32>,
     /// Cauchy stress, Pa; tension is positive. Symmetric.
     pub stress_pa: Matrix3<f32>,
-    /// Volume over that at rest.
+    /// Volume relative to that at rest.
     pub volume_ratio: f32,
-    /// Mass, mg: whole, so that sums are exact.
+    /// Mass, mg: an integer, so that sums are exact.
     pub mass_mg: u32,
-    /// Its number, which it keeps while stepping changes the order of points.
+    /// Number of the point, which stays with it when stepping changes the order of points.
     pub id: u32,
 }
 
-/// A block of soil at rest.
+/// A box of soil to fill in.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Filling {
     /// Low corner, m.
     pub low_m: [f64; 3],
     /// High corner, m: the surface, if the soil lies under its own weight.
     pub high_m: [f64; 3],
-    /// Velocity of all of it, m/s.
+    /// Initial velocity of the soil, m/s.
     pub velocity_m_s: Vector3<f64>,
-    /// Whether it starts with the stress of its weight: `σzz = ρgz`, `K₀ = ν/(1−ν)` across.
+    /// Whether it starts with the stress of its own weight: `σzz = ρgz`, and `K₀ = ν/(1−ν)` of that horizontally.
     pub geostatic: bool,
 }
 
-/// Points of soil.
+/// The points of the soil and their order.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct State {
-    /// In the order of blocks that the last step left; a new step gives the same bytes from the same order.
+    /// Sorted by block as the last step left them; the next step gives the same bytes only from the same order.
     pub points: Vec<Point>,
-    /// Blocks that the points were sorted into, ascending, and how many each has: they stay sorted so until one of
-    /// them is too far from its block, or points came or went.
+    /// Blocks that the points were sorted into, ascending, and the number of points in each. They stay valid until a
+    /// point is too far from its block, or points are added or removed.
     pub(crate) sorted: Vec<[u32; 2]>,
 }
 
@@ -62,7 +62,7 @@ impl Clone for State {
         Self { points: self.points.clone(), sorted: self.sorted.clone() }
     }
 
-    /// Keeps the memory that it has.
+    /// Reuses the memory already allocated.
     fn clone_from(&mut self, source: &Self) {
         let Self { points, sorted } = source;
         self.points.clone_from(points);
@@ -74,8 +74,8 @@ impl State {
     /// Adds `filling` as points on a lattice of half a cell.
     ///
     /// # Errors
-    /// When it is not inside of the grid, is thinner than a lattice step, has too many
-    /// points or points of a mass that is no whole number of milligrams up to 4294 kg.
+    /// When it is not inside of the grid, is thinner than a lattice step, has too many points, or the mass of a point
+    /// is not a whole number of milligrams up to 4294 kg.
     pub fn fill(&mut self, model: &Model, filling: &Filling) -> Result<(), CrmError> {
         let step_m = model.grid().cell_m / POINTS_A_CELL;
         let counts = lattice(model, filling, step_m)?;
@@ -92,7 +92,7 @@ impl State {
         Ok(())
     }
 
-    /// Mass of all points, mg: exact.
+    /// Mass of all points, mg; exact.
     #[must_use]
     pub fn mass_mg(&self) -> u64 {
         self.points.iter().map(|point| u64::from(point.mass_mg)).sum()
@@ -104,7 +104,7 @@ impl State {
         self.points.iter().map(|point| point.velocity_m_s.cast::<f64>() * point.mass_kg()).sum()
     }
 
-    /// Whether `sorted` can be true of its points, as far as their number and the blocks tell.
+    /// Whether `sorted` is consistent with the number of points and blocks.
     pub(crate) fn may_be_sorted(&self, model: &Model) -> bool {
         let counted: usize = self.sorted.iter().map(|[_, count]| *count as usize).sum();
         let blocks = || self.sorted.iter().map(|[block, _]| *block);
@@ -114,7 +114,7 @@ impl State {
             && self.sorted.iter().all(|[_, count]| *count > 0)
     }
 
-    /// A hash over every bit of it (XXH3).
+    /// Hash of all bits of the state (XXH3).
     #[must_use]
     pub fn hash(&self) -> u64 {
         let mut hasher = Xxh3::new();
@@ -136,7 +136,7 @@ impl Point {
         f64::from(self.mass_mg) / MG_PER_KG
     }
 
-    /// Whether all of its values are finite, and its volume above zero.
+    /// Whether all values are finite, and the volume is above zero.
     pub(crate) fn is_sound(&self) -> bool {
         let numbers = self.velocity_m_s.iter().chain(&self.affine_s).chain(&self.stress_pa);
         self.position_m.iter().all(|number| number.is_finite())
@@ -144,7 +144,7 @@ impl Point {
             && self.volume_ratio > 0.0
     }
 
-    /// Whether it is inside of the grid, or behind a wall by less than a cell, which the nodes there carry.
+    /// Whether the point is inside of the grid or less than a cell behind a wall, where nodes still carry it.
     pub(crate) fn is_inside(&self, model: &Model) -> bool {
         let (grid, size_m) = (model.grid(), model.grid().size_m());
         (0..3).all(|axis| {
@@ -154,7 +154,7 @@ impl Point {
     }
 }
 
-/// Points along x, y and z.
+/// Number of points along x, y and z.
 fn lattice(model: &Model, filling: &Filling, step_m: f64) -> Result<[usize; 3], CrmError> {
     let size_m = model.grid().size_m();
     let mut counts = [0; 3];

@@ -1,52 +1,49 @@
-//! A step: sort if need be, then substeps. A substep takes the points to tiles, tiles to nodes, the
-//! nodes' velocities back to points. It is at most 0.4 of a pressure wave's time through a
-//! cell, and short enough for no point and no body to move half a cell at the speed it has.
+//! One step of the soil: sorts the points if needed, then runs substeps. A substep transfers points to tiles, tiles to
+//! nodes, and the nodes' velocities back to points. It lasts at most 0.4 of the time that a pressure wave takes through
+//! a cell, and no longer than it takes the fastest point or body to move half a cell.
 
 use nalgebra::Vector3;
 use rayon::prelude::*;
 
-use crate::block::TILE_NODES;
 use crate::body::{Body, Reaction};
 use crate::error::CrmError;
 use crate::model::Model;
-use crate::nodes::{Conditions, sum_tiles};
-use crate::scratch::{Begun, Scratch, slots_around, split};
+use crate::passes::Passes;
+use crate::scratch::{InitialCondition, Scratch};
 use crate::shape::Shape;
-use crate::shells::{SHELLS_MAX, Shells, Sides};
+use crate::shells::{SHELLS_MAX, Shells};
 use crate::state::{Point, State};
 use crate::substep::next_substep;
-use crate::transfer::{Beside, Moved, fill_tile, to_points, to_points_beside, to_tile};
 
 /// The most substeps of a step.
 const SUBSTEPS_MAX: u32 = 100_000;
-/// The way in a substep, and between two sorts, cells.
+/// The most that points move in a substep, and between two sorts, cells.
 const WAY_CELLS: f64 = 0.5;
 const SORTED_CELLS: f64 = 0.99;
 
-/// What a step did beside moving the soil.
+/// Results of a step beside the new state of the soil.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Outcome {
-    /// How many substeps it took.
+pub struct StepResults {
+    /// Number of substeps that it took.
     pub substeps: u32,
-    /// What the soil gave to each body. Soil lost the same, up to the rounding of f32.
+    /// Impulse of the soil on each body. The soil lost the same, up to the rounding of f32.
     pub reactions: Vec<Reaction>,
-    /// Impulse that the soil gave to the walls, N s.
+    /// Impulse of the soil on the walls, N s.
     pub walls_n_s: Vector3<f64>,
 }
 
-/// Moves soil by `duration_s`, while each of `bodies` moves along its twist.
+/// Advances the soil by `duration_s`, while each of `bodies` moves along its twist.
 ///
 /// # Errors
-/// When the duration, a body or a point cannot be, when more than 100 000 substeps are
-/// needed, when a point leaves the grid through an open face, or when the soil becomes too
-/// fast. `state` is then as it was.
+/// When the duration, a body or a point is not valid, when more than 100 000 substeps are needed, when a point leaves
+/// the grid through an open face, or when the soil becomes too fast. `state` is then unchanged.
 pub fn step(
     model: &Model,
     state: &mut State,
     bodies: &[Body],
     duration_s: f64,
     scratch: &mut Scratch,
-) -> Result<Outcome, CrmError> {
+) -> Result<StepResults, CrmError> {
     if !(duration_s > 0.0 && duration_s.is_finite()) {
         return Err(CrmError::Duration(duration_s));
     }
@@ -68,7 +65,7 @@ pub fn step(
     Ok(outcome)
 }
 
-/// A step under way.
+/// A step in progress.
 struct Stepping<'a> {
     model: &'a Model,
     bodies: &'a [Body],
@@ -77,19 +74,25 @@ struct Stepping<'a> {
     /// The points of the state, until the first substep moves them into the scratch.
     unmoved: Option<&'a [Point]>,
     elapsed_s: f64,
-    /// The fastest point, m/s.
+    /// Speed of the fastest point, m/s.
     speed_m_s: f64,
-    /// The fastest place of a body, m/s.
+    /// Speed of the fastest place on a body, m/s.
     body_speed_m_s: f64,
-    /// The farthest that a point can have moved since the points were sorted, m.
+    /// Upper bound of how far a point has moved since the last sort, m.
     way_m: f64,
     /// Whether a point is outside of the grid.
     is_outside: bool,
-    outcome: Outcome,
+    outcome: StepResults,
 }
 
 impl<'a> Stepping<'a> {
-    fn new(model: &'a Model, bodies: &'a [Body], duration_s: f64, scratch: &'a mut Scratch, begun: &Begun) -> Self {
+    fn new(
+        model: &'a Model,
+        bodies: &'a [Body],
+        duration_s: f64,
+        scratch: &'a mut Scratch,
+        begun: &InitialCondition,
+    ) -> Self {
         let body_speed_m_s = bodies.iter().map(Body::speed_max_m_s).fold(0.0, f64::max);
         let reactions = vec![Reaction::default(); bodies.len()];
         Self {
@@ -103,7 +106,7 @@ impl<'a> Stepping<'a> {
             body_speed_m_s,
             way_m: begun.way_m,
             is_outside: false,
-            outcome: Outcome { reactions, ..Outcome::default() },
+            outcome: StepResults { reactions, ..StepResults::default() },
         }
     }
 
@@ -137,58 +140,19 @@ impl<'a> Stepping<'a> {
     }
 
     fn move_soil(&mut self, substep_s: f64, end_s: f64) {
-        let (model, rows) = (self.model, self.bodies.len() + 1);
-        let shells = Shells::new(model, self.bodies, self.elapsed_s, end_s);
-        let bodies: Vec<Body> = self.bodies.iter().map(|body| body.moved(self.elapsed_s)).collect();
-        let Scratch { points, crowds, tiles, crowd_of, touched, nodes, nodes_of, reactions, sides, on_shells, .. } =
-            &mut *self.scratch;
-        if shells.are_there() {
-            touched.par_iter().map(|block| shells.block_sides(model, *block)).collect_into_vec(sides);
-        }
-        let (sides, nodes_of, unmoved) = (&*sides, &*nodes_of, self.unmoved.take());
-        let beside = |block: u32| {
-            let of_tile = || {
-                let mut tile = Box::new([Sides::default(); TILE_NODES]);
-                fill_tile(&mut tile, sides, &slots_around(model, block, nodes_of), Sides::default());
-                tile
-            };
-            shells.reach(model, block).then(|| Beside { shells: &shells, sides: of_tile() })
+        let passes = Passes {
+            model: self.model,
+            substep_s,
+            bodies: self.bodies.iter().map(|body| body.moved(self.elapsed_s)).collect(),
+            shells: Shells::new(self.model, self.bodies, self.elapsed_s, end_s),
+            unmoved: self.unmoved.take(),
         };
-        let before: &[Point] = unmoved.unwrap_or(points);
-        tiles.par_iter_mut().zip(&*crowds).for_each(|(tile, crowd)| {
-            let beside = beside(crowd.block);
-            to_tile(model, substep_s, crowd.block, &before[crowd.points.clone()], beside.as_ref(), tile);
-        });
-        let conditions = Conditions { model, bodies: &bodies, substep_s };
-        reactions.fill(Reaction::default());
-        on_shells.fill(Reaction::default());
-        let blocks = nodes.par_iter_mut().zip(reactions.par_chunks_mut(rows)).zip(&*touched);
-        blocks.for_each(|((nodes, reactions), block)| {
-            *nodes = sum_tiles(tiles, &slots_around(model, *block, crowd_of));
-            conditions.apply(*block, nodes, reactions);
-        });
-        let lengths = crowds.iter().map(|crowd| crowd.points.len());
-        let crowded = split(points, lengths).into_par_iter().zip(on_shells.par_chunks_mut(rows)).zip(&*crowds);
-        let empty = || Box::new([[0.0; 4]; TILE_NODES]);
-        let moved = crowded.map_init(empty, |tile, ((points, reactions), crowd)| {
-            fill_tile(tile, nodes, &slots_around(model, crowd.block, nodes_of), [0.0; 4]);
-            let unmoved = unmoved.map(|unmoved| &unmoved[crowd.points.clone()]);
-            match beside(crowd.block) {
-                None => to_points(model, substep_s, (crowd.block, tile), unmoved, points),
-                Some(beside) => {
-                    if let Some(unmoved) = unmoved {
-                        points.copy_from_slice(unmoved);
-                    }
-                    to_points_beside(model, substep_s, (crowd.block, tile), &beside, points, reactions)
-                }
-            }
-        });
-        let moved = moved.reduce(Moved::default, Moved::and);
+        let moved = passes.run(self.scratch);
         (self.speed_m_s, self.is_outside) = (f64::from(moved.square).sqrt(), moved.is_outside);
-        self.collect(rows);
+        self.collect(passes.rows());
     }
 
-    /// Adds up what blocks gave, in the blocks' order.
+    /// Adds up the blocks' reactions, in the order of the blocks.
     fn collect(&mut self, rows: usize) {
         for block in self.scratch.reactions.chunks(rows).chain(self.scratch.on_shells.chunks(rows)) {
             for (sum, part) in self.outcome.reactions.iter_mut().zip(block) {

@@ -1,11 +1,11 @@
-//! How a step is cut into substeps: what remains of it is shared out evenly.
+//! Division of a step into substeps: the remaining time is split evenly.
 
-/// Length, s, of the next substep of at most `limit_s`, and whether it is the last one.
+/// Length, s, of the next substep of at most `limit_s`, and whether it is the last.
 ///
 /// # Errors
-/// How many are needed, when they are more than `allowed`.
+/// The number of substeps needed, when it is above `allowed`.
 pub fn next_substep(remaining_s: f64, limit_s: f64, allowed: u32) -> Result<(f64, bool), f64> {
-    // What rounding leaves over asks for no substep of its own.
+    // Rounding errors must not add a substep.
     let needed = (remaining_s / limit_s * (1.0 - 1e-9)).ceil().max(1.0);
     if needed > f64::from(allowed) {
         return Err(needed);

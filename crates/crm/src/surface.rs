@@ -1,21 +1,21 @@
-//! Where the soil ends above: the height of its top in each column of cells. Density is that
-//! of points with quadratic B-splines about the cells' middles; the top is where it falls
-//! below half of that at rest, from below, so that what flies or lies in a drum is not seen.
-//! Of a bed the tops are good to some hundredths of a cell; their changes are better.
+//! Height of the soil's surface in each column of cells. The density is that of points with quadratic B-splines about
+//! the cells' middles. The surface is where the density, going up from the floor, first falls below half of that at
+//! rest, so soil that flies or lies in a drum is ignored. For a bed the heights are accurate to a few hundredths of a
+//! cell; their changes are more accurate.
 
 use crate::model::Model;
 use crate::state::{Point, State};
 
-/// Density over that at rest at which soil ends.
+/// Density, relative to that at rest, at the surface.
 const TOP_SHARE: f32 = 0.5;
-/// Cells beyond each wall that points give to.
+/// Number of cells beyond each wall that points contribute to.
 const RIM: usize = 2;
-/// Share of a cell's kernel beyond a wall beside it: the integral of ½(3/2 − x)² from 1/2 to 3/2.
+/// Fraction of the kernel of a cell at a wall that lies beyond it: the integral of ½(3/2 − x)² from 1/2 to 3/2.
 const BEYOND_WALL: f32 = 1.0 / 6.0;
 
 impl State {
-    /// Height of the soil's top above the grid's floor in each column of cells, m, x fastest; the
-    /// grid has walls on all sides.
+    /// Height of the soil's surface above the grid's floor in each column of cells, m, x fastest. The grid must have
+    /// walls on all sides.
     #[must_use]
     pub fn tops_m(&self, model: &Model) -> Vec<f32> {
         let [nx, ny, nz] = model.grid().cells.map(|cells| cells as usize);
@@ -32,7 +32,7 @@ impl State {
     }
 }
 
-/// Height of the top, cells, where cell `end` is the first that is not soil.
+/// Height of the surface, cells; `end` is the first cell that is not soil.
 fn top_cells(end: usize, cells: usize, density: impl Fn(usize) -> f32) -> f32 {
     if end == 0 || end == cells {
         return end as f32;
@@ -41,7 +41,7 @@ fn top_cells(end: usize, cells: usize, density: impl Fn(usize) -> f32) -> f32 {
     end as f32 - 0.5 + (below - TOP_SHARE) / (below - above)
 }
 
-/// Part of a cell's kernel that is inside of the walls: those at the sides, and the floor.
+/// Fraction of a cell's kernel that is inside of the side walls and above the floor.
 fn whole([i, j]: [usize; 2], k: usize, [nx, ny, _]: [usize; 3]) -> f32 {
     let along = |at: usize, count: usize| {
         1.0 - BEYOND_WALL * (f32::from(u8::from(at == 0)) + f32::from(u8::from(at + 1 == count)))
@@ -49,8 +49,8 @@ fn whole([i, j]: [usize; 2], k: usize, [nx, ny, _]: [usize; 3]) -> f32 {
     along(i, nx) * along(j, ny) * (1.0 - BEYOND_WALL * f32::from(u8::from(k == 0)))
 }
 
-/// Density over that at rest about each cell's middle and those beyond the walls, x fastest; points are taken in their
-/// order.
+/// Density, relative to that at rest, around each cell's middle, including cells beyond the walls, x fastest. Points
+/// are added in their order.
 fn densities(model: &Model, points: &[Point]) -> Vec<f32> {
     let (grid, [nx, ny, nz]) = (model.grid(), model.grid().cells.map(|cells| cells as usize));
     let (per_m, per_kg) = (1.0 / grid.cell_m, 1.0 / (model.soil().density_kg_m3 * grid.cell_m.powi(3)));
@@ -72,12 +72,12 @@ fn densities(model: &Model, points: &[Point]) -> Vec<f32> {
     densities
 }
 
-/// Where a cell is, counted from the rim's first.
+/// Index of a cell, counted from the first cell of the rim.
 fn place([i, j, k]: [usize; 3], [nx, ny]: [usize; 2]) -> usize {
     (k * (ny + 2 * RIM) + j) * (nx + 2 * RIM) + i
 }
 
-/// The first of the three cells about a place, which is given in cells and at most one beyond a wall, and their weights.
+/// The first of the three cells around a coordinate, in cells and at most one beyond a wall, and their weights.
 fn weights(at: f64) -> (usize, [f32; 3]) {
     let first = (at + RIM as f64 - 1.0) as usize;
     let beyond = (at + RIM as f64 - 0.5 - first as f64) as f32;

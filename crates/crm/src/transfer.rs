@@ -1,9 +1,8 @@
-//! Between points and nodes (MLS-MPM, Hu et al. 2018, with affine velocities).
+//! Transfer between points and nodes (MLS-MPM, Hu et al. 2018, with affine velocities).
 //!
-//! To nodes: a node at d from a point of mass m gets `w (m v + A d)` of momentum and `w m`
-//! of mass, with `A = m C − (4Δt/Δx²) V₀ J σ`. Back: `v = Σ w vᵢ`,
-//! `C = (4/Δx²) Σ w vᵢ dᵀ`, then x, J and σ follow. Both conserve momentum. Beside shells a
-//! point has its own nodes where a surface is between (`shells`).
+//! To nodes: a node at d from a point of mass m gets the momentum `w (m v + A d)` and the mass `w m`, with
+//! `A = m C − (4Δt/Δx²) V₀ J σ`. Back: `v = Σ w vᵢ`, `C = (4/Δx²) Σ w vᵢ dᵀ`, then x, J and σ follow. Both conserve
+//! momentum. Where a shell's surface lies between a point and a node, the point has a node of its own (`shells`).
 
 use fearless_simd::prelude::*;
 use fearless_simd::{Level, dispatch};
@@ -12,20 +11,13 @@ use nalgebra::{Matrix3, Vector3};
 use crate::block::{BLOCK_NODES, Node, Stencil, TILE_NODES, TILE_SIDE, Tile};
 use crate::body::Reaction;
 use crate::grid::Edges;
-use crate::lanes::{Floats, Four, LANES, Row, Symmetric, floats, greater};
+use crate::lanes::{Floats, LANES, NodeLanes, Row, Symmetric, floats, greater};
 use crate::model::Model;
-use crate::shells::{Onlooker, Shells, TileSides};
+use crate::shells::{GatheringPoint, NearbySides, Shells, Sides, TileSides};
 use crate::state::Point;
 
-/// Numbers of a tile from the first of a stencil to its last.
+/// Count of a tile's numbers from the first of a stencil to its last.
 const SPAN: usize = 4 * ((2 * TILE_SIDE + 2) * TILE_SIDE + 3);
-
-/// A block's tile beside shells.
-pub(crate) struct Beside<'a> {
-    pub(crate) shells: &'a Shells,
-    /// On which sides of them its nodes are.
-    pub(crate) sides: Box<TileSides>,
-}
 
 /// Adds a block's points to its tile, in their order.
 pub(crate) fn to_tile(
@@ -33,14 +25,16 @@ pub(crate) fn to_tile(
     substep_s: f64,
     block: u32,
     points: &[Point],
-    beside: Option<&Beside>,
+    beside: Option<&NearbySides>,
     tile: &mut Tile,
 ) {
     tile.fill([0.0; 4]);
     let block = model.layout.block_at(block);
     match beside {
         None => dispatch!(Level::new(), simd => add_points(simd, model, substep_s, block, points, tile)),
-        Some(beside) => add_beside(model, substep_s, (block, points), beside, tile),
+        Some(beside) => {
+            dispatch!(Level::new(), simd => add_beside(simd, model, substep_s, (block, points), beside, tile))
+        }
     }
 }
 
@@ -50,29 +44,30 @@ fn add_points<S: Simd>(simd: S, model: &Model, substep_s: f64, block: [i32; 3], 
     let numbers = tile.as_flattened_mut();
     for point in points {
         let stencil = model.layout.stencil(point, block);
-        let push = Push::new(simd, point, stress_factor, cell_m, &stencil);
+        let push = PointContribution::new(simd, point, stress_factor, cell_m, &stencil);
         push.add(simd, &stencil, &mut numbers[4 * stencil.first..][..SPAN]);
     }
 }
 
-/// What a point gives to the first of its rows of nodes, but for the row's weight, and to each further one along y and z.
-struct Push<S: Simd> {
+/// Contribution of a point to its first row of nodes, before the row's weight, and its increments along y and z.
+struct PointContribution<S: Simd> {
     first: Row<S>,
     along_y: Row<S>,
     along_z: Row<S>,
 }
 
-impl<S: Simd> Push<S> {
+impl<S: Simd> PointContribution<S> {
     #[inline(always)]
     fn new(simd: S, point: &Point, stress_factor: f32, cell_m: f32, stencil: &Stencil) -> Self {
         let mass_kg = point.mass_kg() as f32;
         let pull = stress_factor * point.volume_ratio;
-        let scale: Four<S> = [mass_kg * cell_m, mass_kg * cell_m, mass_kg * cell_m, 0.0].simd_into(simd);
+        let scale: NodeLanes<S> = [mass_kg * cell_m, mass_kg * cell_m, mass_kg * cell_m, 0.0].simd_into(simd);
         let [affine, stress] = [columns(simd, &point.affine_s), columns(simd, &point.stress_pa)];
         let along_x = (affine[0] - stress[0] * pull) * scale;
         let along_y = (affine[1] - stress[1] * pull) * scale;
         let along_z = (affine[2] - stress[2] * pull) * scale;
-        let velocity: Four<S> = [point.velocity_m_s.x, point.velocity_m_s.y, point.velocity_m_s.z, 1.0].simd_into(simd);
+        let velocity: NodeLanes<S> =
+            [point.velocity_m_s.x, point.velocity_m_s.y, point.velocity_m_s.z, 1.0].simd_into(simd);
         let offset = &stencil.offset;
         let node = velocity * mass_kg + (along_x * offset.x + along_y * offset.y + along_z * offset.z);
         let next = node + along_x;
@@ -100,70 +95,87 @@ impl<S: Simd> Push<S> {
     }
 }
 
-/// The first number of a stencil's row in its span.
+/// Index in the span of the first number of a stencil's row.
 #[inline(always)]
 fn row_at(j: usize, k: usize) -> usize {
     4 * (k * TILE_SIDE + j) * TILE_SIDE
 }
 
-/// Columns of a matrix; what is fourth is any finite number.
+/// Columns of a matrix; the fourth component is arbitrary but finite.
 #[inline(always)]
-fn columns<S: Simd>(simd: S, matrix: &Matrix3<f32>) -> [Four<S>; 3] {
+fn columns<S: Simd>(simd: S, matrix: &Matrix3<f32>) -> [NodeLanes<S>; 3] {
     let numbers = matrix.data.0.as_flattened();
     let last = [numbers[6], numbers[7], numbers[8], 0.0];
-    [Four::from_slice(simd, &numbers[..4]), Four::from_slice(simd, &numbers[3..7]), last.simd_into(simd)]
+    [NodeLanes::from_slice(simd, &numbers[..4]), NodeLanes::from_slice(simd, &numbers[3..7]), last.simd_into(simd)]
 }
 
 #[inline(always)]
-fn three<S: Simd>(numbers: Four<S>) -> [f32; 3] {
+fn three<S: Simd>(numbers: NodeLanes<S>) -> [f32; 3] {
     [numbers[0], numbers[1], numbers[2]]
 }
 
-/// As `add_points`, beside shells.
-fn add_beside(
+/// Same as `add_points`, near shells.
+#[inline(always)]
+fn add_beside<S: Simd>(
+    simd: S,
     model: &Model,
     substep_s: f64,
     (block, points): ([i32; 3], &[Point]),
-    Beside { shells, sides }: &Beside,
+    beside: &NearbySides,
     tile: &mut Tile,
 ) {
     let (stress_factor, cell_m) = (stress_factor(model, substep_s), model.grid().cell_m as f32);
-    for point in points {
+    for (point, own) in points.iter().zip(&beside.points) {
         let stencil = model.layout.stencil(point, block);
-        let mass = point.mass_kg() as f32;
-        let affine = pushed(point, stress_factor) * (mass * cell_m);
-        let first = point.velocity_m_s * mass + affine * stencil.offset;
-        let first = [first.x, first.y, first.z, mass];
-        let [along_x, along_y, along_z] = [0, 1, 2].map(|axis| four(&affine, axis));
-        let own = shells.sides(&point.position_m);
-        stencil.each(|at, weight, [i, j, k]| {
-            if own.between(sides[at]) == 0 {
-                let (i, j, k) = (i as f32, j as f32, k as f32);
-                for (n, sum) in tile[at].iter_mut().enumerate() {
-                    *sum += weight * (first[n] + along_x[n] * i + along_y[n] * j + along_z[n] * k);
-                }
-            }
-        });
+        if own.is_clear(&beside.tile, &stencil) {
+            let push = PointContribution::new(simd, point, stress_factor, cell_m, &stencil);
+            push.add(simd, &stencil, &mut tile.as_flattened_mut()[4 * stencil.first..][..SPAN]);
+        } else {
+            add_divided((point, *own), (stress_factor, cell_m), &stencil, &beside.tile, tile);
+        }
     }
 }
 
-/// `4Δt/(Δx² ρ)`: stress to the velocity that it gives a node, per metre of distance.
+/// Adds a point to those nodes of its stencil that no surface divides from it.
+fn add_divided(
+    (point, own): (&Point, Sides),
+    (stress_factor, cell_m): (f32, f32),
+    stencil: &Stencil,
+    sides: &TileSides,
+    tile: &mut Tile,
+) {
+    let mass = point.mass_kg() as f32;
+    let affine = pushed(point, stress_factor) * (mass * cell_m);
+    let first = point.velocity_m_s * mass + affine * stencil.offset;
+    let first = [first.x, first.y, first.z, mass];
+    let [along_x, along_y, along_z] = [0, 1, 2].map(|axis| four(&affine, axis));
+    stencil.each(|at, weight, [i, j, k]| {
+        if own.between(sides[at]) == 0 {
+            let (i, j, k) = (i as f32, j as f32, k as f32);
+            for (n, sum) in tile[at].iter_mut().enumerate() {
+                *sum += weight * (first[n] + along_x[n] * i + along_y[n] * j + along_z[n] * k);
+            }
+        }
+    });
+}
+
+/// `4Δt/(Δx² ρ)`: turns stress into the velocity that it adds to a node, per metre of distance.
 fn stress_factor(model: &Model, substep_s: f64) -> f32 {
     let cell_m = model.grid().cell_m;
     (4.0 * substep_s / (cell_m * cell_m * model.soil().density_kg_m3)) as f32
 }
 
-/// Gradient of what a point gives to nodes, per kilogram, 1/s.
+/// Gradient of the momentum that a point adds to nodes, per kilogram, 1/s.
 fn pushed(point: &Point, stress_factor: f32) -> Matrix3<f32> {
     point.affine_s - point.stress_pa * (stress_factor * point.volume_ratio)
 }
 
-/// A column, with nothing for mass.
+/// A column of `matrix`, with 0 for the mass.
 fn four(matrix: &Matrix3<f32>, column: usize) -> [f32; 4] {
     [matrix[(0, column)], matrix[(1, column)], matrix[(2, column)], 0.0]
 }
 
-/// Fills a block's tile with what it has of nodes, out of the 27 blocks around it; `none` where there is no block.
+/// Fills a block's tile with nodes of the 27 blocks around it; `none` where there is no block.
 pub(crate) fn fill_tile<T: Copy>(
     tile: &mut [T; TILE_NODES],
     nodes: &[[T; BLOCK_NODES]],
@@ -174,7 +186,7 @@ pub(crate) fn fill_tile<T: Copy>(
         tile.fill(none);
     }
     for (number, row) in tile.chunks_exact_mut(TILE_SIDE).enumerate() {
-        // One before the block, four of it, three behind.
+        // One node before the block, four of the block, three behind it.
         let [y, z] = [number % TILE_SIDE, number / TILE_SIDE];
         let from = 4 * ((y + 3) % 4) + 16 * ((z + 3) % 4);
         let slots = &around[3 * y.div_ceil(4) + 9 * z.div_ceil(4)..][..3];
@@ -190,29 +202,29 @@ pub(crate) fn fill_tile<T: Copy>(
     }
 }
 
-/// What is found of points that moved.
+/// Findings about points that moved.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Moved {
+pub(crate) struct MotionStatistics {
     /// Square of the greatest speed, (m/s)²; infinity when a value is not finite.
     pub(crate) square: f32,
-    /// Whether one is outside of the grid.
+    /// Whether a point is outside of the grid.
     pub(crate) is_outside: bool,
 }
 
-impl Moved {
+impl MotionStatistics {
     pub(crate) fn and(self, other: Self) -> Self {
         Self { square: self.square.max(other.square), is_outside: self.is_outside || other.is_outside }
     }
 }
 
-/// Moves a block's points with the velocities of its tile. The points come from `unmoved` where that is given.
+/// Moves a block's points with the velocities of its tile. Reads the points from `unmoved` where that is given.
 pub(crate) fn to_points(
     model: &Model,
     substep_s: f64,
     (block, tile): (u32, &Tile),
     unmoved: Option<&[Point]>,
     points: &mut [Point],
-) -> Moved {
+) -> MotionStatistics {
     let block = model.layout.block_at(block);
     dispatch!(Level::new(), simd => move_points(simd, model, substep_s, (block, tile), unmoved, points))
 }
@@ -225,8 +237,8 @@ fn move_points<S: Simd>(
     (block, tile): ([i32; 3], &Tile),
     unmoved: Option<&[Point]>,
     points: &mut [Point],
-) -> Moved {
-    let (numbers, way) = (tile.as_flattened(), Way::new(model, substep_s));
+) -> MotionStatistics {
+    let (numbers, way) = (tile.as_flattened(), SubstepConstants::new(model, substep_s));
     let (mut fastest, mut is_outside) = (Floats::splat(simd, 0.0), false);
     for (number, eight) in points.chunks_mut(LANES).enumerate() {
         if let Some(unmoved) = unmoved {
@@ -234,59 +246,82 @@ fn move_points<S: Simd>(
         }
         for point in &mut *eight {
             let stencil = model.layout.stencil(point, block);
-            let gathered = gather(simd, &stencil, &numbers[4 * stencil.first..][..SPAN]);
-            let [velocity, along_x, along_y, along_z] = gathered;
-            let offset = &stencil.offset;
-            let gradient = [
-                (along_x + velocity * offset.x) * way.per_cell,
-                (along_y + velocity * offset.y) * way.per_cell,
-                (along_z + velocity * offset.z) * way.per_cell,
-            ];
-            point.velocity_m_s = Vector3::new(velocity[0], velocity[1], velocity[2]);
-            point.affine_s.data.0 = [three(gradient[0]), three(gradient[1]), three(gradient[2])];
+            take_velocity(simd, &way, &stencil, numbers, point);
         }
         fastest = greater(advance(simd, model, &way, eight), fastest);
         is_outside |= eight.iter().any(|point| !way.holds(point));
     }
-    Moved { square: (0..LANES).map(|lane| fastest[lane]).fold(0.0, f32::max), is_outside }
+    MotionStatistics { square: (0..LANES).map(|lane| fastest[lane]).fold(0.0, f32::max), is_outside }
 }
 
-/// As `to_points`, beside shells; adds what they got to `reactions`.
+/// Gives a point the velocity of the grid there and its gradient.
+#[inline(always)]
+fn take_velocity<S: Simd>(simd: S, way: &SubstepConstants, stencil: &Stencil, numbers: &[f32], point: &mut Point) {
+    let [velocity, along_x, along_y, along_z] = gather(simd, stencil, &numbers[4 * stencil.first..][..SPAN]);
+    let offset = &stencil.offset;
+    let gradient = [
+        (along_x + velocity * offset.x) * way.per_cell,
+        (along_y + velocity * offset.y) * way.per_cell,
+        (along_z + velocity * offset.z) * way.per_cell,
+    ];
+    point.velocity_m_s = Vector3::new(velocity[0], velocity[1], velocity[2]);
+    point.affine_s.data.0 = [three(gradient[0]), three(gradient[1]), three(gradient[2])];
+}
+
+/// Same as `to_points`, near shells; adds the impulses on them to `reactions`.
 pub(crate) fn to_points_beside(
     model: &Model,
     substep_s: f64,
     (block, tile): (u32, &Tile),
-    beside: &Beside,
+    near: (&Shells, &NearbySides),
     points: &mut [Point],
     reactions: &mut [Reaction],
-) -> Moved {
-    let (block, way) = (model.layout.block_at(block), Way::new(model, substep_s));
-    let mut moved = Moved::default();
-    for eight in points.chunks_mut(LANES) {
+) -> MotionStatistics {
+    let block = model.layout.block_at(block);
+    dispatch!(Level::new(), simd => move_beside(simd, model, substep_s, (block, tile), near, (points, reactions)))
+}
+
+#[inline(always)]
+fn move_beside<S: Simd>(
+    simd: S,
+    model: &Model,
+    substep_s: f64,
+    (block, tile): ([i32; 3], &Tile),
+    (shells, beside): (&Shells, &NearbySides),
+    (points, reactions): (&mut [Point], &mut [Reaction]),
+) -> MotionStatistics {
+    let (numbers, way) = (tile.as_flattened(), SubstepConstants::new(model, substep_s));
+    let mut moved = MotionStatistics::default();
+    for (eight, sides) in points.chunks_mut(LANES).zip(beside.points.chunks(LANES)) {
         let mut before_m = [Vector3::zeros(); LANES];
-        for (point, before_m) in eight.iter_mut().zip(&mut before_m) {
+        for ((point, own), before_m) in eight.iter_mut().zip(sides).zip(&mut before_m) {
             let stencil = model.layout.stencil(point, block);
-            let gathered = gather_beside(model, substep_s, (&stencil, tile), beside, point, reactions);
-            gathered.give(way.per_cell, &stencil, point);
             *before_m = point.position_m;
+            if own.is_clear(&beside.tile, &stencil) {
+                take_velocity(simd, &way, &stencil, numbers, point);
+            } else {
+                let nodes = (tile, &*beside.tile);
+                let gathered = gather_divided(model, substep_s, (&stencil, nodes), shells, (point, *own), reactions);
+                gathered.give(way.per_cell, &stencil, point);
+            }
         }
-        dispatch!(Level::new(), simd => { advance(simd, model, &way, eight); });
-        for (point, before_m) in eight.iter_mut().zip(&before_m) {
-            beside.shells.hold(point, before_m, reactions);
+        advance(simd, model, &way, eight);
+        for ((point, own), before_m) in eight.iter_mut().zip(sides).zip(&before_m) {
+            shells.hold(point, (before_m, *own), reactions);
             let square = if point.is_sound() { point.velocity_m_s.norm_squared() } else { f32::INFINITY };
-            moved = moved.and(Moved { square, is_outside: !way.holds(point) });
+            moved = moved.and(MotionStatistics { square, is_outside: !way.holds(point) });
         }
     }
     moved
 }
 
-/// Velocity that a point sees, and its moments about the first node along x, y and z, cells m/s.
+/// Velocity at a point, m/s, and its moments about the first node along x, y and z, cells m/s.
 #[inline(always)]
-fn gather<S: Simd>(simd: S, stencil: &Stencil, span: &[f32]) -> [Four<S>; 4] {
+fn gather<S: Simd>(simd: S, stencil: &Stencil, span: &[f32]) -> [NodeLanes<S>; 4] {
     let weights = &stencil.weights;
-    let zero = Four::splat(simd, 0.0);
+    let zero = NodeLanes::splat(simd, 0.0);
     let zero = Row::of(simd, [zero; 3]);
-    // Of each plane: sum, and moment along y.
+    // For each plane: the sum, and the moment along y.
     let mut planes = [[zero; 2]; 3];
     for (k, plane) in planes.iter_mut().enumerate() {
         let mut rows = [zero; 3];
@@ -306,29 +341,30 @@ fn gather<S: Simd>(simd: S, stencil: &Stencil, span: &[f32]) -> [Four<S>; 4] {
     [west + ahead, ahead + east, south_x + (south + north), low + (mid + high)]
 }
 
-/// Velocities that a point sees: the grid's, and where a surface is between those of its own nodes.
-fn gather_beside(
+/// Velocity at a point: from the grid's nodes, and behind a surface from the point's own.
+fn gather_divided(
     model: &Model,
     substep_s: f64,
-    (stencil, tile): (&Stencil, &Tile),
-    Beside { shells, sides }: &Beside,
-    point: &Point,
+    (stencil, (tile, sides)): (&Stencil, (&Tile, &TileSides)),
+    shells: &Shells,
+    (point, own): (&Point, Sides),
     reactions: &mut [Reaction],
-) -> Gathered {
-    let onlooker = Onlooker {
+) -> NodeSums {
+    let gathering = GatheringPoint {
         point,
-        sides: shells.sides(&point.position_m),
+        sides: own,
         velocity_m_s: point.velocity_m_s.cast::<f64>() + model.gravity_m_s2() * substep_s,
         gradient_s: pushed(point, stress_factor(model, substep_s)).cast::<f64>(),
+        normals: shells.normals(&point.position_m, own),
     };
-    let mut gathered = Gathered::default();
+    let mut gathered = NodeSums::default();
     stencil.each(|at, weight, numbers| {
-        if onlooker.sides.between(sides[at]) == 0 {
+        if gathering.sides.between(sides[at]) == 0 {
             return gathered.add(weight, &tile[at], numbers);
         }
         let cells = stencil.offset.cast::<f64>() + Vector3::from(numbers.map(|number| number as f64));
         let mass_kg = f64::from(weight) * point.mass_kg();
-        let own = shells.meet(&onlooker, sides[at], &(cells * model.grid().cell_m), mass_kg, reactions).cast::<f32>();
+        let own = shells.meet(&gathering, sides[at], &(cells * model.grid().cell_m), mass_kg, reactions).cast::<f32>();
         gathered.add(weight, &[own.x, own.y, own.z, 0.0], numbers);
     });
     gathered
@@ -336,13 +372,13 @@ fn gather_beside(
 
 /// Sums over the nodes of a point's stencil.
 #[derive(Default)]
-struct Gathered {
+struct NodeSums {
     velocity: Node,
-    /// Moments about the first node, cells m/s: of each component along x, y and z.
+    /// Moments of each component about the first node along x, y and z, cells m/s.
     along: [Node; 3],
 }
 
-impl Gathered {
+impl NodeSums {
     fn add(&mut self, weight: f32, node: &Node, numbers: [usize; 3]) {
         for (n, component) in node.iter().enumerate() {
             let share = weight * component;
@@ -353,7 +389,7 @@ impl Gathered {
         }
     }
 
-    /// Gives a point its velocity and the gradient about it.
+    /// Sets a point's velocity and its gradient.
     fn give(&self, per_cell: f32, stencil: &Stencil, point: &mut Point) {
         let velocity = Vector3::new(self.velocity[0], self.velocity[1], self.velocity[2]);
         let numbered = Matrix3::from_fn(|row, column| self.along[column][row]);
@@ -362,18 +398,18 @@ impl Gathered {
     }
 }
 
-/// What all points of a substep have in common.
-struct Way {
+/// Values that all points of a substep share.
+struct SubstepConstants {
     substep_s: f64,
-    /// Moments to gradients: `4/Δx`.
+    /// `4/Δx`: turns moments into gradients, 1/m.
     per_cell: f32,
-    /// Ends of a period along x, y and z, m, and its length: infinite ends with walls.
+    /// Low and high end of a period along x, y and z, and its length, m; infinite ends on an axis with walls.
     periods_m: [[f64; 3]; 3],
-    /// Between these a point is inside of the grid, m.
+    /// Bounds of the region inside of the grid along x, y and z, m.
     bounds_m: [[f64; 2]; 3],
 }
 
-impl Way {
+impl SubstepConstants {
     fn new(model: &Model, substep_s: f64) -> Self {
         let (grid, size_m) = (model.grid(), model.grid().size_m());
         let periods_m = [0, 1, 2].map(|axis| match grid.edges[axis] {
@@ -387,7 +423,7 @@ impl Way {
         Self { substep_s, per_cell: (4.0 / grid.cell_m) as f32, periods_m, bounds_m }
     }
 
-    /// As `Point::is_inside`.
+    /// Same as `Point::is_inside`.
     #[inline(always)]
     fn holds(&self, point: &Point) -> bool {
         let [x, y, z] = self.bounds_m;
@@ -406,13 +442,13 @@ impl Way {
     }
 }
 
-/// Positions, volumes and stresses of up to eight points after a substep. Gives the squares of their speeds, (m/s)²;
-/// infinity where a value is not finite.
+/// Advances positions, volumes and stresses of up to eight points by a substep. Returns the squares of their speeds,
+/// (m/s)²; infinity where a value is not finite.
 #[inline(always)]
-fn advance<S: Simd>(simd: S, model: &Model, way: &Way, eight: &mut [Point]) -> Floats<S> {
+fn advance<S: Simd>(simd: S, model: &Model, way: &SubstepConstants, eight: &mut [Point]) -> Floats<S> {
     eight.iter_mut().for_each(|point| way.go(point));
     let substep_s = way.substep_s as f32;
-    // The last stands for those that are not there.
+    // Unused lanes repeat the last point.
     let last = eight.len() - 1;
     let mut of = [&eight[0]; LANES];
     for (lane, point) in of.iter_mut().enumerate() {
@@ -424,7 +460,7 @@ fn advance<S: Simd>(simd: S, model: &Model, way: &Way, eight: &mut [Point]) -> F
     let ratios = floats(simd, |lane| of[lane].volume_ratio) * ((lxx + lyy + lzz) * substep_s + 1.0);
     let after = model.law.stresses(stresses(simd, &of), ratios, &gradients, substep_s);
     let squares = vx * vx + vy * vy + vz * vz;
-    // Nothing, or no number where there is one among them.
+    // Stays 0, and becomes NaN once any value is not finite.
     let mut nothing = squares * 0.0 + ratios * 0.0;
     for row in &gradients {
         nothing += row[0] * 0.0 + row[1] * 0.0 + row[2] * 0.0;

@@ -1,5 +1,5 @@
-//! Esri ASCII grids: a header of `key value` lines, then heights row by row from the
-//! north, in metres. The coordinate system is in a `.prj` beside the grid, or stated.
+//! Reader of Esri ASCII grids: a header of `key value` lines, then heights row by row from the north, in metres. The
+//! coordinate system comes from a `.prj` file beside the grid, or from the caller.
 
 use std::path::Path;
 
@@ -13,9 +13,9 @@ use crate::transform::GeoTransform;
 use crate::values::Values;
 use crate::wkt::from_text;
 
-/// The largest grid taken, bytes: text is held whole.
+/// The largest grid accepted, bytes: the whole text is held in memory.
 const BYTES_MAX: u64 = 256 << 20;
-/// The largest `.prj` taken, bytes.
+/// The largest `.prj` file accepted, bytes.
 const PRJ_BYTES_MAX: u64 = 64 << 10;
 
 /// Opens a grid.
@@ -54,7 +54,7 @@ fn read(text: &str, crs: Option<Crs>) -> Result<Header, Refusal> {
         count.map(|count| count as usize).ok_or_else(|| Refusal::new(name, "is missing or no whole number from 1"))
     };
     let shape = [count("ncols")?, count("nrows")?];
-    // A post takes two bytes of text at least.
+    // A post takes at least two bytes of text.
     let posts = shape[0].checked_mul(shape[1]).filter(|posts| *posts <= text.len());
     let posts = posts.ok_or_else(|| {
         Refusal::new("ncols, nrows", format!("are {} × {} posts, more than the file can hold", shape[0], shape[1]))
@@ -91,7 +91,7 @@ fn read(text: &str, crs: Option<Crs>) -> Result<Header, Refusal> {
     })
 }
 
-/// The corner or the middle of the last row's first cell is stated.
+/// The header gives the corner or the middle of the last row's first cell.
 fn transform(number: impl Fn(&str) -> Option<f64>, [_, rows]: [usize; 2]) -> Result<GeoTransform, Refusal> {
     let missing = |name: &str| Refusal::new(name, "is missing; must be a number");
     let cell = number("cellsize");
@@ -115,7 +115,7 @@ mod tests {
         "ncols 3\nnrows 2\nxllcorner 100\nyllcenter 205\ncellsize 10\nNODATA_value -9999\n1 2.5 3\n-4e1 -9999 6\n";
 
     #[test]
-    fn rows_begin_in_the_north_and_corners_and_middles_are_told_apart() {
+    fn rows_begin_in_the_north_and_corners_and_middles_are_distinguished() {
         let header = read(GRID, None).unwrap();
         assert_eq!(header.transform.unwrap().corner, [100.0, 220.0]);
         assert!(header.values.height_m(-9999.0).is_nan());

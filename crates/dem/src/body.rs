@@ -1,14 +1,13 @@
-//! Which sphere a file's coordinates and heights refer to. Only the Moon's, of
-//! radius 1 737 400 m, is taken; others are refused by name. Radii: IAU 2015
-//! (Archinal et al. 2018) and the planets' usual ellipsoids.
+//! The sphere that a file's coordinates and heights refer to. Only the Moon's, of radius 1 737 400 m, is accepted;
+//! other bodies are refused by name. Radii: IAU 2015 (Archinal et al. 2018) and the usual ellipsoids of the planets.
 
 use crate::crs::{Crs, MOON_RADIUS_M, Pole};
 use crate::error::Refusal;
 
-/// Radii are told apart by this, m: labels round to 0.1 km at worst, bodies differ by more.
+/// Tolerance for matching a radius, m: labels round to 0.1 km at worst, and bodies differ by more.
 const RADIUS_TOLERANCE_M: f64 = 1.0;
 
-/// Bodies and the radii they are mapped with, m.
+/// Bodies and the radii used to map them, m.
 const BODIES: [(&str, &[f64]); 12] = [
     (
         "the Earth",
@@ -27,7 +26,7 @@ const BODIES: [(&str, &[f64]); 12] = [
     ("another sphere of the Moon", &[1_738_000.0, 1_738_140.0, 1_737_151.0, 1_737_151.4, 1_737_150.0, 1_736_000.0]),
 ];
 
-/// Refuses a radius that is not the Moon's, naming whose it is.
+/// Refuses a radius that is not the Moon's, naming the body that has it.
 pub(super) fn check_radius(field: &str, radius_m: f64) -> Result<(), Refusal> {
     if (radius_m - MOON_RADIUS_M).abs() <= RADIUS_TOLERANCE_M {
         return Ok(());
@@ -38,8 +37,7 @@ pub(super) fn check_radius(field: &str, radius_m: f64) -> Result<(), Refusal> {
     Err(Refusal::new(field, format!("is a sphere of {radius_m} m{whose}; must be the Moon's, {MOON_RADIUS_M} m")))
 }
 
-/// Refuses a target that is named and is not the Moon; one that is not named is told
-/// by its radius alone.
+/// Refuses a named target that is not the Moon; a file that names none is checked by its radius alone.
 pub(super) fn check_target(field: &str, name: &str) -> Result<(), Refusal> {
     let lower = name.to_ascii_lowercase();
     let mut words = lower.split(|c: char| !c.is_alphanumeric());
@@ -50,7 +48,7 @@ pub(super) fn check_target(field: &str, name: &str) -> Result<(), Refusal> {
     Err(Refusal::new(field, format!("is {name:?}; must be the Moon")))
 }
 
-/// The refusal of a projection that is not known here.
+/// The refusal of a projection that this crate does not support.
 pub(super) fn unknown_projection(field: &str, name: &str) -> Refusal {
     let known = "must be geographic, equirectangular (simple cylindrical), sinusoidal or polar stereographic";
     Refusal::new(field, format!("is {name}; {known}"))
@@ -73,8 +71,8 @@ pub(super) fn equirectangular(
     Ok(Crs::Equirectangular { standard_parallel_rad, central_meridian_rad, false_origin_m: origin_m })
 }
 
-/// The polar system whose scale is `scale` at the pole when `latitude_deg` is that,
-/// else 1 at that latitude: k₀ = (1 + sin |φ|)/2 (Snyder, equation 21-7).
+/// The polar stereographic system. When `latitude_deg` is the pole, `scale` is the scale there; otherwise the scale is
+/// 1 at that latitude: k₀ = (1 + sin |φ|)/2 (Snyder, equation 21-7).
 pub(super) fn polar(
     field: &str,
     latitude_deg: f64,

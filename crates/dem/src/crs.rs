@@ -10,31 +10,31 @@ use nalgebra::Vector3;
 
 pub use selene_base::MOON_RADIUS_M;
 
-/// A place by planetocentric latitude, east longitude and height above the sphere.
+/// A position as planetocentric latitude, east longitude and height above the sphere.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GeoPoint {
     /// Latitude, rad.
     pub latitude_rad: f64,
-    /// East longitude, rad, from −π to π where computed.
+    /// East longitude, rad; from −π to π where this crate computes it.
     pub longitude_rad: f64,
     /// Height above the sphere of 1 737 400 m, m.
     pub height_m: f64,
 }
 
 impl GeoPoint {
-    /// A place on the sphere from degrees.
+    /// A position on the sphere, from degrees.
     #[must_use]
     pub fn from_degrees(latitude_deg: f64, longitude_deg: f64) -> Self {
         Self { latitude_rad: latitude_deg.to_radians(), longitude_rad: longitude_deg.to_radians(), height_m: 0.0 }
     }
 
-    /// Where the direction from the Moon's middle meets the sphere.
+    /// The position in direction `v` from the Moon's centre; the norm of `v` is its distance from there, m.
     pub(super) fn from_direction(v: &Vector3<f64>) -> Self {
         let latitude_rad = v.z.atan2(v.x.hypot(v.y));
         Self { latitude_rad, longitude_rad: v.y.atan2(v.x), height_m: v.norm() - MOON_RADIUS_M }
     }
 
-    /// The direction from the Moon's middle: x toward 0° E, z toward the north pole.
+    /// The unit direction from the Moon's centre: x toward 0° E, z toward the north pole.
     #[must_use]
     pub fn direction(&self) -> Vector3<f64> {
         let (sin_lat, cos_lat) = self.latitude_rad.sin_cos();
@@ -55,7 +55,7 @@ impl GeoPoint {
     }
 }
 
-/// A pole.
+/// The North or the South Pole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pole {
     /// Latitude 90°.
@@ -64,7 +64,7 @@ pub enum Pole {
     South,
 }
 
-/// A coordinate system of maps of the Moon.
+/// A map projection of the Moon, with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Crs {
     /// x is east longitude, y latitude, both in degrees.
@@ -88,39 +88,39 @@ pub enum Crs {
     /// ρ = 2 R k₀ tan(π/4 − |φ|/2), x = ρ sin(λ − λ₀), y = −ρ cos(λ − λ₀) in the north
     /// and +ρ cos(λ − λ₀) in the south.
     PolarStereographic {
-        /// The pole in the middle.
+        /// The pole at the centre of the map.
         pole: Pole,
-        /// The meridian along the y axis λ₀, rad.
+        /// The meridian λ₀ along the y axis, rad.
         central_meridian_rad: f64,
-        /// Scale at the pole k₀.
+        /// Scale k₀ at the pole.
         scale: f64,
         /// x and y of the pole, m.
         false_origin_m: [f64; 2],
     },
-    /// The plane that touches a sphere, seen from afar: x and y of a site's map frame are those of
-    /// the sphere through its origin.
+    /// Orthographic projection onto the plane that touches a sphere: x and y of a site's map frame, for points of the
+    /// sphere through the frame's origin.
     Orthographic {
-        /// Latitude where it touches, rad.
+        /// Latitude of the point of contact, rad.
         latitude_rad: f64,
-        /// East longitude where it touches, rad.
+        /// East longitude of the point of contact, rad.
         longitude_rad: f64,
-        /// Radius of the sphere, m: heights do not refer to it.
+        /// Radius of the sphere, m. Heights are above the sphere of 1 737 400 m nevertheless.
         radius_m: f64,
     },
-    /// Metres east and north of no stated place.
+    /// Metres east and north of an unknown position.
     Local,
 }
 
 impl Crs {
-    /// Map coordinates of a place; none in a local system, nor at the other pole of a
-    /// polar map. Longitudes are taken within half a turn of the central meridian.
+    /// Map coordinates of a position; `None` in a local system, and at the pole opposite to a polar map's. Longitudes
+    /// are taken within half a turn of the central meridian.
     #[must_use]
     pub fn forward(&self, place: &GeoPoint) -> Option<[f64; 2]> {
         self.forward_direction(&place.direction(), || *place)
     }
 
-    /// As `forward`, for a direction of unit length; `place` is called only where
-    /// angles are needed, since they cost much more than the rest.
+    /// Same as `forward`, for a direction of unit length. `place` is called only where angles are needed, since they
+    /// cost much more than the rest.
     pub(super) fn forward_direction(&self, unit: &Vector3<f64>, place: impl Fn() -> GeoPoint) -> Option<[f64; 2]> {
         match *self {
             Self::Geographic => {
@@ -157,8 +157,7 @@ impl Crs {
         }
     }
 
-    /// The place of map coordinates, on the sphere; none in a local system, and none
-    /// beyond the map's edge.
+    /// The position on the sphere at map coordinates; `None` in a local system and beyond the map's edge.
     #[must_use]
     pub fn inverse(&self, [x, y]: [f64; 2]) -> Option<GeoPoint> {
         let (latitude_rad, longitude_rad) = match *self {
@@ -196,13 +195,13 @@ impl Crs {
             }
             Self::Local => return None,
         };
-        // A hair beyond the pole is rounding in a file's corner, more is no place.
+        // Rounding may put a file's corner slightly beyond the pole; anything farther is not a position.
         let is_place = latitude_rad.abs() < FRAC_PI_2 + 1e-6 && longitude_rad.is_finite();
         let latitude_rad = latitude_rad.clamp(-FRAC_PI_2, FRAC_PI_2);
         is_place.then(|| GeoPoint { latitude_rad, longitude_rad: half_turn(longitude_rad), height_m: 0.0 })
     }
 
-    /// Map units once around the Moon along a parallel, where all parallels are as long.
+    /// Length of a parallel in map units, for projections in which all parallels have the same length.
     #[must_use]
     pub fn circumference(&self) -> Option<f64> {
         match *self {
@@ -221,12 +220,12 @@ impl Crs {
     }
 }
 
-/// The same angle from −π to π; angles already there are kept to the bit.
+/// The same angle between −π and π; angles already in that range are kept exactly.
 fn half_turn(angle_rad: f64) -> f64 {
     if (-PI..=PI).contains(&angle_rad) { angle_rad } else { angle_rad - TAU * (angle_rad / TAU).round() }
 }
 
-/// East, north and up at a place.
+/// Unit vectors to the east, north and up at a position.
 fn axes_at(latitude_rad: f64, longitude_rad: f64) -> [Vector3<f64>; 3] {
     let (sin, cos) = longitude_rad.sin_cos();
     let [east, up] =
@@ -311,7 +310,7 @@ mod tests {
         for [east_m, north_m] in [[0.0, 0.0], [2600.0, -2600.0], [-9000.0, 10_000.0]] {
             let place = crs.inverse([east_m, north_m]).unwrap();
             let [x, y, _] = frame.to_map(&GeoPoint { height_m: datum_m, ..place });
-            // f64 from the Moon's middle: 2e-10 m.
+            // The f64 error of positions from the Moon's centre is 2e-10 m.
             assert!((x - east_m).abs() < 1e-8 && (y - north_m).abs() < 1e-8, "{x} {y}");
             let back = crs.forward(&place).unwrap();
             assert!((back[0] - east_m).abs() < 1e-8 && (back[1] - north_m).abs() < 1e-8, "{back:?}");
@@ -322,7 +321,7 @@ mod tests {
 
     #[test]
     fn polar_maps_have_longitude_zero_down_in_the_north_and_up_in_the_south() {
-        // LOLA's DSMAP_POLAR.CAT of 2021: longitude 90° E is to the right in both.
+        // LOLA's DSMAP_POLAR.CAT of 2021: longitude 90° E is to the right in both maps.
         let rho_m = 2.0 * MOON_RADIUS_M * (5.0_f64.to_radians() / 2.0).tan();
         for (pole, latitude_deg, y_m) in [(Pole::North, 85.0, -rho_m), (Pole::South, -85.0, rho_m)] {
             let [x, y] = polar(pole).forward(&GeoPoint::from_degrees(latitude_deg, 0.0)).unwrap();

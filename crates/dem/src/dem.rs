@@ -1,6 +1,6 @@
-//! Heights of a grid of posts with their georeference. Between posts heights are
-//! bilinear in the file's own map; within the outer half pixel the border's posts go
-//! on, since a pixel is an area. A grid once around the Moon joins at its seam.
+//! A georeferenced grid of heights. Between posts heights are bilinear in the file's own map. Within the outer half
+//! pixel the border posts' heights continue, since a pixel is an area. A grid that goes once around the Moon is
+//! continuous across its seam.
 
 use rayon::prelude::*;
 
@@ -8,56 +8,55 @@ use crate::crs::{Crs, GeoPoint};
 use crate::map_frame::MapFrame;
 use crate::transform::GeoTransform;
 
-/// A grid once around the Moon closes to this share of a pixel.
+/// A grid goes once around the Moon if it closes within this fraction of a pixel.
 const SEAM_TOLERANCE_PX: f64 = 0.01;
-/// The height of the surface over a map point is found to this, m: `f32` heights of
-/// ten kilometres are no better.
+/// Tolerance for the height of the surface over a map point, m: `f32` heights of ten kilometres are no better.
 const SURFACE_TOLERANCE_M: f64 = 1e-4;
-/// Steps to find it at most; each leaves about a hundredth of the last one's error.
+/// The most iterations to find it; each leaves about a hundredth of the previous error.
 const SURFACE_STEPS: usize = 12;
 
-/// A grid of heights above the sphere of 1 737 400 m. Posts are kept as `f32`, good to
-/// half a millimetre at ten kilometres.
+/// A grid of heights above the sphere of 1 737 400 m. Posts are stored as `f32`, accurate to half a millimetre at ten
+/// kilometres.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dem {
     pub(super) columns: usize,
     pub(super) rows: usize,
     pub(super) transform: GeoTransform,
     pub(super) crs: Crs,
-    /// Row by row; NaN where there is no data.
+    /// Heights row by row, m; NaN where there is no data.
     pub(super) heights_m: Vec<f32>,
-    /// Which posts were filled; empty when none was.
+    /// Whether each post was filled; empty when none was.
     pub(super) filled: Vec<bool>,
 }
 
 impl Dem {
-    /// A grid from its posts, row by row, NaN where there is no data. None when their
-    /// number is not that of the grid, or it has no post.
+    /// Creates a grid from its posts, row by row, m, NaN where there is no data. `None` when their number does not
+    /// match the grid, or the grid is empty.
     #[must_use]
     pub fn new([columns, rows]: [usize; 2], transform: GeoTransform, crs: Crs, heights_m: Vec<f32>) -> Option<Self> {
         let is_full = columns > 0 && columns.checked_mul(rows) == Some(heights_m.len()) && rows > 0;
         is_full.then(|| Self { columns, rows, transform, crs, heights_m, filled: Vec::new() })
     }
 
-    /// Posts from west to east.
+    /// Number of posts from west to east.
     #[must_use]
     pub fn columns(&self) -> usize {
         self.columns
     }
 
-    /// Posts from north to south.
+    /// Number of posts from north to south.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// From pixels to map coordinates.
+    /// Transform from pixels to map coordinates.
     #[must_use]
     pub fn transform(&self) -> &GeoTransform {
         &self.transform
     }
 
-    /// The coordinate system of the map.
+    /// Coordinate system of the map.
     #[must_use]
     pub fn crs(&self) -> &Crs {
         &self.crs
@@ -69,32 +68,32 @@ impl Dem {
         &self.heights_m
     }
 
-    /// Height of a post, m; none without data or outside.
+    /// Height of a post, m; `None` without data or outside of the grid.
     #[must_use]
     pub fn post_m(&self, column: usize, row: usize) -> Option<f64> {
         let inside = column < self.columns && row < self.rows;
         inside.then(|| f64::from(self.heights_m[row * self.columns + column])).filter(|height| !height.is_nan())
     }
 
-    /// Whether a post had no data and was filled.
+    /// Whether a post had no data in the file and was filled.
     #[must_use]
     pub fn is_filled(&self, column: usize, row: usize) -> bool {
         column < self.columns && self.filled.get(row * self.columns + column).copied().unwrap_or(false)
     }
 
-    /// Posts without data.
+    /// Number of posts without data.
     #[must_use]
     pub fn no_data_count(&self) -> usize {
         self.heights_m.iter().filter(|height| height.is_nan()).count()
     }
 
-    /// Posts that were filled.
+    /// Number of posts that were filled.
     #[must_use]
     pub fn filled_count(&self) -> usize {
         self.filled.iter().filter(|filled| **filled).count()
     }
 
-    /// Lowest and highest post, m; none when no post has data.
+    /// Lowest and highest height of the posts, m; `None` when no post has data.
     #[must_use]
     pub fn height_range_m(&self) -> Option<[f64; 2]> {
         let known = self.heights_m.iter().filter(|height| !height.is_nan());
@@ -102,25 +101,26 @@ impl Dem {
         (low <= high).then(|| [f64::from(low), f64::from(high)])
     }
 
-    /// The post whose pixel holds a place: its column and row.
+    /// Column and row of the post whose pixel contains a position.
     #[must_use]
     pub fn post_at(&self, place: &GeoPoint) -> Option<[usize; 2]> {
         self.pixel_of(&place.direction(), || *place).map(|at| self.post_of(at))
     }
 
-    /// Height at map coordinates, m, bilinear between posts.
+    /// Height at map coordinates, m, bilinear between posts; `None` without data or outside of the grid.
     #[must_use]
     pub fn height_at_xy_m(&self, xy: [f64; 2]) -> Option<f64> {
         self.bilinear_m(self.inside(xy)?)
     }
 
-    /// Height at a place, m, bilinear between posts.
+    /// Height at a position, m, bilinear between posts; `None` without data or outside of the grid.
     #[must_use]
     pub fn height_m(&self, place: &GeoPoint) -> Option<f64> {
         self.bilinear_m(self.pixel_of(&place.direction(), || *place)?)
     }
 
-    /// Mean of the square of `by` × `by` posts that is at column and row of such squares, m; NaN where none has a height.
+    /// Mean height, m, of a square of `by` × `by` posts, at its column and row among such squares; NaN if no post has
+    /// data.
     pub(super) fn mean_m(&self, [column, row]: [usize; 2], by: usize) -> f32 {
         let rows = (row * by..(row + 1) * by).map(|row| row * self.columns + column * by);
         let posts = rows.flat_map(|first| &self.heights_m[first..first + by]).filter(|height_m| !height_m.is_nan());
@@ -128,9 +128,9 @@ impl Dem {
         (sum / f64::from(count)) as f32
     }
 
-    /// z of the surface over or under the map point (x, y) of `frame`, m: fixed-point
-    /// steps until the surface's height there is that of the point. None outside the
-    /// data. A local grid is taken as lying flat in the map, heights above the frame's.
+    /// z of the surface over or under the map point (x, y) of `frame`, m: fixed-point iteration until the surface's
+    /// height below the point equals the point's own. `None` outside of the data. A local grid is taken to lie flat in
+    /// the map, with heights relative to the frame's.
     #[must_use]
     pub fn map_height_m(&self, frame: &MapFrame, x: f64, y: f64) -> Option<f64> {
         if self.crs == Crs::Local {
@@ -145,7 +145,7 @@ impl Dem {
             if step.abs() < SURFACE_TOLERANCE_M {
                 return Some(z + step);
             }
-            // Steps shrink by a steady share: Aitken's rule takes all that follow at once.
+            // Steps shrink by a nearly constant ratio: Aitken's extrapolation adds all that would follow at once.
             let share = step / last_step;
             z += if share.abs() < 0.5 { step / (1.0 - share) } else { step };
             last_step = step;
@@ -153,8 +153,8 @@ impl Dem {
         None
     }
 
-    /// `map_height_m` of a grid of map points, on all cores: row by row from
-    /// `origin_m`, columns along x and rows along y; NaN outside the data.
+    /// Heights of a grid of map points, each as `map_height_m` gives it, on all cores: row by row from `origin_m`,
+    /// columns along x and rows along y; NaN outside of the data.
     #[must_use]
     pub fn map_heights_m(
         &self,
@@ -174,8 +174,8 @@ impl Dem {
         heights
     }
 
-    /// Pixel coordinates of a direction that lies inside. Files differ in where they
-    /// cut a map that goes around the Moon, so that whole turns are tried.
+    /// Pixel coordinates of a direction; `None` outside of the grid. Files that go around the Moon cut their map at
+    /// different meridians, so longitudes are also tried a whole turn away.
     fn pixel_of(&self, unit: &nalgebra::Vector3<f64>, place: impl Fn() -> GeoPoint) -> Option<[f64; 2]> {
         let [x, y] = self.crs.forward_direction(unit, place)?;
         let here = self.inside([x, y]);
@@ -186,7 +186,7 @@ impl Dem {
         self.inside([x + turn, y]).or_else(|| self.inside([x - turn, y]))
     }
 
-    /// Pixel coordinates of map coordinates that lie inside.
+    /// Pixel coordinates of map coordinates; `None` outside of the grid.
     fn inside(&self, xy: [f64; 2]) -> Option<[f64; 2]> {
         let [column, row] = self.transform.column_row(xy);
         let is_inside = (0.0..=self.columns as f64).contains(&column) && (0.0..=self.rows as f64).contains(&row);
@@ -225,7 +225,7 @@ mod tests {
     use super::{Dem, GeoPoint};
     use crate::{Crs, GeoTransform};
 
-    /// One degree posts once around the equator, 3° to −3°, height = column + 1000 row.
+    /// Posts one degree apart once around the equator, from 3° to −3°, with height = column + 1000 row.
     fn belt() -> Dem {
         let heights = (0..6 * 360).map(|i| (i % 360 + 1000 * (i / 360)) as f32).collect();
         Dem::new([360, 6], GeoTransform::north_up(0.0, 3.0, 1.0, 1.0), Crs::Geographic, heights).unwrap()

@@ -1,61 +1,60 @@
-//! What can be wrong with an elevation file: each error names the file, the field
-//! of its header or label, the value and what is allowed.
+//! Errors of elevation files: each names the file, the field of its header or label, the value and what is allowed.
 
 use std::path::{Path, PathBuf};
 
 use selene_base::InputError;
 use selene_base::output::OutputError;
 
-/// An elevation file that cannot be read or written.
+/// Why an elevation file cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum ElevationError {
     /// The file cannot be opened or read.
     #[error("{}: cannot be read: {source}", path.display())]
     Read {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// The file cannot be opened, or is a device or a pipe.
     #[error(transparent)]
     Input(#[from] InputError),
-    /// The file cannot be put there.
+    /// The output file cannot be created there.
     #[error(transparent)]
     Output(#[from] OutputError),
     /// The file cannot be written.
     #[error("{}: cannot be written: {what}", path.display())]
     Write {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         what: String,
     },
-    /// The file is read but its content is refused.
+    /// The file can be read, but its content is refused.
     #[error("{}: {field}: {what}", path.display())]
     Refused {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Where in it: a tag, a keyword, a post.
+        /// The faulty part: a tag, a keyword, a post.
         field: String,
         /// The value and what is allowed.
         what: String,
     },
-    /// Heights that cannot be used, of no file.
+    /// Heights that cannot be used, and that come from no file.
     #[error("{field}: {what}")]
     Heights {
-        /// Which.
+        /// The faulty part.
         field: String,
         /// The value and what is allowed.
         what: String,
     },
 }
 
-/// What is refused of a text, or of a file that is not named yet.
+/// A refusal of a text, or of a file whose path is added later.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {what}")]
 pub struct Refusal {
-    /// Where in it: a tag, a keyword, a post.
+    /// The faulty part: a tag, a keyword, a post.
     pub field: String,
     /// The value and what is allowed.
     pub what: String,
@@ -71,7 +70,7 @@ impl Refusal {
     }
 }
 
-/// Gives reading errors their file.
+/// Adds the path of the file to a reading error.
 pub(super) fn read_error(path: &Path) -> impl Fn(std::io::Error) -> ElevationError {
     let path = path.to_owned();
     move |source| ElevationError::Read { path: path.clone(), source }

@@ -1,5 +1,5 @@
-//! Elevation files: opening one tells its format by its content, reads its header and
-//! refuses what cannot be placed on the Moon; heights are then read by windows.
+//! Elevation files: opening a file detects its format from its content, reads its header and refuses what cannot be
+//! placed on the Moon. Heights are then read by windows.
 
 use std::path::{Path, PathBuf};
 
@@ -16,26 +16,25 @@ use crate::values::{HEIGHT_MAX_M, Values};
 use crate::window::Window;
 use crate::{ascii, geotiff, isis, npy, pds3, pds4, png};
 
-/// Posts read at once at most: 256 MiB of heights.
+/// The most posts read at once: 256 MiB of heights.
 pub const POSTS_AT_ONCE_MAX: usize = 64 << 20;
-/// Rows and columns at which a value is looked for that tells heights from radii.
+/// Rows and columns of posts that are probed to distinguish heights from radii.
 const PROBES: usize = 5;
 
-/// What a file does not say itself. Giving what it does say is refused.
+/// Values that a file does not give itself. Giving one that the file also gives is refused.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReadOptions {
-    /// Distance between posts, m (of a geographic grid: along the meridian).
+    /// Distance between posts, m (in a geographic grid: along the meridian).
     pub spacing_m: Option<f64>,
-    /// Metres of one count.
+    /// Metres per count.
     pub scale: Option<f64>,
-    /// Height of a zero count above the sphere, m.
+    /// Height of a count of zero above the sphere, m.
     pub offset_m: Option<f64>,
     /// The coordinate system.
     pub crs: Option<Crs>,
-    /// Map coordinates of the outer corner of the first pixel. Not said, a local grid
-    /// has its middle at the origin.
+    /// Map coordinates of the outer corner of the first pixel. Without it, a local grid is centred on the origin.
     pub origin: Option<[f64; 2]>,
-    /// The value that stands for no data, as stored.
+    /// The stored value that marks posts without data.
     pub no_data: Option<f64>,
 }
 
@@ -52,11 +51,11 @@ pub struct ElevationFile {
 }
 
 impl ElevationFile {
-    /// Opens a file. A label or its image may be named.
+    /// Opens a file. For a format with a separate label, the path may be that of the label or of the image.
     ///
     /// # Errors
-    /// When it cannot be read, is of no known format, has no usable georeference or
-    /// scale, is not of the Moon, or its header disagrees with its content.
+    /// When the file cannot be read, has no known format, no usable georeference or scale, is not of the Moon, or its
+    /// header disagrees with its content.
     pub fn open(path: &Path, options: &ReadOptions) -> Result<Self, ElevationError> {
         let path = label_of(path);
         let header = match format_of(&path)? {
@@ -69,11 +68,11 @@ impl ElevationFile {
             Format::Npy => npy::open(&path, options)?,
         };
         let mut file = Self::placed(&path, header, options).map_err(|refusal| refusal.at(&path))?;
-        file.tell_heights_from_radii()?;
+        file.convert_radii_to_heights()?;
         Ok(file)
     }
 
-    /// Completes a header by the options.
+    /// Completes a header with the options.
     fn placed(path: &Path, header: Header, options: &ReadOptions) -> Result<Self, Refusal> {
         let Header { format, shape, transform, crs, mut values, has_own_scale, source } = header;
         let twice = |name: &str| {
@@ -106,37 +105,37 @@ impl ElevationFile {
         Ok(Self { path: path.to_owned(), format, shape, transform, crs, values, source })
     }
 
-    /// The file that was opened: the label, where there is one.
+    /// Path of the opened file: the label, if there is one.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its format.
+    /// The file's format.
     #[must_use]
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// Columns and rows.
+    /// Number of columns and rows.
     #[must_use]
     pub fn shape(&self) -> [usize; 2] {
         self.shape
     }
 
-    /// From pixels to map coordinates.
+    /// Transform from pixels to map coordinates.
     #[must_use]
     pub fn transform(&self) -> &GeoTransform {
         &self.transform
     }
 
-    /// The coordinate system of the map.
+    /// Coordinate system of the map.
     #[must_use]
     pub fn crs(&self) -> &Crs {
         &self.crs
     }
 
-    /// Columns and rows of what is read at once without decoding anything twice, as far as that fits in memory.
+    /// Columns and rows of a part that can be read without decoding anything twice, as far as it fits in memory.
     pub(crate) fn block(&self) -> [usize; 2] {
         let [columns, rows] = self.source.block(self.shape);
         let columns = columns.min(POSTS_AT_ONCE_MAX);
@@ -152,7 +151,7 @@ impl ElevationFile {
     /// Reads all heights.
     ///
     /// # Errors
-    /// As `read_window`.
+    /// Same as `read_window`.
     pub fn read(&mut self) -> Result<Dem, ElevationError> {
         self.read_window(&self.whole())
     }
@@ -160,8 +159,8 @@ impl ElevationFile {
     /// Reads the heights of a window.
     ///
     /// # Errors
-    /// When the window is empty, not inside or above `POSTS_AT_ONCE_MAX`, the file is
-    /// damaged, or a height is none that the Moon has.
+    /// When the window is empty, not inside of the file or above `POSTS_AT_ONCE_MAX`, when the file is damaged, or when
+    /// a value is not a possible height on the Moon.
     pub fn read_window(&mut self, window: &Window) -> Result<Dem, ElevationError> {
         let refuse = |what: String| Refusal::new("window", what).at(&self.path);
         if window.columns == 0 || window.rows == 0 || window.overlap(&self.whole()) != Some(*window) {
@@ -184,11 +183,11 @@ impl ElevationFile {
         Ok(Dem { columns: window.columns, rows: window.rows, transform, crs: self.crs, heights_m, filled: Vec::new() })
     }
 
-    /// Reads the heights of a window, each the mean of a square of `by` × `by` posts that have one;
-    /// a rest at its right and lower edges is left out. Of a window of any size.
+    /// Reads a window of any size at a lower resolution: each height is the mean of the posts with data in a square of
+    /// `by` × `by`. Posts at its right and lower edges that fill no square are left out.
     ///
     /// # Errors
-    /// As `read_window`, and when no square fits or the result is above `POSTS_AT_ONCE_MAX`.
+    /// Same as `read_window`, and when no square fits or the result is above `POSTS_AT_ONCE_MAX`.
     pub fn read_reduced(&mut self, window: &Window, by: usize) -> Result<Dem, ElevationError> {
         let [columns, rows] = [window.columns, window.rows].map(|count| count / by.max(1));
         let is_whole = by > 1 && columns > 0 && rows > 0 && columns.saturating_mul(rows) <= POSTS_AT_ONCE_MAX;
@@ -208,12 +207,12 @@ impl ElevationFile {
         Ok(Dem { columns, rows, transform, crs: self.crs, heights_m, filled: Vec::new() })
     }
 
-    /// The window of the posts within half of `side_m` of a place along the map's
-    /// axes, as far as the file goes; none when the place is not on the map.
+    /// The window of posts within half of `side_m` of a position along the map's axes, cut at the file's edges; `None`
+    /// when the position is not on the map.
     #[must_use]
     pub fn window_around(&self, place: &GeoPoint, side_m: f64) -> Option<Window> {
         let [column, row] = self.pixel_of(place)?;
-        // Map metres are longer than true ones away from where the map has true scale.
+        // Away from the latitude of true scale, map metres differ from metres on the ground.
         let true_m = self.true_spacing_m(place)?;
         let [half_columns, half_rows] = true_m.map(|spacing_m| (side_m / 2.0 / spacing_m).max(0.5));
         let side = |at: f64, half: f64, count: usize| {
@@ -226,25 +225,25 @@ impl ElevationFile {
         Some(Window { column, row, columns, rows })
     }
 
-    /// The post whose pixel holds a place: its column and row.
+    /// Column and row of the post whose pixel contains a position.
     #[must_use]
     pub fn post_at(&self, place: &GeoPoint) -> Option<[usize; 2]> {
         self.pixel_of(place).map(|pixel| self.post_of(pixel))
     }
 
-    /// The post whose pixel holds map coordinates: its column and row.
+    /// Column and row of the post whose pixel contains map coordinates.
     #[must_use]
     pub fn post_at_xy(&self, xy: [f64; 2]) -> Option<[usize; 2]> {
         self.pixel_at(xy).map(|pixel| self.post_of(pixel))
     }
 
-    /// Map coordinates of a place as this file counts them, if they lie inside.
+    /// Map coordinates of a position, within this file's range of longitudes; `None` outside of the file.
     #[must_use]
     pub fn xy_of(&self, place: &GeoPoint) -> Option<[f64; 2]> {
         self.pixel_of(place).map(|pixel| self.transform.xy(pixel))
     }
 
-    /// True distances between columns and between rows at a place, m.
+    /// Distances on the ground between columns and between rows at a position, m.
     #[must_use]
     pub fn true_spacing_m(&self, place: &GeoPoint) -> Option<[f64; 2]> {
         let [column, row] = self.pixel_of(place)?;
@@ -254,36 +253,36 @@ impl ElevationFile {
         let apart = |ahead: [f64; 2], back: [f64; 2]| Some((at(ahead)? - at(back)?).norm());
         let spacing_m = |[right, down]: [f64; 2]| {
             let step = |from: f64| [column + from * right, row + from * down];
-            // About the place; on the edge of the map to one side alone.
+            // Centred on the position; at the edge of the map, to one side only.
             let mut steps = [-0.5, 0.0, -1.0].into_iter();
             steps.find_map(|from| apart(step(from + 1.0), step(from))).map(|m| m.max(1e-9))
         };
         Some([spacing_m([1.0, 0.0])?, spacing_m([0.0, 1.0])?])
     }
 
-    /// Column and row of a place.
+    /// Pixel coordinates of a position: column and row.
     fn pixel_of(&self, place: &GeoPoint) -> Option<[f64; 2]> {
         let [x, y] = self.crs.forward(place)?;
         let turn = self.crs.circumference().unwrap_or(0.0);
         [0.0, turn, -turn].into_iter().find_map(|turn| self.pixel_at([x + turn, y]))
     }
 
-    /// Column and row of map coordinates.
+    /// Pixel coordinates of map coordinates: column and row.
     fn pixel_at(&self, xy: [f64; 2]) -> Option<[f64; 2]> {
         let [column, row] = self.transform.column_row(xy);
         let [columns, rows] = self.shape.map(|count| count as f64);
         ((0.0..=columns).contains(&column) && (0.0..=rows).contains(&row)).then_some([column, row])
     }
 
-    /// The post of a column and row of the file.
+    /// The post at pixel coordinates of the file.
     fn post_of(&self, [column, row]: [f64; 2]) -> [usize; 2] {
         [(column as usize).min(self.shape[0] - 1), (row as usize).min(self.shape[1] - 1)]
     }
 
-    /// Looks at single posts until one has data: a radius moves the datum.
-    fn tell_heights_from_radii(&mut self) -> Result<(), ElevationError> {
+    /// Reads single posts until one has data; if it is a radius, heights are counted from the sphere.
+    fn convert_radii_to_heights(&mut self) -> Result<(), ElevationError> {
         let at = |count: usize, i: usize| (count - 1) * (2 * i + 1) / (2 * PROBES);
-        // From the middle outwards would find no more: any value tells.
+        // Any post with data will do, so the order does not matter.
         for (i, j) in (0..PROBES).flat_map(|i| (0..PROBES).map(move |j| (i, j))) {
             let window = Window { column: at(self.shape[0], i), row: at(self.shape[1], j), columns: 1, rows: 1 };
             let mut height_m = [f32::NAN];

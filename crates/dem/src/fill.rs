@@ -1,16 +1,15 @@
-//! Filling posts without data. Each gap takes the shape of a soap film held by its
-//! rim: a pyramid of means of the known posts gives a first guess from far to near,
-//! relaxation of Laplace's equation within the gaps smooths it. Known posts are kept
-//! to the bit, filled ones stay known as filled.
+//! Filling of posts without data. Each gap takes the shape of a soap film held by its rim: a pyramid of means of the
+//! known posts gives a first guess, from coarse to fine, and relaxation of Laplace's equation within the gaps smooths
+//! it. Known posts are kept exactly; filled posts are marked as filled.
 
 use crate::dem::Dem;
 use crate::error::ElevationError;
 
-/// Passes of relaxation on each stage of the pyramid.
+/// Relaxation passes at each level of the pyramid.
 const PASSES: usize = 24;
 
 impl Dem {
-    /// Fills the posts without data and tells how many there were.
+    /// Fills the posts without data and returns their number.
     ///
     /// # Errors
     /// When no post has data.
@@ -31,7 +30,7 @@ impl Dem {
     }
 }
 
-/// Fills the NaN of a field of which at least one value is known.
+/// Fills the NaN values of a field that has at least one known value.
 fn fill_gaps(field: &mut [f32], columns: usize) {
     let gaps: Vec<usize> = (0..field.len()).filter(|&i| field[i].is_nan()).collect();
     if gaps.is_empty() {
@@ -49,7 +48,7 @@ fn fill_gaps(field: &mut [f32], columns: usize) {
     }
 }
 
-/// The mean of the neighbours of post `i`.
+/// Mean of the neighbours of post `i`.
 fn mean_beside(field: &[f32], columns: usize, i: usize) -> f32 {
     let column = i % columns;
     let beside = [
@@ -62,7 +61,7 @@ fn mean_beside(field: &[f32], columns: usize, i: usize) -> f32 {
     if count > 0.0 { sum / count } else { field[i] }
 }
 
-/// Means of the known values of 2 × 2 posts, and the columns there are of them.
+/// Means of the known values in squares of 2 × 2 posts, and the number of columns of the result.
 fn halved(field: &[f32], columns: usize) -> (Vec<f32>, usize) {
     let [half_columns, rows] = [columns.div_ceil(2), field.len() / columns];
     let mean = |row: usize, column: usize| {
@@ -88,7 +87,7 @@ mod tests {
 
     #[test]
     fn a_hole_in_a_slope_becomes_that_slope() {
-        // A plane solves Laplace's equation; what relaxation leaves is a share of the hole's 5 m a post.
+        // A plane solves Laplace's equation; the relaxation's error is a fraction of the hole's 5 m per post.
         const TOLERANCE_M: f64 = 0.5;
         let is_hole = |column, row| (20..32).contains(&column) && (11..20).contains(&row);
         let mut dem = slope(61, 37, is_hole);

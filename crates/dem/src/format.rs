@@ -1,4 +1,4 @@
-//! Formats of elevation files, told by the first bytes of a file.
+//! Formats of elevation files, detected from the first bytes of a file.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Its usual name.
+    /// The format's usual name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -42,7 +42,7 @@ impl Format {
     }
 }
 
-/// The label of an image that has one beside it, else the path itself.
+/// The label beside an image that has one, otherwise the path itself.
 pub(super) fn label_of(path: &Path) -> PathBuf {
     let is_image = path
         .extension()
@@ -54,7 +54,7 @@ pub(super) fn label_of(path: &Path) -> PathBuf {
     labels.into_iter().find(|label| label.is_file()).unwrap_or_else(|| path.to_owned())
 }
 
-/// The format of a file.
+/// Detects the format of a file.
 pub(super) fn format_of(path: &Path) -> Result<Format, ElevationError> {
     let mut start = Vec::new();
     let file = open_regular(path)?;

@@ -1,6 +1,5 @@
-//! Coordinate systems in GeoTIFF keys (OGC 19-008): what GDAL, and with it USGS and
-//! rasterio, write for the Moon: user-defined keys (32767) with the radius, an IAU
-//! code, or Esri's well-known text in a citation.
+//! Coordinate systems in GeoTIFF keys (OGC 19-008), as GDAL, and with it USGS and rasterio, writes them for the Moon:
+//! user-defined keys (32767) with the radius, an IAU code, or Esri's well-known text in a citation.
 
 use crate::body::{check_radius, equirectangular, polar, unknown_projection};
 use crate::crs::{Crs, MOON_RADIUS_M, Pole};
@@ -39,21 +38,21 @@ const POLAR_STEREOGRAPHIC: u16 = 15;
 const EQUIRECTANGULAR: u16 = 17;
 const SINUSOIDAL: u16 = 24;
 const ORTHOGRAPHIC: u16 = 21;
-/// How far the sphere of an orthographic map may be from the Moon's, m: it goes through a site.
+/// The most that the sphere of an orthographic map may differ from the Moon's, m: it goes through a site.
 const SITE_HEIGHT_MAX_M: f64 = 20_000.0;
 const DEGREE: u16 = 9102;
 const METRE: u16 = 9001;
 const DOUBLE_PARAMS: u16 = 34736;
 const ASCII_PARAMS: u16 = 34737;
 
-/// The three tags that hold keys.
+/// The three TIFF tags that hold GeoTIFF keys.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct GeoKeys {
-    /// Tag 34735.
+    /// Key directory, tag 34735.
     pub(super) directory: Vec<u16>,
-    /// Tag 34736.
+    /// Parameters of type double, tag 34736.
     pub(super) doubles: Vec<f64>,
-    /// Tag 34737.
+    /// Text parameters, tag 34737.
     pub(super) ascii: String,
 }
 
@@ -83,7 +82,7 @@ impl GeoKeys {
         }
     }
 
-    /// Whether values are points: the tie point is then in the middle of a pixel.
+    /// Whether values refer to points: the tie point is then at the middle of a pixel.
     pub(super) fn is_point(&self) -> Result<bool, Refusal> {
         match self.short(RASTER_TYPE) {
             None | Some(1) => Ok(false),
@@ -94,7 +93,7 @@ impl GeoKeys {
         }
     }
 
-    /// The coordinate system.
+    /// Reads the coordinate system.
     pub(super) fn crs(&self) -> Result<Crs, Refusal> {
         let texts = [CITATION, GEOGRAPHIC_CITATION, PROJECTED_CITATION];
         for key in texts {
@@ -112,7 +111,7 @@ impl GeoKeys {
         }
     }
 
-    /// Refuses another sphere than the Moon's.
+    /// Refuses a sphere other than the Moon's.
     fn sphere(&self) -> Result<(), Refusal> {
         for (key, name) in [(GEOGRAPHIC_TYPE, "GeographicTypeGeoKey (2048)"), (ELLIPSOID, "GeogEllipsoidGeoKey (2056)")]
         {
@@ -193,7 +192,7 @@ impl GeoKeys {
         }
     }
 
-    /// The map of a site, on the sphere through it.
+    /// The orthographic map of a site, on the sphere through it.
     fn orthographic(&self) -> Result<Crs, Refusal> {
         self.unit(LINEAR_UNITS, "ProjLinearUnitsGeoKey (3076)", METRE)?;
         self.unit(ANGULAR_UNITS, "GeogAngularUnitsGeoKey (2054)", DEGREE)?;
@@ -219,7 +218,7 @@ impl GeoKeys {
         Ok(Crs::Orthographic { latitude_rad, longitude_rad, radius_m })
     }
 
-    /// The keys of a coordinate system; none for a local one.
+    /// The keys of a coordinate system; `None` for a local one.
     pub(super) fn of(crs: &Crs) -> Option<Self> {
         let mut keys = Builder::default();
         let is_geographic = *crs == Crs::Geographic;
@@ -274,7 +273,7 @@ impl GeoKeys {
     }
 }
 
-/// Collects keys; a directory lists them in ascending order.
+/// Collects keys, and writes their directory in ascending order.
 #[derive(Default)]
 struct Builder {
     entries: Vec<[u16; 4]>,

@@ -1,11 +1,11 @@
-//! Where a grid lies, as far as that is not its format's business: what the caller
-//! states of files that say nothing, and whether a grid is on its map at all.
+//! Georeferencing shared by all formats: the transform that the caller gives for files without one, and the check that
+//! a grid lies on its map.
 
 use crate::crs::{Crs, MOON_RADIUS_M};
 use crate::error::Refusal;
 use crate::transform::GeoTransform;
 
-/// The transform that the options state.
+/// The transform given by the caller's options.
 pub(super) fn stated_transform(
     [columns, rows]: [usize; 2],
     crs: &Crs,
@@ -32,8 +32,8 @@ pub(super) fn stated_transform(
     GeoTransform::north_up(corner[0], corner[1], step, step).checked("origin")
 }
 
-/// Refuses a grid that is not on its map: a corner beyond a pole, more than once
-/// around the Moon. A pixel is left for labels that round.
+/// Refuses a grid that does not lie on its map: a corner beyond a pole, or more than once around the Moon. One pixel of
+/// tolerance allows for rounding in labels.
 pub(super) fn check_extent(crs: &Crs, transform: &GeoTransform, [columns, rows]: [usize; 2]) -> Result<(), Refusal> {
     let [columns, rows] = [columns as f64, rows as f64];
     let Some(turn) = crs.circumference() else { return Ok(()) };

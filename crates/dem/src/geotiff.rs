@@ -1,7 +1,6 @@
-//! GeoTIFF (OGC 19-008), BigTIFF and cloud-optimised GeoTIFF: one band of integers or
-//! floats in strips or tiles, uncompressed or by deflate, LZW or PackBits, with
-//! predictors; GDAL's no-data (42113) and scale (42112) tags. Compressed blocks are
-//! decoded one at a time, uncompressed ones read by rows; overviews are left alone.
+//! Reader of GeoTIFF (OGC 19-008), BigTIFF and cloud-optimised GeoTIFF: one band of integers or floats in strips or
+//! tiles, uncompressed or compressed by deflate, LZW or PackBits, with predictors; GDAL's no-data (42113) and scale
+//! (42112) tags. Compressed blocks are decoded one at a time, uncompressed ones read by rows. Overviews are ignored.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -47,7 +46,7 @@ fn read_header(file: File, path: &Path, size: u64) -> Result<Header, Refusal> {
     Ok(Header { format: Format::GeoTiff, shape, transform, crs, values, has_own_scale: true, source })
 }
 
-/// Turns errors of the decoder into refusals of `field`.
+/// Turns a decoder's error into a refusal of `field`.
 pub(super) fn refused(field: &str) -> impl Fn(TiffError) -> Refusal {
     let field = field.to_owned();
     move |error| Refusal::new(field.clone(), format!("is not readable: {error}"))
@@ -99,7 +98,7 @@ fn sample_type(decoder: &mut TiffDecoder) -> Result<SampleType, Refusal> {
     }
 }
 
-/// Scale, offset and no-data as GDAL keeps them.
+/// Scale, offset and no-data value, from GDAL's tags.
 fn values(decoder: &mut TiffDecoder, sample: SampleType) -> Result<Values, Refusal> {
     let field = "GDAL_METADATA (42112)";
     let [mut scale, mut offset_m] = [1.0, 0.0];
@@ -125,7 +124,7 @@ fn values(decoder: &mut TiffDecoder, sample: SampleType) -> Result<Values, Refus
     Ok(values)
 }
 
-/// Transform and system, each none where the file has none at all.
+/// Transform and coordinate system, each `None` if the file has none.
 fn georeference(decoder: &mut TiffDecoder) -> Result<(Option<GeoTransform>, Option<crate::Crs>), Refusal> {
     let field = "GeoKeyDirectory (34735)";
     let directory = decoder.find_tag_unsigned_vec::<u16>(Tag::GeoKeyDirectoryTag).map_err(refused(field))?;
@@ -156,12 +155,12 @@ fn georeference(decoder: &mut TiffDecoder) -> Result<(Option<GeoTransform>, Opti
         }
     };
     let transform = transform.checked(field)?;
-    // A point is in the middle of its pixel, whose corner is half a pixel before it.
+    // A point is at the middle of its pixel, whose corner is half a pixel before it.
     let corner = if keys.is_point()? { transform.xy([-0.5, -0.5]) } else { transform.corner };
     Ok((Some(GeoTransform { corner, ..transform }), crs))
 }
 
-/// A mask beside the heights says where they do not hold: not read, so not taken.
+/// Refuses a mask: it marks heights as invalid, and this reader does not read it.
 fn refuse_mask(decoder: &mut TiffDecoder) -> Result<(), Refusal> {
     while decoder.more_images() {
         decoder.next_image().map_err(refused("overview directory"))?;

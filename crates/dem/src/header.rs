@@ -1,5 +1,5 @@
-//! What every format's reader finds: the grid, its georeference as far as the file
-//! has one, how samples become heights, and where the samples are.
+//! The result of opening a file, common to all formats: the grid, its georeference if the file has one, the conversion
+//! of samples to heights, and where the samples are.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::transform::GeoTransform;
 use crate::values::Values;
 use crate::window::Window;
 
-/// An opened file.
+/// An opened file, before the caller's options are applied.
 #[derive(Debug)]
 pub(super) struct Header {
     pub(super) format: Format,
@@ -21,12 +21,12 @@ pub(super) struct Header {
     pub(super) transform: Option<GeoTransform>,
     pub(super) crs: Option<Crs>,
     pub(super) values: Values,
-    /// Whether the format says what its samples mean.
+    /// Whether the format itself defines scale and offset of its samples.
     pub(super) has_own_scale: bool,
     pub(super) source: Source,
 }
 
-/// Where samples are.
+/// Where the samples are.
 #[derive(Debug)]
 pub(super) enum Source {
     /// In a file, uncompressed.
@@ -38,7 +38,7 @@ pub(super) enum Source {
 }
 
 impl Source {
-    /// Columns and rows of a block that is decoded as one; of samples that lie bare a row, or its part in a tile.
+    /// Columns and rows of a block that is decoded at once; for uncompressed samples, a row or its part in a tile.
     pub(super) fn block(&self, shape: [usize; 2]) -> [usize; 2] {
         match self {
             Self::Raw(raw) => [raw.block_columns.min(shape[0]), 1],
@@ -47,7 +47,7 @@ impl Source {
         }
     }
 
-    /// Reads a window that lies inside a grid of `columns`; heights in `out`.
+    /// Reads a window that lies inside of a grid of `columns` into `out`, as heights, m.
     pub(super) fn read(
         &mut self,
         path: &Path,

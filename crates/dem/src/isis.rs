@@ -1,8 +1,7 @@
-//! ISIS cubes (USGS): a label of nested groups, then samples in tiles or band by
-//! band. Elevation is stored as a radius, `DN · Multiplier + Base`. Special pixels
-//! (nulls and saturations, ISIS's SpecialPixel.h) are no data. The Mapping group's
-//! corner places the map: a cube of longitude domain 360 goes from 0° to 360° of its
-//! central meridian, not around it, and is read that way.
+//! Reader of ISIS cubes (USGS): a label of nested groups, then samples in tiles or band by band. Elevation is stored as
+//! a radius, `DN · Multiplier + Base`. Special pixels (nulls and saturations, ISIS's SpecialPixel.h) are no data. The
+//! Mapping group's corner places the map. A cube of longitude domain 360 spans 0° to 360° from its central meridian
+//! instead of being centred on it, and is read that way.
 
 use std::fs::File;
 use std::io::Read;
@@ -20,7 +19,7 @@ use crate::raw::{RawSource, SampleType};
 use crate::transform::GeoTransform;
 use crate::values::Values;
 
-/// The largest label looked at, bytes: ISIS gives them 64 kB.
+/// The most bytes of a label that are read; ISIS reserves 64 kB.
 const LABEL_BYTES_MAX: u64 = 4 << 20;
 
 /// Opens a cube or its detached label.
@@ -78,7 +77,7 @@ fn header(label: &Block, core: &Block, file: File) -> Result<Header, Refusal> {
     Ok(Header { format: Format::Isis, shape, transform, crs, values, has_own_scale: true, source })
 }
 
-/// Tiles are stored whole, also where they reach beyond the image.
+/// Tiles are stored in full, even where they extend beyond the image.
 fn tiles(
     source: &mut RawSource,
     start: u64,

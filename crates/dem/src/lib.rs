@@ -1,6 +1,5 @@
-//! Elevation files of the Moon, read natively with their georeference: an
-//! `ElevationFile` is opened and read by windows into a `Dem`, whose heights can be
-//! asked by map coordinates, by latitude and longitude, or in a rover's `MapFrame`.
+//! Reads elevation files of the Moon natively, with their georeference: an `ElevationFile` is opened and read by
+//! windows into a `Dem`, which gives heights at map coordinates, at latitude and longitude, or in a rover's `MapFrame`.
 
 mod ascii;
 mod body;
@@ -14,6 +13,7 @@ mod geokeys;
 mod georeference;
 mod geotiff;
 mod header;
+mod height_statistics;
 mod isis;
 mod map_frame;
 mod npy;
@@ -23,7 +23,6 @@ mod pds3_map;
 mod pds4;
 mod png;
 mod raw;
-mod survey;
 mod tiff_blocks;
 mod transform;
 mod unpack;
@@ -37,8 +36,8 @@ pub use dem::Dem;
 pub use error::{ElevationError, Refusal};
 pub use file::{ElevationFile, POSTS_AT_ONCE_MAX, ReadOptions};
 pub use format::Format;
+pub use height_statistics::{Bounds, HeightStatistics};
 pub use map_frame::MapFrame;
-pub use survey::{Bounds, Survey};
 pub use transform::GeoTransform;
 pub use window::Window;
 pub use write::{Compression, RasterHead, write_geotiff, write_geotiff_rows};

@@ -1,12 +1,11 @@
-//! The `map` frame: x east, y north, z up in the plane that touches the Moon at a
-//! place, straight lines in space, so that the Moon's curvature is in it: 5 km away
-//! the sphere lies 7.2 m below the plane.
+//! The `map` frame: x east, y north, z up, in the plane tangent to the Moon at a position. The frame is Cartesian and
+//! so includes the Moon's curvature: 5 km away the sphere lies 7.2 m below the plane.
 
 use nalgebra::Vector3;
 
 use crate::crs::{GeoPoint, MOON_RADIUS_M};
 
-/// The local tangent frame at a place.
+/// The local tangent frame at a position.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MapFrame {
     origin: GeoPoint,
@@ -29,7 +28,7 @@ impl MapFrame {
         Self { origin, origin_from_middle_m, east, north: up.cross(&east), up }
     }
 
-    /// The place of the origin.
+    /// Position of the origin.
     #[must_use]
     pub fn origin(&self) -> &GeoPoint {
         &self.origin
@@ -41,20 +40,20 @@ impl MapFrame {
         self.origin.height_m
     }
 
-    /// The place of a point of the map frame, m.
+    /// The position of a point (m) of the map frame.
     #[must_use]
     pub fn to_geodetic(&self, xyz_m: [f64; 3]) -> GeoPoint {
         GeoPoint::from_direction(&self.seen_from_middle_m(xyz_m))
     }
 
-    /// The point of the map frame at a place, m.
+    /// The point of the map frame at a position, m.
     #[must_use]
     pub fn to_map(&self, place: &GeoPoint) -> [f64; 3] {
         let from_origin = place.direction() * (MOON_RADIUS_M + place.height_m) - self.origin_from_middle_m;
         [self.east, self.north, self.up].map(|axis| axis.dot(&from_origin))
     }
 
-    /// A point of the map frame from the Moon's middle, in axes fixed to the Moon.
+    /// A point of the map frame relative to the Moon's centre, in axes fixed to the Moon, m.
     pub(super) fn seen_from_middle_m(&self, [x, y, z]: [f64; 3]) -> Vector3<f64> {
         self.origin_from_middle_m + self.east * x + self.north * y + self.up * z
     }
@@ -72,7 +71,7 @@ mod tests {
     use super::{GeoPoint, MOON_RADIUS_M, MapFrame};
     use crate::{Crs, Dem, GeoTransform};
 
-    /// Asked of the frame over 20 km.
+    /// Accuracy that the frame must have over 20 km.
     const MILLIMETRE_M: f64 = 1e-3;
 
     fn points() -> impl Iterator<Item = [f64; 3]> {
@@ -95,8 +94,8 @@ mod tests {
 
     #[test]
     fn places_are_where_the_sphere_says() {
-        // Straight east along the plane by d: the height is √(R² + d²) − R and the way
-        // around the middle atan(d/R); due north it is all latitude.
+        // At a distance d straight east in the plane, the height is √(R² + d²) − R and the angle around the Moon's
+        // centre is atan(d/R); due north, that angle is all latitude.
         let frame = MapFrame::new(0.0, 10.0, 0.0);
         let d = 20_000.0_f64;
         let place = frame.to_geodetic([d, 0.0, 0.0]);

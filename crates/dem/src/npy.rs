@@ -1,5 +1,5 @@
-//! NumPy arrays (`.npy`, format versions 1 to 3) of two dimensions, rows from the
-//! north. Floats are metres unless a scale is stated; integers need one.
+//! Reader of two-dimensional NumPy arrays (`.npy`, format versions 1 to 3), rows from the north. Floats are metres
+//! unless the caller gives a scale; integers need one.
 
 use std::fs::File;
 use std::io::Read;
@@ -14,7 +14,7 @@ use crate::header::{Header, Source};
 use crate::raw::{RawSource, SampleType};
 use crate::values::Values;
 
-/// The longest header taken, bytes; NumPy writes 118.
+/// The longest header accepted, bytes; NumPy writes 118.
 const HEADER_BYTES_MAX: usize = 64 << 10;
 
 /// Opens an array.

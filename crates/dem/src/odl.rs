@@ -1,16 +1,16 @@
-//! The label language of PDS3 and ISIS (ODL, PVL): `KEY = value` lines inside nested
-//! `OBJECT` and `GROUP` blocks, quoted text, units in angle brackets, lists, comments.
+//! Parser of the label language of PDS3 and ISIS (ODL, PVL): `KEY = value` lines inside nested `OBJECT` and `GROUP`
+//! blocks, quoted text, units in angle brackets, lists, comments.
 
 use crate::error::Refusal;
 
-/// Blocks within blocks at most: real labels have five.
+/// The deepest nesting of blocks accepted; real labels have five levels.
 const DEPTH_MAX: usize = 16;
 
-/// A value: its parts (one, unless it is a list) without quotes, and its unit.
+/// A value: its parts (one, unless it is a list) without quotes, and their units.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Value {
     pub(super) parts: Vec<String>,
-    /// Units, one for each part; empty where there is none.
+    /// The unit of each part; empty if it has none.
     pub(super) units: Vec<String>,
 }
 
@@ -24,7 +24,7 @@ impl Value {
     }
 }
 
-/// A block of a label.
+/// A block of a label: its values and the blocks inside of it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Block {
     pub(super) name: String,
@@ -74,23 +74,23 @@ impl Block {
         Err(Refusal::new("label", format!("has {odd:?} where a keyword must be")))
     }
 
-    /// The value of a key of this block.
+    /// The value of a key in this block itself.
     pub(super) fn value(&self, key: &str) -> Option<&Value> {
         self.values.iter().find(|(name, _)| name.eq_ignore_ascii_case(key)).map(|(_, value)| value)
     }
 
-    /// The first block of that name, at any depth.
+    /// The first block of this name, at any depth.
     pub(super) fn find(&self, name: &str) -> Option<&Self> {
         let here = self.blocks.iter().find(|block| block.name.eq_ignore_ascii_case(name));
         here.or_else(|| self.blocks.iter().find_map(|block| block.find(name)))
     }
 
-    /// The first value of a key in this block or any within it.
+    /// The first value of a key, in this block or in any inside of it.
     pub(super) fn find_value(&self, key: &str) -> Option<&Value> {
         self.value(key).or_else(|| self.blocks.iter().find_map(|block| block.find_value(key)))
     }
 
-    /// A number; none where the key is missing or says that it does not apply.
+    /// The number of a key; `None` if the key is missing or its value says that it does not apply.
     pub(super) fn number(&self, key: &str) -> Result<Option<f64>, Refusal> {
         let Some(value) = self.value(key) else { return Ok(None) };
         let text = value.text();
@@ -101,12 +101,12 @@ impl Block {
         number.map(Some).ok_or_else(|| Refusal::new(key, format!("is {text:?}; must be a number")))
     }
 
-    /// A number that must be there.
+    /// A required number.
     pub(super) fn needed(&self, key: &str) -> Result<f64, Refusal> {
         self.number(key)?.ok_or_else(|| Refusal::new(key, "is missing; must be a number"))
     }
 
-    /// A count of at least one that must be there.
+    /// A required count, at least 1.
     pub(super) fn count(&self, key: &str) -> Result<usize, Refusal> {
         let number = self.needed(key)?;
         let is_count = (1.0..=1e9).contains(&number) && number.fract() == 0.0;
@@ -117,12 +117,12 @@ impl Block {
         }
     }
 
-    /// Text in upper case; empty where the key is missing.
+    /// The text of a key in upper case; empty if the key is missing.
     pub(super) fn upper(&self, key: &str) -> String {
         self.value(key).map_or(String::new(), |value| value.text().to_ascii_uppercase())
     }
 
-    /// A length, m, whose unit may be kilometres; a bare number is in `default_unit`.
+    /// A length, m, whose unit may be kilometres; a number without a unit is in `default_unit`.
     pub(super) fn length_m(&self, key: &str, default_unit: &str) -> Result<Option<f64>, Refusal> {
         let Some(number) = self.number(key)? else { return Ok(None) };
         let unit = self.value(key).map_or(String::new(), Value::unit);
@@ -161,7 +161,7 @@ impl<'a> Lexer<'a> {
         after.is_some()
     }
 
-    /// A bare word.
+    /// A word without quotes.
     fn word(&mut self) -> Option<String> {
         self.skip();
         let end =
@@ -177,7 +177,7 @@ impl<'a> Lexer<'a> {
             self.part(key, &mut value)?;
             return Ok(value);
         }
-        // Lists within lists are read as one.
+        // Nested lists are flattened into one.
         let mut open = 1;
         while open > 0 {
             if self.take('(') || self.take('{') {

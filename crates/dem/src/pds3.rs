@@ -1,8 +1,7 @@
-//! PDS3 images, with the label in a file of its own or in front of the image. Heights
-//! are `DN · SCALING_FACTOR + OFFSET` in the label's UNIT; an OFFSET of 1737400 m means
-//! radii. The smallest 16-bit integer is no data, as GDAL has it, beside the label's
-//! MISSING_CONSTANT. MINIMUM and MAXIMUM are counts; an image beyond them is refused,
-//! which also finds samples that were read in the wrong byte order.
+//! Reader of PDS3 images, whose label is a file of its own or precedes the image. Heights are
+//! `DN · SCALING_FACTOR + OFFSET` in the label's UNIT; an OFFSET of 1737400 m means radii. The label's MISSING_CONSTANT
+//! marks no data, and so does the smallest 16-bit integer, as in GDAL. MINIMUM and MAXIMUM are counts; an image with
+//! values beyond them is refused, which also detects a wrong byte order.
 
 use std::fs::File;
 use std::io::Read;
@@ -19,7 +18,7 @@ use crate::pds3_map;
 use crate::raw::{RawSource, SampleType};
 use crate::values::Values;
 
-/// The largest label looked at, bytes.
+/// The most bytes of a label that are read.
 const LABEL_BYTES_MAX: u64 = 4 << 20;
 
 /// Opens a label or an image that begins with one.
@@ -48,7 +47,7 @@ pub(super) fn open(path: &Path) -> Result<Header, ElevationError> {
     Ok(Header { format: Format::Pds3, shape, transform, crs, values, has_own_scale: true, source: Source::Raw(source) })
 }
 
-/// The file of the image and the byte at which it begins.
+/// The file of the image, and the byte at which it begins.
 fn locate(label: &Block, path: &Path) -> Result<(PathBuf, u64), Refusal> {
     let pointer =
         label.find_value("^IMAGE").ok_or_else(|| Refusal::new("^IMAGE", "is missing: it says where the image is"))?;
@@ -71,7 +70,7 @@ fn locate(label: &Block, path: &Path) -> Result<(PathBuf, u64), Refusal> {
     Ok((found.ok_or_else(missing)?.clone(), start))
 }
 
-/// A place in a file counts records, or bytes when it says so, from 1.
+/// First byte of the image. The pointer counts from 1, in records, or in bytes when it says so.
 fn start(label: &Block, pointer: &Value, index: usize) -> Result<u64, Refusal> {
     let wrong = || Refusal::new("^IMAGE", format!("is at {:?}; must be a whole number from 1", pointer.parts[index]));
     let place = pointer.parts[index].parse::<u64>().ok().filter(|place| *place >= 1).ok_or_else(wrong)?;
@@ -131,7 +130,7 @@ fn source(image: &Block, file: File, start: u64) -> Result<([usize; 2], RawSourc
     Ok((shape, source))
 }
 
-/// A detached image is all of its file, whole records.
+/// A detached image must fill its file, in whole records.
 fn check_size(
     label: &Block,
     [columns, rows]: [usize; 2],
@@ -176,7 +175,7 @@ fn values(image: &Block, sample: SampleType) -> Result<Values, Refusal> {
     Ok(values)
 }
 
-/// A constant: a number, or the bits of one as `16#FF7FFFFB#`.
+/// A constant: a number, or its bits written as `16#FF7FFFFB#`.
 fn constant(key: &str, text: &str, sample: SampleType) -> Result<Option<f64>, Refusal> {
     let wrong = || Refusal::new(key, format!("is {text:?}; must be a number or 16#…#"));
     if matches!(text.to_ascii_uppercase().as_str(), "N/A" | "NULL" | "UNK") {

@@ -1,12 +1,11 @@
-//! Where a PDS3 image lies, from its IMAGE_MAP_PROJECTION: sample s and line l, which
-//! count from one, are at x = (s − 1 − S₀)·scale and y = (L₀ + 1 − l)·scale, S₀ and L₀ the projection
-//! offsets (PDS standards reference; LOLA's DSMAP.CAT, DSMAP_POLAR.CAT as corrected in
-//! 2021: longitude 0° points down in the north and up in the south, 90° E to the right).
+//! Georeference of a PDS3 image, from its IMAGE_MAP_PROJECTION: sample s and line l, both counted from one, are at
+//! x = (s − 1 − S₀)·scale and y = (L₀ + 1 − l)·scale, where S₀ and L₀ are the projection offsets (PDS standards
+//! reference; LOLA's DSMAP.CAT, DSMAP_POLAR.CAT as corrected in 2021: longitude 0° points down in the north and up in
+//! the south, 90° E to the right).
 //!
-//! Labels differ in two signs. Longitudes count west where POSITIVE_LONGITUDE_DIRECTION
-//! says WEST: the image is the same, its numbers are turned. Old labels have projection
-//! offsets of the other sign; the label's own bounds tell which, and a label whose
-//! bounds fit neither is refused.
+//! Labels differ in two signs. Where POSITIVE_LONGITUDE_DIRECTION is WEST, longitudes count west: the image is the
+//! same, but its longitudes change sign. Old labels have projection offsets of the opposite sign; the label's own
+//! bounds decide which is meant, and a label whose bounds fit neither is refused.
 
 use std::f64::consts::PI;
 
@@ -16,13 +15,12 @@ use crate::error::Refusal;
 use crate::odl::Block;
 use crate::transform::GeoTransform;
 
-/// How many pixels bounds may miss the image's edge by: labels round, or bound the
-/// middles of pixels.
+/// Tolerance between the bounds and the image's edge, pixels: labels round, or give the bounds of pixel middles.
 const BOUNDS_TOLERANCE_PX: f64 = 2.0;
-/// MAP_SCALE is rounded to this share; MAP_RESOLUTION is then the better number.
+/// Largest relative difference between MAP_SCALE, which labels round, and MAP_RESOLUTION, which is used instead.
 const SCALE_TOLERANCE: f64 = 1e-4;
 
-/// Transform and system of an image of columns and rows.
+/// Transform and coordinate system of an image of `shape` columns and rows.
 pub(super) fn georeference(map: &Block, shape: [usize; 2]) -> Result<(GeoTransform, Crs), Refusal> {
     for key in ["A_AXIS_RADIUS", "B_AXIS_RADIUS", "C_AXIS_RADIUS"] {
         match map.length_m(key, "km")? {
@@ -88,7 +86,7 @@ fn crs(map: &Block, east: f64) -> Result<Crs, Refusal> {
     }
 }
 
-/// Metres of a pixel. MAP_SCALE is exact in polar maps; else MAP_RESOLUTION is.
+/// Metres per pixel. In polar maps MAP_SCALE is exact, in others MAP_RESOLUTION.
 fn scale_m(map: &Block, crs: &Crs) -> Result<f64, Refusal> {
     let stated_m = map.length_m("MAP_SCALE", "km")?;
     let is_polar = matches!(crs, Crs::PolarStereographic { .. });
@@ -110,7 +108,7 @@ fn scale_m(map: &Block, crs: &Crs) -> Result<f64, Refusal> {
     if is_scale { Ok(scale_m) } else { Err(Refusal::new("MAP_SCALE", format!("is {scale_m} m; must be above 0"))) }
 }
 
-/// The label's own bounds, rad, as far as it has them.
+/// The label's own bounds, rad, as far as it gives them.
 struct Bounds {
     south: Option<f64>,
     north: Option<f64>,
@@ -130,7 +128,7 @@ impl Bounds {
         })
     }
 
-    /// How far the image's edges are from the bounds, rad; none when it leaves the map.
+    /// Distance of the image's edges from the bounds, rad; `None` when the image leaves the map.
     fn miss_rad(&self, crs: &Crs, transform: &GeoTransform, [columns, rows]: [usize; 2]) -> Option<f64> {
         let [columns, rows] = [columns as f64, rows as f64];
         let at = |column: f64, row: f64| crs.inverse(transform.xy([column, row]));
@@ -148,8 +146,8 @@ impl Bounds {
         }
     }
 
-    /// Of a polar map the bound away from the pole is told at its edges or its corners,
-    /// the one toward it is the pole where that is inside.
+    /// In a polar map, labels give the bound away from the pole at the map's edges or at its corners; the bound toward
+    /// the pole is the pole itself if that is inside.
     fn miss_of_polar_rad(
         &self,
         pole: Pole,
@@ -179,7 +177,7 @@ impl Bounds {
     }
 }
 
-/// A difference of angles, whole turns apart.
+/// Absolute difference of two angles, rad, ignoring whole turns.
 fn around(angle_rad: f64) -> f64 {
     (angle_rad - 2.0 * PI * (angle_rad / (2.0 * PI)).round()).abs()
 }

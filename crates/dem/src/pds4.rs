@@ -1,5 +1,5 @@
-//! PDS4 images: an XML label (PDS and cartography dictionaries) beside the image it
-//! names. Heights are `value · scaling_factor + value_offset` in metres.
+//! Reader of PDS4 images: an XML label (PDS and cartography dictionaries) beside the image that it names. Heights are
+//! `value · scaling_factor + value_offset` in metres.
 
 use std::fs::File;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::raw::{RawSource, SampleType};
 use crate::transform::GeoTransform;
 use crate::values::Values;
 
-/// The largest label taken, bytes.
+/// The largest label accepted, bytes.
 const LABEL_BYTES_MAX: u64 = 16 << 20;
 
 /// Opens a label.
@@ -58,7 +58,7 @@ fn header(root: Node<'_, '_>, array: Node<'_, '_>, file: File) -> Result<Header,
     Ok(Header { format: Format::Pds4, shape, transform, crs, values, has_own_scale: true, source })
 }
 
-/// Constants that mark posts without a value; the others are limits of valid ones.
+/// Whether a constant marks posts without data; the others are limits of valid values.
 fn is_no_data(name: &str) -> bool {
     ["missing_constant", "invalid_constant", "unknown_constant", "not_applicable_constant", "error_constant"]
         .contains(&name)
@@ -184,7 +184,7 @@ fn georeference(map: Node<'_, '_>, [columns, rows]: [usize; 2]) -> Result<(GeoTr
     Ok((GeoTransform::north_up(x, y, dx, dy).checked("pixel_resolution_x")?, crs))
 }
 
-/// A geographic grid lies between its bounding coordinates.
+/// A geographic grid spans its bounding coordinates.
 fn geographic(map: Node<'_, '_>, [columns, rows]: [usize; 2], east: f64) -> Result<(GeoTransform, Crs), Refusal> {
     let needed = |key: &str| number(map, key)?.ok_or_else(|| Refusal::new(key, "is missing; must be degrees"));
     let [west_deg, east_deg] = [east * needed("west_bounding_coordinate")?, east * needed("east_bounding_coordinate")?];
@@ -200,7 +200,7 @@ trait LocalName {
 }
 
 impl LocalName for Node<'_, '_> {
-    /// Whatever the namespace's version.
+    /// Compares the local name only, so that any version of the namespace matches.
     fn has_tag_name_of(&self, name: &str) -> bool {
         self.is_element() && self.tag_name().name() == name
     }
@@ -224,7 +224,7 @@ fn number(node: Node<'_, '_>, name: &str) -> Result<Option<f64>, Refusal> {
     find(node, name).map(|node| number_in(name, node.text().unwrap_or_default())).transpose()
 }
 
-/// A length, m, by its `unit` attribute.
+/// A length converted to metres from its `unit` attribute.
 fn length_m(node: Node<'_, '_>) -> Result<f64, Refusal> {
     let name = node.tag_name().name();
     let length = number_in(name, node.text().unwrap_or_default())?;

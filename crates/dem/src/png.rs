@@ -1,5 +1,5 @@
-//! Grey PNG of 8 or 16 bits. A picture says nothing of its heights or place: scale and
-//! spacing are stated, `height = count · scale + offset`, row 0 in the north.
+//! Reader of grey PNG images of 8 or 16 bits. They contain neither scale nor position, so the caller gives scale and
+//! spacing: `height = count · scale + offset`, row 0 in the north.
 
 use std::io::Cursor;
 use std::path::Path;
@@ -13,12 +13,12 @@ use crate::format::Format;
 use crate::header::{Header, Source};
 use crate::values::Values;
 
-/// The largest file taken, bytes.
+/// The largest file accepted, bytes.
 const BYTES_MAX: u64 = 256 << 20;
-/// The longest side taken, posts: a picture is held whole.
+/// The longest side accepted, posts: the whole image is held in memory.
 const SIDE_MAX: u32 = 8192;
 
-/// Opens a picture.
+/// Opens an image.
 pub(super) fn open(path: &Path, options: &ReadOptions) -> Result<Header, ElevationError> {
     let bytes = read_bytes(path, BYTES_MAX).map_err(|error| match error {
         InputError::Read { path, source } => ElevationError::Read { path, source },

@@ -1,6 +1,5 @@
-//! Samples that lie uncompressed in a file, in blocks (the whole image, strips or
-//! tiles) each stored row by row. Only the rows of a window are read, so that a file
-//! larger than memory can be looked into anywhere.
+//! Uncompressed samples in a file, in blocks (the whole image, strips or tiles) that are each stored row by row. Only
+//! the rows of a window are read, so a file larger than memory can be read anywhere.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -32,7 +31,7 @@ impl SampleType {
         }
     }
 
-    /// The sample at the front of `bytes`, which has at least as many as it needs.
+    /// Decodes the sample at the start of `bytes`.
     pub(super) fn decode(self, bytes: &[u8], is_big_endian: bool) -> f64 {
         let mut word = [0; 8];
         let size = self.bytes();
@@ -63,14 +62,14 @@ pub(super) struct RawSource {
     pub(super) columns: usize,
     pub(super) block_columns: usize,
     pub(super) block_rows: usize,
-    /// Bytes from a row of a block to the next: its samples and what a format puts around them.
+    /// Bytes from one row of a block to the next: its samples and the format's padding.
     pub(super) row_bytes: usize,
-    /// Where each block begins in the file, row by row of blocks; none for a block left out.
+    /// Where each block begins in the file, row by row of blocks; `None` for a block that the file omits.
     pub(super) starts: Vec<Option<u64>>,
 }
 
 impl RawSource {
-    /// One block: all rows one after the other from byte `start` on.
+    /// A source of a single block: all rows one after the other from byte `start` on.
     pub(super) fn contiguous(
         file: File,
         start: u64,
@@ -91,7 +90,7 @@ impl RawSource {
         }
     }
 
-    /// Refuses an image of `rows` rows that goes beyond the file's end.
+    /// Refuses an image of `rows` rows that extends beyond the end of the file.
     pub(super) fn checked(self, field: &str, rows: usize) -> Result<Self, Refusal> {
         let across = self.columns.div_ceil(self.block_columns);
         let size = self.file.metadata().map_or(0, |metadata| metadata.len());
@@ -116,7 +115,7 @@ impl RawSource {
         Ok(self)
     }
 
-    /// Reads a window that lies inside; heights in `out`, row by row.
+    /// Reads a window that lies inside of the image into `out`, as heights row by row, m.
     pub(super) fn read(&mut self, window: &Window, values: &Values, out: &mut [f32]) -> io::Result<()> {
         let size = self.sample.bytes();
         let across = self.columns.div_ceil(self.block_columns);

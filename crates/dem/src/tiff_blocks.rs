@@ -1,5 +1,5 @@
-//! The strips or tiles of a TIFF: where they are, whether they can be what they claim,
-//! and their samples, decoded a block at a time.
+//! The strips or tiles of a TIFF: their positions, a check of their sizes, and their samples, decoded one block at a
+//! time.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -15,11 +15,11 @@ use crate::unpack::{Packing, Predictor, undo, unpack};
 use crate::values::Values;
 use crate::window::Window;
 
-/// The largest block decoded, bytes.
+/// The largest block accepted, bytes.
 const BLOCK_BYTES_MAX: u64 = 256 << 20;
-/// Deflate and LZW make at most 1032 and 1400 times as much of what they are given.
+/// Largest ratio of decoded to packed bytes accepted; deflate reaches 1032, LZW 1400.
 const RATIO_MAX: u64 = 2000;
-/// A file whose blocks are compressed.
+/// A TIFF whose blocks are compressed.
 #[derive(Debug)]
 pub(super) struct TiffSource {
     file: File,
@@ -30,11 +30,11 @@ pub(super) struct TiffSource {
     predictor: Predictor,
     sample: SampleType,
     is_big_endian: bool,
-    /// Where each block is and how many bytes it has; 0 for one left out.
+    /// Position in the file and size of each block, bytes; a size of 0 marks a block that the file omits.
     places: Vec<(u64, u64)>,
 }
 
-/// The blocks of the decoder's image, in a file of `size` bytes.
+/// The blocks of the decoder's current image, in a file of `size` bytes.
 pub(super) fn source(
     mut decoder: TiffDecoder,
     path: &Path,
@@ -78,7 +78,7 @@ pub(super) fn source(
     Ok(Source::Tiff(TiffSource { file, shape, block, is_tiled, packing, predictor, sample, is_big_endian, places }))
 }
 
-/// How blocks are packed; none when they are not.
+/// The compression of the blocks; `None` if they are uncompressed.
 fn packing(decoder: &mut TiffDecoder) -> Result<Option<Packing>, Refusal> {
     match unsigned(decoder, Tag::Compression)?.unwrap_or(1) {
         1 => Ok(None),
@@ -92,7 +92,7 @@ fn packing(decoder: &mut TiffDecoder) -> Result<Option<Packing>, Refusal> {
     }
 }
 
-/// Where each block is and how many bytes it has.
+/// Position in the file and size of each block, bytes.
 fn places(decoder: &mut TiffDecoder, is_tiled: bool) -> Result<Vec<(u64, u64)>, Refusal> {
     let strips = (Tag::StripOffsets, Tag::StripByteCounts);
     let (offsets, sizes) = if is_tiled { (Tag::TileOffsets, Tag::TileByteCounts) } else { strips };
@@ -104,7 +104,7 @@ fn places(decoder: &mut TiffDecoder, is_tiled: bool) -> Result<Vec<(u64, u64)>, 
     Ok(offsets.into_iter().zip(sizes).collect())
 }
 
-/// Refuses blocks beyond the file's end, and blocks that cannot hold what they must.
+/// Refuses blocks that extend beyond the end of the file, or are too small for their samples.
 fn check_blocks(
     places: &[(u64, u64)],
     shape: [usize; 2],
@@ -147,7 +147,7 @@ impl TiffSource {
         self.block
     }
 
-    /// Reads a window that lies inside; heights in `out`, row by row.
+    /// Reads a window that lies inside of the image into `out`, as heights row by row, m.
     pub(super) fn read(&mut self, window: &Window, values: &Values, out: &mut [f32]) -> Result<(), Refusal> {
         let [across, down] = self.block;
         let blocks_across = self.shape[0].div_ceil(across);
@@ -171,7 +171,7 @@ impl TiffSource {
         Ok(())
     }
 
-    /// The samples of a block; none of one that was left out.
+    /// The samples of a block; `None` for a block that the file omits.
     fn samples(&mut self, index: usize) -> Result<Option<Samples>, Refusal> {
         let Some(&(offset, packed_bytes)) = self.places.get(index).filter(|(_, bytes)| *bytes > 0) else {
             return Ok(None);
@@ -202,7 +202,7 @@ struct Samples {
 }
 
 impl Samples {
-    /// Heights of the samples from number `from` on.
+    /// Writes heights, m, to `out`, from sample number `from` on.
     fn heights(&self, from: usize, values: &Values, sample: SampleType, out: &mut [f32]) {
         let samples = self.bytes[from * sample.bytes()..].chunks_exact(sample.bytes());
         for (out, bytes) in out.iter_mut().zip(samples) {

@@ -1,8 +1,7 @@
-//! From pixels to map coordinates: an affine map, as GDAL has it. Pixel coordinates
-//! count from the outer corner of the first pixel, so that the post of column c and
-//! row r, the middle of its pixel, is at (c + 0.5, r + 0.5), whether a file calls its
-//! values areas or points. Map coordinates are those of the file's `Crs`: metres, or
-//! degrees of longitude and latitude when it is geographic.
+//! The transform from pixels to map coordinates: an affine map, as in GDAL. Pixel coordinates count from the outer
+//! corner of the first pixel, so the post of column c and row r, at the middle of its pixel, is at (c + 0.5, r + 0.5),
+//! whether a file calls its values areas or points. Map coordinates are those of the file's `Crs`: metres, or degrees
+//! of longitude and latitude when it is geographic.
 
 use crate::error::Refusal;
 
@@ -18,13 +17,13 @@ pub struct GeoTransform {
 }
 
 impl GeoTransform {
-    /// Rows from north to south, columns from west to east.
+    /// A transform with rows from north to south and columns from west to east.
     #[must_use]
     pub fn north_up(west: f64, north: f64, column_step: f64, row_step: f64) -> Self {
         Self { corner: [west, north], column_step: [column_step, 0.0], row_step: [0.0, -row_step] }
     }
 
-    /// Refuses what cannot be inverted; `field` says where it was read.
+    /// Refuses a transform that cannot be inverted; `field` names the part of the file it comes from.
     pub(super) fn checked(self, field: &str) -> Result<Self, Refusal> {
         let Self { corner, column_step, row_step } = self;
         let is_finite = [corner, column_step, row_step].iter().flatten().all(|value| value.is_finite());
@@ -61,20 +60,20 @@ impl GeoTransform {
         [(dx * self.row_step[1] - dy * self.row_step[0]) / d, (dy * self.column_step[0] - dx * self.column_step[1]) / d]
     }
 
-    /// The same map for a window that begins at `column` and `row`.
+    /// The transform of a window that begins at `column` and `row`.
     #[must_use]
     pub fn of_window(&self, column: usize, row: usize) -> Self {
         Self { corner: self.xy([column as f64, row as f64]), ..*self }
     }
 
-    /// The same map for pixels of `by` × `by` of these.
+    /// The transform of pixels that each cover `by` × `by` of these.
     #[must_use]
     pub fn reduced(&self, by: usize) -> Self {
         let longer = |step: [f64; 2]| step.map(|along| along * by as f64);
         Self { column_step: longer(self.column_step), row_step: longer(self.row_step), ..*self }
     }
 
-    /// Distance between columns and between rows, in units of the map.
+    /// Distance between columns and between rows, in map units.
     #[must_use]
     pub fn spacing(&self) -> [f64; 2] {
         [self.column_step, self.row_step].map(|[x, y]| x.hypot(y))
@@ -87,7 +86,7 @@ mod tests {
 
     #[test]
     fn pixel_coordinates_come_back_also_from_a_turned_grid() {
-        // Coordinates of 1e6 in f64 have steps of 1e-10, divided by steps of 5.
+        // Coordinates of 1e6 in f64 have an error of 1e-10; it is divided by the pixel size of 5.
         const TOLERANCE_PX: f64 = 1e-9;
         let turned = GeoTransform { corner: [1e6, -2e5], column_step: [4.0, 3.0], row_step: [3.0, -4.0] };
         for at in [[0.0, 0.0], [0.5, 7.25], [1234.5, 999.0]] {

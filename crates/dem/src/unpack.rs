@@ -1,7 +1,6 @@
-//! TIFF's compressed blocks: deflate, LZW and PackBits, and the predictors that
-//! differences were taken by (TIFF 6.0, and Adobe's technical note 3 for floats).
-//! Blocks are decoded here and not by the `tiff` crate, whose releases 0.11 refuse sound
-//! LZW tiles (image-tiff issue 395). Never more is made than a block must have.
+//! Decompression of TIFF blocks: deflate, LZW and PackBits, and the predictors (TIFF 6.0, and Adobe's technical note 3
+//! for floats). The `tiff` crate is not used for this, as its releases 0.11 refuse valid LZW tiles (image-tiff issue
+//! 395). The output never exceeds the size that a block must have.
 
 use std::io::Read;
 
@@ -9,7 +8,7 @@ use weezl::{BitOrder, LzwStatus};
 
 use crate::raw::SampleType;
 
-/// How a block is packed.
+/// The compression of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Packing {
     Lzw,
@@ -17,18 +16,18 @@ pub(super) enum Packing {
     PackBits,
 }
 
-/// What stands in place of samples.
+/// The predictor, which defines what a block stores in place of samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Predictor {
-    /// Themselves.
+    /// The samples themselves.
     None,
     /// Differences along a row.
     Horizontal,
-    /// Differences along a row of the bytes of floats, most significant ones first.
+    /// Differences along a row of the bytes of floats, most significant bytes first.
     Float,
 }
 
-/// Unpacks as many bytes as a block must have; says what is wrong with it.
+/// Unpacks the number of bytes that a block must have.
 pub(super) fn unpack(packed: &[u8], packing: Packing, bytes: usize) -> Result<Vec<u8>, String> {
     let mut out = vec![0; bytes];
     let made = match packing {
@@ -42,7 +41,7 @@ pub(super) fn unpack(packed: &[u8], packing: Packing, bytes: usize) -> Result<Ve
     if made == bytes { Ok(out) } else { Err(format!("makes {made} of {bytes} bytes")) }
 }
 
-/// The end code is not waited for: some writers leave it out.
+/// Does not require the end code, which some writers omit.
 fn unpack_lzw(mut packed: &[u8], out: &mut [u8]) -> Result<usize, String> {
     let mut decoder = weezl::decode::Decoder::with_tiff_size_switch(BitOrder::Msb, 8);
     let mut made = 0;
@@ -61,7 +60,7 @@ fn unpack_lzw(mut packed: &[u8], out: &mut [u8]) -> Result<usize, String> {
 fn unpack_bits(mut packed: &[u8], out: &mut [u8]) -> Result<usize, String> {
     let mut made = 0;
     while let ([head, rest @ ..], true) = (packed, made < out.len()) {
-        // n of 0 to 127: n + 1 bytes as they are; n of 129 to 255: one byte, 257 − n times.
+        // A header n of 0 to 127: n + 1 bytes follow as they are. n of 129 to 255: one byte, repeated 257 − n times.
         let (count, is_run) = match *head {
             128 => (0, false),
             head if head < 128 => (usize::from(head) + 1, false),
@@ -82,7 +81,7 @@ fn unpack_bits(mut packed: &[u8], out: &mut [u8]) -> Result<usize, String> {
     Ok(made)
 }
 
-/// Undoes the predictor of a block of rows; tells whether samples are then big-endian.
+/// Undoes the predictor of a block of rows; returns whether the samples are then big-endian.
 pub(super) fn undo(
     predictor: Predictor,
     block: &mut [u8],
@@ -111,7 +110,7 @@ pub(super) fn undo(
     }
 }
 
-/// Sums of words of `size` bytes along a row, as integers whatever they stand for.
+/// Running sums of words of `size` bytes along a row, as integers even for floats.
 fn add_up(row: &mut [u8], size: usize, is_big_endian: bool) {
     let mut sum = 0_u64;
     for word in row.chunks_exact_mut(size) {
@@ -135,7 +134,7 @@ mod tests {
 
     #[test]
     fn packbits_are_those_of_the_standards_example() {
-        // Apple's Technical Note 1023.
+        // Example of Apple's Technical Note 1023.
         let packed = [0xFE, 0xAA, 0x02, 0x80, 0x00, 0x2A, 0xFD, 0xAA, 0x03, 0x80, 0x00, 0x2A, 0x22, 0xF7, 0xAA];
         let mut wanted = vec![0xAA, 0xAA, 0xAA, 0x80, 0x00, 0x2A, 0xAA, 0xAA, 0xAA, 0xAA, 0x80, 0x00, 0x2A, 0x22];
         wanted.extend([0xAA; 10]);

@@ -1,20 +1,20 @@
-//! A rectangle of posts.
+//! Rectangular windows of a grid.
 
 /// A rectangle of posts of a grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// Its first column.
+    /// First column.
     pub column: usize,
-    /// Its first row.
+    /// First row.
     pub row: usize,
-    /// Its columns.
+    /// Number of columns.
     pub columns: usize,
-    /// Its rows.
+    /// Number of rows.
     pub rows: usize,
 }
 
 impl Window {
-    /// The overlap with another window.
+    /// The overlap with another window; `None` if they do not overlap.
     #[must_use]
     pub fn overlap(&self, other: &Self) -> Option<Self> {
         let [column, row] = [self.column.max(other.column), self.row.max(other.row)];

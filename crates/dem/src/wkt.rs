@@ -1,12 +1,11 @@
-//! Coordinate systems by name or text: IAU_2015 codes of the Moon, and well-known
-//! text of the first kind as GDAL (OGC) and Esri write it. Only what places a map is
-//! read: spheroid, prime meridian, unit, projection and its parameters.
+//! Parser of coordinate systems: IAU_2015 codes of the Moon, and well-known text of version 1 as GDAL (OGC) and Esri
+//! write it. It reads only what places a map: spheroid, prime meridian, unit, projection and its parameters.
 
 use crate::body::{check_radius, equirectangular, polar, unknown_projection};
 use crate::crs::Crs;
 use crate::error::Refusal;
 
-/// Nodes within nodes at most: real texts have five.
+/// The deepest nesting of nodes accepted; real texts have five levels.
 const DEPTH_MAX: usize = 12;
 
 /// IAU_2015 codes of the Moon.
@@ -20,7 +19,7 @@ const CODES: [(u32, &str); 7] = [
     (30135, "south polar stereographic"),
 ];
 
-/// The system of an IAU_2015 code.
+/// The coordinate system of an IAU_2015 code.
 pub(super) fn from_code(field: &str, code: u32) -> Result<Crs, Refusal> {
     let origin = [0.0; 2];
     let sinusoidal =
@@ -52,13 +51,13 @@ impl Crs {
     /// Reads `local`, an IAU_2015 code (`IAU_2015:30135` or `30135`) or well-known text.
     ///
     /// # Errors
-    /// What is wrong with it, and what is allowed.
+    /// When the text is not a supported system: the error names what is wrong, and what is allowed.
     pub fn parse(text: &str) -> Result<Self, Refusal> {
         from_text("coordinate system", text)
     }
 }
 
-/// As `Crs::parse`, for `field`.
+/// Same as `Crs::parse`, with `field` for the error.
 pub(super) fn from_text(field: &str, text: &str) -> Result<Crs, Refusal> {
     let text = text.trim();
     if text.eq_ignore_ascii_case("local") {
@@ -140,7 +139,7 @@ fn projected(field: &str, projection: &str, root: &Node) -> Result<Crs, Refusal>
     }
 }
 
-/// `KEYWORD["name", number, NODE[…], …]`.
+/// A node of well-known text: `KEYWORD["name", number, NODE[…], …]`.
 #[derive(Debug, Default)]
 struct Node {
     keyword: String,
@@ -156,7 +155,7 @@ impl Node {
         rest.trim().is_empty().then_some(node)
     }
 
-    /// Reads one node from the front of `rest`.
+    /// Reads one node from the start of `rest`.
     fn read(rest: &mut &str, depth: usize) -> Option<Self> {
         let open = rest.find(['[', '('])?;
         let keyword = rest[..open].trim().to_ascii_uppercase();
@@ -182,7 +181,7 @@ impl Node {
                 }
                 _ if rest[end?..].starts_with(['[', '(']) => node.nodes.push(Self::read(rest, depth + 1)?),
                 _ => {
-                    // An axis has words (`NORTH`) where others have numbers.
+                    // An axis has words (`NORTH`) where other nodes have numbers.
                     node.numbers.extend(rest[..end?].trim().parse::<f64>().ok());
                     *rest = &rest[end?..];
                 }
@@ -190,7 +189,7 @@ impl Node {
         }
     }
 
-    /// The first node of that keyword, at any depth.
+    /// The first node with this keyword, at any depth.
     fn find(&self, keyword: &str) -> Option<&Self> {
         if self.keyword == keyword {
             return Some(self);

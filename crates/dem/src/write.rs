@@ -1,5 +1,5 @@
-//! Writing heights as GeoTIFF: 32-bit floats, NaN as no data, the Moon's sphere and
-//! projection in user-defined keys as GDAL writes and reads them.
+//! Writer of heights as GeoTIFF: 32-bit floats, NaN as no data, and the Moon's sphere and projection in user-defined
+//! keys as GDAL writes and reads them.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -17,22 +17,22 @@ use crate::error::ElevationError;
 use crate::geokeys::GeoKeys;
 use crate::transform::GeoTransform;
 
-/// Bytes of a strip before it is packed.
+/// Bytes of a strip before compression.
 const STRIP_BYTES: usize = 1 << 20;
-/// The tag in which GDAL keeps what a band is.
+/// The tag in which GDAL stores a band's description.
 const GDAL_METADATA: u16 = 42112;
 
-/// How a GeoTIFF is written.
+/// Compression of a written GeoTIFF.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Compression {
-    /// As it is.
+    /// Uncompressed.
     None,
-    /// Deflate.
+    /// Compressed by deflate.
     #[default]
     Deflate,
 }
 
-/// Writes heights with their georeference; a local grid has its transform only.
+/// Writes heights with their georeference; a local grid gets its transform only.
 ///
 /// # Errors
 /// When the file cannot be written, or would exceed 4 GiB.
@@ -47,21 +47,21 @@ pub fn write_geotiff(dem: &Dem, path: &Path, compression: Compression) -> Result
     })
 }
 
-/// What a GeoTIFF is told before its rows.
+/// Header of a GeoTIFF that is written row by row.
 #[derive(Clone, Debug)]
 pub struct RasterHead {
-    /// Columns and rows.
+    /// Number of columns and rows.
     pub shape: [usize; 2],
-    /// From pixels to map coordinates.
+    /// Transform from pixels to map coordinates.
     pub transform: GeoTransform,
-    /// The map.
+    /// Coordinate system of the map.
     pub crs: Crs,
-    /// What the values are, with their unit: the band's description.
+    /// What the values are, with their unit; written as the band's description.
     pub description: Option<String>,
 }
 
-/// Writes a raster of 32-bit floats whose rows are asked for one after the other, so that
-/// memory holds a strip of them. NaN is no data.
+/// Writes a raster of 32-bit floats. It asks for the rows one after the other, so memory holds only a strip of them.
+/// NaN is no data.
 ///
 /// # Errors
 /// When the file cannot be written, or would exceed 4 GiB.
@@ -102,7 +102,7 @@ fn write(
     directory.finish()
 }
 
-/// What the samples are and how they lie.
+/// Writes the tags for the samples' type and layout.
 fn describe<K: TiffKind>(
     head: &RasterHead,
     compression: Compression,
@@ -124,7 +124,7 @@ fn describe<K: TiffKind>(
     directory.write_tag(Tag::RowsPerStrip, u32::try_from(strip_rows)?)
 }
 
-/// A strip's bytes. The `tiff` crate packs whole images alone: its `write_strip` does not.
+/// The bytes of a strip. The `tiff` crate compresses whole images only: its `write_strip` does not.
 fn packed(strip: &[f32], compression: Compression) -> TiffResult<Vec<u8>> {
     let bytes: Vec<u8> = strip.iter().flat_map(|value| value.to_ne_bytes()).collect();
     match compression {

@@ -1,5 +1,8 @@
-//! Claims about elevation files: real ones with published facts, and made-up ones,
-//! good and bad, written here from their standards.
+//! Tests of elevation files: real ones against published facts, and made-up ones, valid and invalid, written here from
+//! their standards.
+
+#[path = "../../../tests/src/skip.rs"]
+mod skip;
 
 use std::path::{Path, PathBuf};
 
@@ -7,13 +10,14 @@ use selene_dem::{
     Compression, Crs, Dem, ElevationFile, Format, GeoPoint, GeoTransform, MOON_RADIUS_M, Pole, ReadOptions, Window,
     write_geotiff,
 };
+use skip::{skip_data, skip_peer};
 
-/// The elevation files of the third-party data, if they are here; fails where `SELENE_REQUIRE_DATA` asks for them.
+/// The third-party elevation files, if they are here; fails if they are missing and `SELENE_REQUIRE_DATA` requires
+/// them.
 fn data_dir() -> Option<PathBuf> {
     let found = std::env::var_os("SELENE_DATA").map(|dir| PathBuf::from(dir).join("dem")).filter(|dir| dir.is_dir());
     if found.is_none() {
-        assert!(std::env::var_os("SELENE_REQUIRE_DATA").is_none(), "data are required here: set SELENE_DATA");
-        eprintln!("skipped: needs the elevation data; set SELENE_DATA to their directory");
+        skip_data("needs the elevation data; set SELENE_DATA to their directory");
     }
     found
 }
@@ -28,7 +32,7 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// Why a file is refused, be it on opening or on reading.
+/// Why a file is refused, on opening or on reading.
 fn refusal(path: &Path, options: &ReadOptions) -> String {
     let read = ElevationFile::open(path, options).and_then(|mut file| file.read());
     let message = read.map(|dem| dem.height_range_m()).expect_err("must be refused").to_string();
@@ -36,7 +40,7 @@ fn refusal(path: &Path, options: &ReadOptions) -> String {
     message
 }
 
-/// Correlation of two grids at places all over the Moon.
+/// Correlation of the heights of two grids at positions all over the Moon.
 fn correlation(a: &Dem, b: &Dem) -> f64 {
     let places =
         (0..170).flat_map(|i| (0..360).map(move |j| GeoPoint::from_degrees(f64::from(i) - 84.5, f64::from(j) - 179.5)));
@@ -52,7 +56,7 @@ fn correlation(a: &Dem, b: &Dem) -> f64 {
 #[test]
 fn the_summit_and_the_apollo_sites_are_where_lola_has_them() {
     let Some(data) = data_dir() else { return };
-    // The label and the image alike.
+    // The same through the label and through the image.
     for name in ["ldem_4/LDEM_4.LBL", "ldem_4/LDEM_4.IMG"] {
         let mut file = open(&data.join(name));
         assert_eq!((file.format(), file.shape()), (Format::Pds3, [1440, 720]));
@@ -74,7 +78,7 @@ fn a_global_geotiff_agrees_with_lola() {
     let moon = open(&data.join("global_geotiff/moon_dem.tif")).read().expect("heights");
     assert_eq!(*moon.crs(), Crs::Geographic);
     let r = correlation(&ldem, &moon);
-    // The README's 0.993.
+    // The README gives 0.993.
     assert!((0.99..=1.0).contains(&r), "{r}");
 }
 
@@ -86,11 +90,11 @@ fn a_cube_of_longitudes_0_to_360_is_not_taken_for_180() {
     let mut cube = open(&data.join(name)).read().expect("heights");
     let r = correlation(&ldem, &cube);
     assert!(r > 0.9, "{r}");
-    // The label's rounded corner lies 99 m beyond the pole.
+    // The label's corner is rounded, and lies 99 m beyond the pole.
     let bounds = open(&data.join(name)).bounds().expect("on the Moon");
     let [west_deg, east_deg] = [bounds.west_rad, bounds.east_rad].map(f64::to_degrees);
     assert!(west_deg.abs() < 0.01 && (east_deg - 360.0).abs() < 0.1, "{west_deg} to {east_deg}");
-    // The trap: the same posts half a turn away.
+    // The error to avoid: the same posts half a turn away.
     let t = *cube.transform();
     let turned = GeoTransform { corner: [t.corner[0] - std::f64::consts::PI * MOON_RADIUS_M, t.corner[1]], ..t };
     cube = Dem::new([cube.columns(), cube.rows()], turned, *cube.crs(), cube.heights_m().to_vec()).expect("a grid");
@@ -106,8 +110,8 @@ fn a_polar_geotiff_lies_where_its_facts_say() {
     assert_eq!((*file.crs(), file.shape()), (polar, [33, 33]));
     let [[west, north], [east, south]] = [[0.0, 0.0], [33.0, 33.0]].map(|corner| file.transform().xy(corner));
     // The facts are rounded to 0.1 m.
-    for (is, said) in [(west, -53_750.0), (east, -53_669.9), (north, -51_050.0), (south, -51_130.0)] {
-        assert!((is - said).abs() < 0.1, "{is} for {said}");
+    for (is, labelled) in [(west, -53_750.0), (east, -53_669.9), (north, -51_050.0), (south, -51_130.0)] {
+        assert!((is - labelled).abs() < 0.1, "{is} for {labelled}");
     }
     let [low, high] = file.read().expect("heights").height_range_m().expect("heights");
     assert!((low + 212.3).abs() < 0.05 && (high + 205.4).abs() < 0.05, "{low} to {high}");
@@ -127,8 +131,8 @@ fn a_picture_of_hadley_is_read_with_its_stated_scale() {
     assert!(refusal(&path, &ReadOptions { spacing_m: None, ..stated }).contains("spacing"));
 }
 
-/// Heights of LOLA's LDEM_4 at the middles of pixels of 3.75°, from the north and from 0° E; how they were taken is
-/// told in the README beside them.
+/// Heights of LOLA's LDEM_4 at the middles of pixels of 3.75°, from the north and from 0° E; the README beside them
+/// says how they were taken.
 const LOLA: &str = include_str!("data/ldem_4_every_15th.csv");
 const LOLA_SHAPE: [usize; 2] = [96, 48];
 const LOLA_STEP_DEG: f64 = 3.75;
@@ -137,7 +141,8 @@ fn lola_m() -> Vec<f32> {
     LOLA.lines().flat_map(|line| line.split(',')).map(|height| height.parse().expect("a height")).collect()
 }
 
-/// These heights as a PDS3 image with LDEM_4's own keys, as a cube from 0° to 360° and as a GeoTIFF from −180° to 180°.
+/// Writes these heights as a PDS3 image with LDEM_4's own keys, as a cube from 0° to 360° and as a GeoTIFF from −180°
+/// to 180°.
 fn lola_files(folder: &Path) -> [PathBuf; 3] {
     let files = ["LOLA.LBL", "lola.cub", "lola.tif"].map(|name| folder.join(name));
     let heights_m = lola_m();
@@ -183,7 +188,7 @@ fn lolas_heights_are_where_it_measured_them_in_every_format_and_from_every_first
             let [column, row] = dem.post_at(&GeoPoint::from_degrees(90.0 - down_deg, east_deg)).expect("on the map");
             assert_eq!(dem.post_m(column, row), Some(f64::from(height_m)), "post {i} on {}", dem.crs());
         }
-        // Seen from a side or half a turn away each of them would be another height by a kilometre.
+        // Mirrored or half a turn away, each height would differ by a kilometre.
         for (name, latitude_deg, longitude_deg, least_m, most_m) in [
             ("Mare Crisium", 17.0, 59.0, -4000.0, -3000.0),
             ("Mare Moscoviense", 27.0, 148.0, -3500.0, -2500.0),
@@ -194,7 +199,7 @@ fn lolas_heights_are_where_it_measured_them_in_every_format_and_from_every_first
             assert!((least_m..most_m).contains(&height_m), "{name}: {height_m} m on {}", dem.crs());
         }
     }
-    // The trap: a cube from 0° read as if it were from −180°.
+    // The error to avoid: a cube from 0° read as if it began at −180°.
     let [label, cube, _] = &dems;
     assert!(correlation(label, cube) > 0.999);
     let t = *cube.transform();
@@ -203,10 +208,10 @@ fn lolas_heights_are_where_it_measured_them_in_every_format_and_from_every_first
     assert!(correlation(label, &turned) < 0.0);
 }
 
-/// A polar label in both conventions of signs; images are 400 × 300 posts of 1 km.
+/// A polar label with either sign of the projection offsets; images are 400 × 300 posts of 1 km.
 fn polar_label(latitude_deg: i32, direction: &str, center_deg: f64, offset_sign: f64) -> String {
     let [toward, away] = if latitude_deg < 0 { ["MINIMUM", "MAXIMUM"] } else { ["MAXIMUM", "MINIMUM"] };
-    // At the middle of the nearer edge, 150 km from the pole.
+    // The middle of the nearer edge, 150 km from the pole.
     let edge_deg = f64::from(latitude_deg.signum()) * (90.0 - 2.0 * (75_000.0 / MOON_RADIUS_M).atan().to_degrees());
     format!(
         "PDS_VERSION_ID = PDS3\r\nTARGET_NAME = MOON\r\n^IMAGE = \"POLE.IMG\"\r\nOBJECT = IMAGE\r\n LINES = 300\r\n LINE_SAMPLES = 400\r\n \
@@ -220,9 +225,8 @@ fn polar_label(latitude_deg: i32, direction: &str, center_deg: f64, offset_sign:
     )
 }
 
-/// Sample and line (from 1, at the middles of pixels) of a crater in an image whose
-/// 0° points down in the north and up in the south, by LOLA's own formula of 2021:
-/// LON = atan2(X, ∓Y), R = 2 · 1737400 · tan((90 − |LAT|)/2).
+/// Sample and line (from 1, at the middles of pixels) of a crater in an image whose 0° points down in the north and up
+/// in the south, by LOLA's own formula of 2021: LON = atan2(X, ∓Y), R = 2 · 1737400 · tan((90 − |LAT|)/2).
 fn lola_pixel(latitude_deg: f64, longitude_deg: f64) -> [f64; 2] {
     let r = 2.0 * 1_737_400.0 * ((90.0 - latitude_deg.abs()) / 2.0).to_radians().tan() / 1000.0;
     let (sin, cos) = longitude_deg.to_radians().sin_cos();
@@ -232,15 +236,15 @@ fn lola_pixel(latitude_deg: f64, longitude_deg: f64) -> [f64; 2] {
 #[test]
 fn known_craters_fall_where_polar_labels_of_both_conventions_say() {
     let folder = folder("polar");
-    // A label that counts west from 90° W turns the numbers, not the image: its 0° is
-    // a quarter turn away, so that it is written for an image turned by as much.
+    // A label that counts west from 90° W changes the longitudes, not the image: its 0° is a quarter turn away, so it
+    // is written for an image turned by as much.
     let craters = [("Shackleton", -89.67, 129.78), ("de Gerlache", -88.5, -87.1), ("Peary", 88.6, 24.4)];
     for (name, latitude_deg, longitude_deg) in craters {
         let pole = if latitude_deg < 0.0 { -90 } else { 90 };
         for (direction, center_deg, sign) in
             [("EAST", 0.0, 1.0), ("WEST", 0.0, 1.0), ("EAST", 0.0, -1.0), ("EAST", 270.0, 1.0), ("WEST", 90.0, 1.0)]
         {
-            // Longitudes of the image as if its up or down were 0°.
+            // Longitudes of the image as if its down (north) or up (south) were 0°.
             let turn_deg = if center_deg == 0.0 { 0.0 } else { 90.0 };
             let [sample, line] = lola_pixel(latitude_deg, longitude_deg + turn_deg);
             let mut counts = vec![0_i16; 400 * 300];
@@ -335,7 +339,7 @@ fn what_is_written_is_read_again() {
 }
 
 #[test]
-fn a_sample_has_whole_blocks_from_the_first_to_the_last_and_no_more_posts_than_asked_for() {
+fn a_sample_has_whole_blocks_from_the_first_to_the_last_and_no_more_posts_than_requested() {
     let folder = folder("sample");
     let [columns, rows] = [700, 500];
     let heights_m: Vec<f32> = (0..columns * rows).map(|post| post as f32 * 0.01).collect();
@@ -354,10 +358,10 @@ fn a_sample_has_whole_blocks_from_the_first_to_the_last_and_no_more_posts_than_a
             let taken: Vec<_> = windows.iter().map(|window| (window.row, window.columns, window.rows)).collect();
             assert_eq!(taken.len(), 20);
             assert_eq!((taken[0], taken[19]), ((0, columns, 1), (rows - 1, columns, 1)));
-            // The first row and the last hold the least and the greatest height.
+            // The first and the last row hold the lowest and the highest height.
             assert_eq!((sampled.posts, sampled.height_range_m), (columns * 20, all.height_range_m));
         } else {
-            // A compressed strip is decoded whole: one at least is.
+            // A compressed strip is decoded whole, so at least one is read.
             assert!(windows.len() == 1 && sampled.posts >= columns, "{windows:?}");
         }
     }
@@ -376,7 +380,7 @@ fn truncated_geotiffs_are_refused_at_every_length() {
     }
 }
 
-/// The place of a tag's value (or offset) in a little-endian TIFF of one directory.
+/// Offset of a tag's value (or of its data offset) in a little-endian TIFF with one directory.
 fn tag_at(bytes: &[u8], tag: u16) -> usize {
     let u16_at = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
     let directory = u32::from_le_bytes([bytes[4], bytes[5], bytes[6], bytes[7]]) as usize;
@@ -400,9 +404,9 @@ fn damaged_geotiffs_and_bombs_are_refused_with_their_field() {
     };
     // A strip of 60 000 rows of 60 000 posts in a few kilobytes.
     assert!(with(&[(256, 60_000), (257, 60_000), (278, 60_000)]).contains("bomb"));
-    // More rows than the strip has.
+    // More rows than the strip holds.
     assert!(with(&[(257, 140), (278, 140)]).contains("strip 0"));
-    // Rows that no strip has.
+    // More rows than any strip holds.
     assert!(with(&[(257, 700_000)]).contains("header"));
     assert!(with(&[(279, 4_000_000)]).contains("strip 0"));
     assert!(with(&[(259, 50_000)]).contains("Compression"));
@@ -455,15 +459,14 @@ fn stated_georeference_completes_a_numpy_array_and_contradicts_no_file() {
 
 #[test]
 fn a_file_larger_than_memory_is_looked_into() {
-    // 160 GB that take no room: the file system keeps the hole as one.
+    // 160 GB that take no space: the file system stores a sparse file.
     let path = folder("large").join("large.npy");
     let header = format!("{:<117}\n", "{'descr': '<f4', 'fortran_order': False, 'shape': (200000, 200000), }");
     let start = [b"\x93NUMPY\x01\x00".as_slice(), &(header.len() as u16).to_le_bytes(), header.as_bytes()].concat();
     std::fs::write(&path, &start).expect("file");
     let file = std::fs::OpenOptions::new().write(true).open(&path).expect("file");
     if file.set_len(start.len() as u64 + 4 * 200_000 * 200_000).is_err() {
-        eprintln!("skipped: needs a file system with holes");
-        return;
+        return skip_peer("needs a file system with holes");
     }
     let stated = ReadOptions { spacing_m: Some(1.0), ..ReadOptions::default() };
     let mut large = ElevationFile::open(&path, &stated).expect("a header");
@@ -476,7 +479,7 @@ fn a_file_larger_than_memory_is_looked_into() {
     std::fs::remove_file(&path).expect("clean");
 }
 
-/// A cube of 70 × 50 samples in tiles of 32 × 16, counts 0, 1, 2 … row by row.
+/// A cube of 70 × 50 samples in tiles of 32 × 16, with counts 0, 1, 2 … row by row.
 fn cube(change: impl Fn(String) -> String) -> Vec<u8> {
     let label = "Object = IsisCube\n Object = Core\n StartByte = 2049\n Format = Tile\n TileSamples = 32\n TileLines = 16\n \
         Group = Dimensions\n Samples = 70\n Lines = 50\n Bands = 1\n End_Group\n Group = Pixels\n Type = SignedWord\n ByteOrder = Msb\n \

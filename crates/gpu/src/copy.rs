@@ -8,7 +8,7 @@ use selene_scene::{LAMPS_MAX, Scene, TraceError, Versions};
 
 use crate::engine::Engine;
 
-/// Buffers in the order of their bindings.
+/// Names of the buffers in the order of their bindings.
 const NAMES: [&str; 10] = [
     "globals",
     "levels",
@@ -22,10 +22,10 @@ const NAMES: [&str; 10] = [
     "lamps",
 ];
 
-/// A binding may not be empty.
+/// Minimum size of a buffer, bytes: WebGPU refuses empty bindings.
 const BYTES_MIN: u64 = 64;
 
-/// What is on the device, and of which scene.
+/// The device's copy of one scene, with the scene's identity and the versions that it holds.
 #[derive(Debug)]
 pub(crate) struct SceneCopy {
     token: Arc<()>,
@@ -81,12 +81,12 @@ impl SceneCopy {
         Ok(Self { token: scene.token().clone(), versions: scene.versions(), buffers, bind_group })
     }
 
-    /// Whether this is a copy of that scene, perhaps of an earlier state.
+    /// Whether this is a copy of `scene`, perhaps of an earlier state.
     pub(crate) fn is_of(&self, scene: &Scene) -> bool {
         Arc::ptr_eq(&self.token, scene.token())
     }
 
-    /// Writes what changed in the scene since the last time.
+    /// Writes the arrays and heights of the scene that changed since the last update.
     pub(crate) fn update(
         &mut self,
         engine: &Engine,
@@ -103,7 +103,7 @@ impl SceneCopy {
             changed.extend([4, 5, 7]);
         }
         let all = contents(&records);
-        // Pages of prints come to the end of the heights.
+        // Pages of wheel prints are appended to the heights.
         let mut grown = self.buffers[2].size() < all[2].len() as u64 && self.write(engine, 2, all[2])?;
         for i in changed {
             grown |= self.write(engine, i, all[i])?;
@@ -119,7 +119,7 @@ impl SceneCopy {
         Ok(())
     }
 
-    /// Sets what holds for the next dispatch.
+    /// Writes the globals and the lamps for the next dispatch.
     pub(crate) fn set_lights(&self, engine: &Engine, globals: &GlobalsRecord, lamps: &[LampRecord]) {
         engine.queue.write_buffer(&self.buffers[0], 0, bytemuck::bytes_of(globals));
         engine.queue.write_buffer(&self.buffers[9], 0, bytemuck::cast_slice(lamps));
@@ -130,7 +130,7 @@ impl SceneCopy {
         &self.bind_group
     }
 
-    /// Writes a whole array; true when its buffer had to grow.
+    /// Writes a whole array; returns true if its buffer had to grow.
     fn write(&mut self, engine: &Engine, i: usize, bytes: &[u8]) -> Result<bool, TraceError> {
         let grown = bytes.len() as u64 > self.buffers[i].size();
         if grown {
@@ -166,14 +166,14 @@ fn contents<'a>(records: &'a Records<'_>) -> [&'a [u8]; 10] {
     ]
 }
 
-/// Small arrays are uniforms: devices have room for few storage buffers.
+/// Small arrays are uniforms, because devices bind few storage buffers.
 fn is_uniform(i: usize) -> bool {
     matches!(i, 0 | 1 | 9)
 }
 
 fn buffer(engine: &Engine, i: usize, bytes: u64) -> wgpu::Buffer {
     let usage = if is_uniform(i) { wgpu::BufferUsages::UNIFORM } else { wgpu::BufferUsages::STORAGE };
-    // Arrays in uniforms have their full length.
+    // WGSL declares arrays in uniforms with their full length.
     let least = match i {
         1 => (LEVELS_MAX * size_of::<LevelRecord>()) as u64,
         9 => (LAMPS_MAX * size_of::<LampRecord>()) as u64,

@@ -1,5 +1,5 @@
-//! A device, its queue and what went wrong on it. Faults that wgpu reports out of
-//! band are kept by their kind and told by the next call; none of them ends the process.
+//! A GPU device, its queue and its faults. Faults that wgpu reports asynchronously are kept by their kind
+//! and returned by the next call; none of them ends the process.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::Receiver;
@@ -7,14 +7,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use selene_scene::TraceError;
 
-/// The first fault since the device was opened.
+/// A fault of the device, by its kind.
 #[derive(Clone, Debug)]
 enum Fault {
-    /// The driver gave the device up, or it was turned off.
+    /// The driver lost the device, or it was turned off.
     Lost(String),
-    /// It had no room for a buffer.
+    /// The device had no memory for a buffer.
     OutOfMemory(String),
-    /// It would not do what it was asked.
+    /// The device refused a call: a validation error or an internal error of wgpu.
     Refused(String),
 }
 
@@ -29,12 +29,12 @@ impl From<wgpu::Error> for Fault {
     }
 }
 
-/// Where wgpu's callbacks leave faults.
+/// The first fault that wgpu's callbacks reported.
 #[derive(Clone, Debug, Default)]
 struct Faults(Arc<Mutex<Option<Fault>>>);
 
 impl Faults {
-    /// Keeps the first; but what a device refuses may come of its loss, which is told later.
+    /// Keeps the first fault. Only a loss replaces a refusal, which it may have caused: wgpu reports the loss later.
     fn keep(&self, fault: Fault) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let explained = matches!((&*kept, &fault), (Some(Fault::Refused(_)), Fault::Lost(_)));
@@ -48,7 +48,7 @@ impl Faults {
     }
 }
 
-/// The adapters of this machine, best first; software ones, which come last, only when allowed.
+/// The adapters of this machine, best first. Software adapters come last, and only if allowed.
 fn adapters(allow_software: bool) -> Vec<wgpu::Adapter> {
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
     let found = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::PRIMARY));
@@ -60,11 +60,11 @@ fn adapters(allow_software: bool) -> Vec<wgpu::Adapter> {
 
 /// The names of all adapters, best first, and whether each is software.
 pub(crate) fn adapter_names() -> Vec<(String, bool)> {
-    let named = |info: wgpu::AdapterInfo| (told(&info), info.device_type == wgpu::DeviceType::Cpu);
+    let named = |info: wgpu::AdapterInfo| (reported(&info), info.device_type == wgpu::DeviceType::Cpu);
     adapters(true).iter().map(|adapter| named(adapter.get_info())).collect()
 }
 
-fn told(info: &wgpu::AdapterInfo) -> String {
+fn reported(info: &wgpu::AdapterInfo) -> String {
     format!("{} ({}, {:?})", info.name, info.driver, info.backend)
 }
 
@@ -78,23 +78,23 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    /// Opens the best device there is; software ones only when allowed.
+    /// Opens the best device; a software device only if allowed.
     pub(crate) fn open(allow_software: bool) -> Result<Option<Self>, TraceError> {
         adapters(allow_software).first().map(Self::start).transpose()
     }
 
-    /// Opens the device of this number in the order of `adapters`, software ones among them.
+    /// Opens the device with this index in the order of `adapters`, software devices included.
     pub(crate) fn open_at(number: usize) -> Result<Option<Self>, TraceError> {
         adapters(true).get(number).map(Self::start).transpose()
     }
 
     fn start(adapter: &wgpu::Adapter) -> Result<Self, TraceError> {
         let info = adapter.get_info();
-        let name = told(&info);
+        let name = reported(&info);
         let offered = adapter.limits();
         let descriptor = wgpu::DeviceDescriptor {
             label: Some("selene"),
-            // All else is what WebGPU promises of every device.
+            // The other limits are those that WebGPU guarantees on every device.
             required_limits: wgpu::Limits {
                 max_buffer_size: offered.max_buffer_size,
                 max_storage_buffer_binding_size: offered.max_storage_buffer_binding_size,
@@ -114,7 +114,7 @@ impl Engine {
         Ok(Self { name, device, queue, faults })
     }
 
-    /// Tells a fault that has happened.
+    /// Returns the first fault as an error, if there was one.
     pub(crate) fn check(&self) -> Result<(), TraceError> {
         let device = self.name.clone();
         Err(match self.faults.first() {
@@ -125,13 +125,13 @@ impl Engine {
         })
     }
 
-    /// The most bytes that one buffer can have.
+    /// Largest size of one storage buffer, bytes.
     pub(crate) fn buffer_bytes_max(&self) -> u64 {
         let limits = self.device.limits();
         limits.max_buffer_size.min(limits.max_storage_buffer_binding_size)
     }
 
-    /// Refuses what no buffer of this device can hold.
+    /// Refuses a buffer that is too large for this device; `what` names its content.
     pub(crate) fn check_size(&self, what: &str, bytes: u64) -> Result<(), TraceError> {
         let most = self.buffer_bytes_max();
         if bytes <= most {
@@ -141,16 +141,16 @@ impl Engine {
         Err(TraceError::TooLarge { device: self.name.clone(), what })
     }
 
-    /// Submits commands whose results come in `buffer`, which can be mapped, as its first `bytes`.
+    /// Submits commands that write their results to the first `bytes` of `buffer`, and requests to map these.
     pub(crate) fn submit(&self, commands: wgpu::CommandBuffer, buffer: &wgpu::Buffer, bytes: u64) -> Submission {
         let index = self.queue.submit([commands]);
         let (sender, mapped) = std::sync::mpsc::channel();
-        // Nobody waits for what is given up: a send is then of no use to anyone.
+        // The send fails if the submission was dropped; nobody waits for it then.
         buffer.map_async(wgpu::MapMode::Read, ..bytes, move |result| drop(sender.send(result)));
         Submission { index, mapped, bytes }
     }
 
-    /// Waits for what was submitted, not for what was submitted after it, and gives it to `read`.
+    /// Waits for `submission`, but not for later ones, and passes the mapped bytes to `read`.
     pub(crate) fn read<T>(
         &self,
         submission: Submission,
@@ -160,10 +160,10 @@ impl Engine {
         let until = wgpu::PollType::Wait { submission_index: Some(submission.index), timeout: None };
         let waited = without_panic(|| self.device.poll(until));
         if !matches!(waited, Some(Ok(_))) {
-            // Word of a loss comes with a wait for all that there is.
+            // wgpu reports a lost device only during a wait for all submissions.
             without_panic(|| self.device.poll(wgpu::PollType::wait_indefinitely()));
         }
-        // The reason, where wgpu gave one, says more than that the wait failed.
+        // The reason that wgpu gave, if any, says more than that the wait failed.
         self.check()?;
         waited.ok_or_else(|| self.lost("lost while it was waited for"))?.map_err(|e| self.lost(e))?;
         submission.mapped.try_recv().map_err(|e| self.lost(e))?.map_err(|e| self.lost(e))?;
@@ -177,7 +177,7 @@ impl Engine {
     }
 }
 
-/// Work on its way, and word that its results can be read.
+/// Submitted work, and the channel that reports when its results are mapped.
 #[derive(Debug)]
 pub(crate) struct Submission {
     index: wgpu::SubmissionIndex,
@@ -185,13 +185,13 @@ pub(crate) struct Submission {
     bytes: u64,
 }
 
-/// What a call gives, none where it panics: `Device::poll` of wgpu 30 does when the driver
-/// reports the device lost while it is waited for.
+/// The result of `call`, or `None` if it panics. `Device::poll` of wgpu 30 panics when the driver
+/// reports the device lost during the wait.
 fn without_panic<T>(call: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(call)).ok()
 }
 
-/// Lower is better; none is not to be used.
+/// Rank of a kind of device, lower is better; `None` if it must not be used.
 fn rank(kind: wgpu::DeviceType, allow_software: bool) -> Option<u32> {
     match kind {
         wgpu::DeviceType::DiscreteGpu => Some(0),
@@ -208,7 +208,7 @@ mod tests {
     use wgpu::DeviceType;
 
     #[test]
-    fn a_software_device_is_taken_last_and_only_when_asked_for() {
+    fn a_software_device_is_taken_last_and_only_when_requested() {
         assert_eq!(rank(DeviceType::Cpu, false), None);
         assert!(rank(DeviceType::Cpu, true) > rank(DeviceType::VirtualGpu, true));
         assert!(rank(DeviceType::DiscreteGpu, false) < rank(DeviceType::IntegratedGpu, false));
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_keep_their_kind_and_the_first_is_told_or_the_loss_that_it_came_of() {
+    fn faults_keep_their_kind_and_the_first_is_reported_or_the_loss_that_it_came_of() {
         let error = || wgpu::Error::OutOfMemory { source: "no room".into() };
         let faults = Faults::default();
         assert!(faults.first().is_none());

@@ -1,6 +1,5 @@
-//! The wgpu engine: the scene's WGSL kernels on any Vulkan, Metal or DX12 device,
-//! behind the `Tracer` port. No vendor's ray tracing extension is used. Nothing
-//! else in Selene names wgpu.
+//! The GPU tracer: runs the scene's WGSL kernels through wgpu on any Vulkan, Metal or DX12 device, behind
+//! the trait `Tracer`. It uses no vendor's ray tracing extension. No other crate of Selene depends on wgpu.
 
 mod copy;
 mod engine;

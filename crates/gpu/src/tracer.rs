@@ -1,8 +1,7 @@
-//! The `Tracer` on a device: scene up, dispatches, results back. A large image is traced
-//! some rows at a time and a long list of beams some beams at a time, so that neither the
-//! size of a buffer nor that of a dispatch bounds them, and no dispatch keeps the device for long.
-//! The next part is asked for before the last one is read: the device traces while results
-//! are copied and unpacked.
+//! The `Tracer` on a GPU: uploads the scene, dispatches kernels and reads the results. A large image is
+//! traced some rows at a time and a long list of beams some beams at a time, so that limits on the size
+//! of buffers and dispatches do not limit them, and no dispatch occupies the device for long. The next
+//! part is submitted before the last one is read: the device traces while results are copied and unpacked.
 
 use std::sync::Arc;
 
@@ -13,9 +12,9 @@ use selene_scene::{Beam, BeamReturn, CameraFrame, CameraView, Scene, TraceError,
 
 use crate::copy::{self, SceneCopy};
 use crate::engine::{Engine, adapter_names};
-use crate::kernel::{Form, Kernel};
+use crate::kernel::{BufferUse, Kernel};
 
-/// The most bytes of results of one dispatch: a quarter of a million pixels, enough to fill a large
+/// Maximum size of the results of one dispatch, bytes: a quarter of a million pixels, enough to occupy a large
 /// device and few enough that an image of 1280 × 720 is read while it is traced.
 const DISPATCH_BYTES: u64 = 8 << 20;
 
@@ -30,8 +29,8 @@ pub struct GpuTracer {
     copy: Option<SceneCopy>,
 }
 
-/// Turns a tracer's device off, wherever the tracer is by then: its memory is given back,
-/// and all that trace with it are told that the device is lost, as when a driver gives it up.
+/// Turns a tracer's device off, from any thread: its memory is freed, and every tracer on it
+/// returns the error that the device is lost, as when a driver loses it.
 #[derive(Clone, Debug)]
 pub struct OffSwitch(wgpu::Device);
 
@@ -43,7 +42,7 @@ impl OffSwitch {
 }
 
 impl GpuTracer {
-    /// Opens the best GPU of this machine; none when there is none. A software
+    /// Opens the best GPU of this machine; `None` if there is none. A software
     /// Vulkan device counts only with `allow_software`.
     ///
     /// # Errors
@@ -52,7 +51,7 @@ impl GpuTracer {
         Engine::open(allow_software)?.map(Self::on).transpose()
     }
 
-    /// Opens the GPU of this number in the order of `adapters`; none where there are fewer.
+    /// Opens the GPU with this index in the order of [`GpuTracer::adapters`]; `None` if there are fewer.
     ///
     /// # Errors
     /// When it is there but cannot be used.
@@ -72,14 +71,14 @@ impl GpuTracer {
             source: wgpu::ShaderSource::Wgsl(WGSL.into()),
         });
         let scene_layout = copy::layout(&engine);
-        let camera = Kernel::new(&engine, &module, &scene_layout, "camera", Form::Image);
-        let beams = Kernel::new(&engine, &module, &scene_layout, "beams", Form::InPlace);
-        let truth = Kernel::new(&engine, &module, &scene_layout, "truth", Form::Image);
+        let camera = Kernel::new(&engine, &module, &scene_layout, "camera", BufferUse::Image);
+        let beams = Kernel::new(&engine, &module, &scene_layout, "beams", BufferUse::InPlace);
+        let truth = Kernel::new(&engine, &module, &scene_layout, "truth", BufferUse::Image);
         engine.check()?;
         Ok(Self { engine: Arc::new(engine), scene_layout, camera, beams, truth, copy: None })
     }
 
-    /// Another tracer on the same device, for another scene: each keeps a copy of its own there.
+    /// Another tracer on the same device for another scene; each tracer keeps its own copy of its scene there.
     #[must_use]
     pub fn for_another_scene(&self) -> Self {
         Self {
@@ -92,7 +91,7 @@ impl GpuTracer {
         }
     }
 
-    /// What turns the device off.
+    /// A switch that turns this tracer's device off.
     #[must_use]
     pub fn off_switch(&self) -> OffSwitch {
         OffSwitch(self.engine.device.clone())
@@ -134,19 +133,19 @@ impl Tracer for GpuTracer {
             let records: &[BeamRecord] = bytemuck::cast_slice(bytes);
             out.extend(records.iter().map(|record| BeamReturn::of(scene, &ReturnRecord::in_place_of(record))));
         };
-        let mut asked = None;
+        let mut dispatched = None;
         for some in beams.chunks(beams_at_once(&self.engine)) {
             let input: Vec<_> = some.iter().map(|beam| BeamRecord::new(beam, middle_m)).collect();
             let input: &[u8] = bytemuck::cast_slice(&input);
             let count = some.len() as u32;
             let copy = uploaded(&self.engine, &self.scene_layout, &mut self.copy, scene, count)?;
             let groups = [count.div_ceil(BEAM_GROUP), 1];
-            let next = self.beams.ask(&self.engine, copy, input, groups, input.len() as u64);
-            if let Some(last) = asked.replace(next) {
+            let next = self.beams.dispatch(&self.engine, copy, input, groups, input.len() as u64);
+            if let Some(last) = dispatched.replace(next) {
                 self.beams.answer(&self.engine, last, &mut take)?;
             }
         }
-        asked.map_or(Ok(()), |last| self.beams.answer(&self.engine, last, take))
+        dispatched.map_or(Ok(()), |last| self.beams.answer(&self.engine, last, take))
     }
 }
 
@@ -171,8 +170,8 @@ fn uploaded<'a>(
     Ok(kept.insert(copy))
 }
 
-/// Traces an image, as many rows at once as a dispatch takes; `take` is given their pixels
-/// with the number of the first.
+/// Traces an image in parts of as many rows as fit in a dispatch; passes each part to `take`
+/// with the index of its first pixel.
 fn image<R: Pod>(
     engine: &Engine,
     kernel: &mut Kernel,
@@ -184,7 +183,7 @@ fn image<R: Pod>(
     let row_bytes = u64::from(width) * size_of::<R>() as u64;
     let at_once = rows_at_once(row_bytes, engine.buffer_bytes_max());
     engine.check_size("eight rows of an image", u64::from(at_once) * row_bytes)?;
-    let mut asked = None;
+    let mut dispatched = None;
     let mut answer = |kernel: &mut Kernel, (first_pixel, part)| {
         kernel.answer(engine, part, |bytes| take(first_pixel, bytemuck::cast_slice(bytes)))
     };
@@ -194,15 +193,15 @@ fn image<R: Pod>(
         let groups = [width.div_ceil(CAMERA_GROUP), rows.div_ceil(CAMERA_GROUP)];
         let first_pixel = first_row as usize * width as usize;
         let bytes = u64::from(rows) * row_bytes;
-        let next = kernel.ask(engine, scene, bytemuck::bytes_of(&part), groups, bytes);
-        if let Some(last) = asked.replace((first_pixel, next)) {
+        let next = kernel.dispatch(engine, scene, bytemuck::bytes_of(&part), groups, bytes);
+        if let Some(last) = dispatched.replace((first_pixel, next)) {
             answer(kernel, last)?;
         }
     }
-    asked.map_or(Ok(()), |last| answer(kernel, last))
+    dispatched.map_or(Ok(()), |last| answer(kernel, last))
 }
 
-/// Rows of a dispatch, whole groups of them so that none writes beyond its part.
+/// Rows of a dispatch: a multiple of `CAMERA_GROUP`, so that no workgroup writes beyond its part.
 fn rows_at_once(row_bytes: u64, buffer_bytes_max: u64) -> u32 {
     let groups = DISPATCH_BYTES.min(buffer_bytes_max) / (row_bytes * u64::from(CAMERA_GROUP));
     (groups.max(1) as u32).saturating_mul(CAMERA_GROUP)
@@ -228,6 +227,6 @@ mod tests {
             assert!(bytes <= most && bytes <= DISPATCH_BYTES, "{width} wide: {bytes}");
             assert!(bytes + 8 * row_bytes > most.min(DISPATCH_BYTES), "{width} wide: {bytes}");
         }
-        assert_eq!(rows_at_once(32 * 8192, 1 << 20), CAMERA_GROUP, "what does not fit is asked for and refused");
+        assert_eq!(rows_at_once(32 * 8192, 1 << 20), CAMERA_GROUP, "what does not fit is requested and refused");
     }
 }

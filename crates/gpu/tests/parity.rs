@@ -1,10 +1,11 @@
-//! The GPU against the CPU tracer on one scene: whatever device there is, a
-//! software one too. Skipped where there is none.
+//! Compares the GPU tracer with the CPU tracer on the same scenes, on any device, software ones
+//! included. Skipped if there is none.
 
 #[path = "../../scene/tests/scene/common/mod.rs"]
 mod common;
+#[path = "../../../tests/src/skip.rs"]
+mod skip;
 
-use std::io::Write;
 use std::time::Duration;
 
 use common::{PART, bumpy_ground, bumpy_height_m, look, sun};
@@ -14,15 +15,15 @@ use selene_base::random::{RngExt, stream};
 use selene_gpu::GpuTracer;
 use selene_scene::{
     Beam, CameraFrame, CameraView, Class, CpuTracer, Detail, Earth, Grain, HapkeParams, Heap, Lamp, Lens, LensModel,
-    LightSampling, Material, PrincipledParams, Profile, Puff, Scene, Star, Sweep, TraceError, Tracer, TruthFrame,
-    primitives,
+    LightSampling, Material, PrincipledParams, Profile, Puff, Scene, ShutterMotion, Star, TraceError, Tracer,
+    TruthFrame, primitives,
 };
 use selene_terrain::{Clipmap, Edit, Node, Print};
 
 /// Depths differ by the rounding of `f32` where a compiler contracts or reorders.
 const DEPTH_TOLERANCE: f32 = 1e-4;
 
-/// Radiances differ by that and by the device's exp, log and square root, which
+/// Radiances differ by that rounding and by the device's exp, log and square root, which
 /// WGSL allows to be some 1e-5 off.
 const RADIANCE_TOLERANCE: f32 = 2e-3;
 
@@ -33,8 +34,7 @@ const EDGE_SHARE: f64 = 0.002;
 fn gpu() -> Option<GpuTracer> {
     let opened = GpuTracer::open(true).expect("a device that is there opens");
     if opened.is_none() {
-        assert!(std::env::var_os("SELENE_REQUIRE_PEERS").is_none(), "a Vulkan, Metal or DX12 device is required here");
-        let _ = writeln!(std::io::stderr(), "skipped: no Vulkan, Metal or DX12 device");
+        skip::skip_peer("no Vulkan, Metal or DX12 device");
     }
     opened
 }
@@ -211,7 +211,7 @@ fn every_lens_shows_the_same() {
     }
 }
 
-/// A scene whose wheel rolls and whose camera goes and turns while the image is taken.
+/// A scene whose wheel rolls, and a camera that moves and turns during the exposure.
 fn moving() -> (Scene, CameraView) {
     let ground = site();
     let mut scene = Scene::new(&ground, sun(0.15, 1.0));
@@ -225,7 +225,7 @@ fn moving() -> (Scene, CameraView) {
     scene.sweep_instances(&[(id, [at(1.0, 0.0), at(1.3, 1.0)])]);
     let start = view().world_from_optical;
     let end = start * Pose::from_parts([0.1, 0.02, 0.2].into(), UnitQuaternion::from_euler_angles(0.01, 0.05, 0.02));
-    let sweep = Sweep { world_from_optical: [start, end], exposure_share: 0.4, row_share: 0.6 / 179.0 };
+    let sweep = ShutterMotion { world_from_optical: [start, end], exposure_share: 0.4, row_share: 0.6 / 179.0 };
     (scene, CameraView { sweep: Some(sweep), ..view() })
 }
 
@@ -300,7 +300,7 @@ fn earthshine_of_a_disc_and_several_bounces_are_the_same() {
     let Some(mut gpu) = gpu() else { return };
     let mut scene = scene(&site());
     let direction = sun(0.25, 0.4).direction_to_sun;
-    // Ten thousand times the true Earth, so that its light counts beside the tolerance.
+    // Ten thousand times the true Earth, so that its light is large against the tolerance.
     scene.set_earth(Some(Earth {
         direction_to_earth: direction,
         irradiance_w_m2: 1000.0,
@@ -323,7 +323,7 @@ fn earthshine_of_a_disc_and_several_bounces_are_the_same() {
 fn an_image_of_several_dispatches_is_the_same() {
     let Some(mut gpu) = gpu() else { return };
     let scene = scene(&site());
-    // 32 bytes a pixel: nine times the 8 MiB of one dispatch, in rows that no group of eight ends with.
+    // At 32 bytes a pixel, nine times the 8 MiB of one dispatch; the last group of eight rows is not full.
     let view =
         CameraView { width: 1600, height: 1403, fx_px: 900.0, fy_px: 900.0, cx_px: 800.0, cy_px: 700.0, ..view() };
     let (mut cpu_frame, mut gpu_frame) = (CameraFrame::default(), CameraFrame::default());
@@ -356,7 +356,7 @@ fn a_device_that_was_turned_off_says_so_and_gives_nothing() {
         assert!(matches!(error, TraceError::Lost { .. }) && error.is_of_device(), "{error}");
         assert!(error.to_string().contains(&gpu.device()), "{error}");
     }
-    // Another one of the same machine is not concerned; nor is what it says when it never had a buffer.
+    // Another device on the same machine still works. A device that never had a buffer reports its loss too.
     let mut another = GpuTracer::open(true).expect("opens").expect("still there");
     assert_same_picture(&picture(&mut CpuTracer, &scene), &picture(&mut another, &scene));
     let mut unused = GpuTracer::open(true).expect("opens").expect("still there");
@@ -374,7 +374,7 @@ fn a_device_turned_off_while_it_traces_gives_a_whole_image_or_none() {
     let expected = picture(&mut CpuTracer, &scene);
     for delay_ms in [0, 5, 20, 60, 150] {
         let mut gpu = GpuTracer::open(true).expect("opens").expect("still there");
-        // With pipelines and buffers ready, so that the image itself is under way.
+        // Make the pipelines and buffers first, so that the switch interrupts the image itself.
         picture(&mut gpu, &scene);
         let switch = gpu.off_switch();
         let mut frame = CameraFrame::default();

@@ -1,4 +1,4 @@
-//! One rover that learns: what it observes, and what its last step was worth.
+//! One learning rover: its observations and its rewards.
 
 use nalgebra::{Rotation2, Vector2};
 use rand_distr::{Distribution as _, StandardNormal};
@@ -10,27 +10,27 @@ use selene_vehicle::BodyTwist;
 use crate::course::Goal;
 use crate::digger::Digger;
 use crate::field::{Disc, apart_m};
-use crate::task::{ACTIONS, DRIVING, End, Quantity, RAYS, Task, Way};
+use crate::task::{ACTIONS, DRIVING, DriveStep, EpisodeEnd, Quantity, RAYS, Task};
 
-/// A forward action below this is none, so that slip is not that of a rover that means to stand.
+/// A rover with a forward action below this is not meant to drive, and its slip does not count.
 const MEANS_TO_DRIVE: f32 = 0.1;
 
-/// One rover that learns.
+/// One learning rover.
 #[derive(Clone, Debug)]
 pub(crate) struct Agent {
     rover: EntityId,
     goal: Goal,
-    /// Greatest speed, m/s, and turn rate, rad/s.
+    /// Maximum speed, m/s, and turn rate, rad/s.
     limits: [f64; DRIVING],
-    /// Radius of the circle about its wheels' middles, m.
+    /// Radius of the circle around its wheels' middles, m.
     footprint_m: f64,
-    /// Numbers that the task's actions do not have stay 0.
+    /// The last action; components that the task's actions do not have stay 0.
     action: [f32; ACTIONS.len()],
-    /// Its arm and drum, where the task is to dig.
+    /// Its arm and drum, if the task is to dig.
     digger: Option<Digger>,
     distance_m: f64,
     slipping_s: f64,
-    end: Option<End>,
+    end: Option<EpisodeEnd>,
 }
 
 /// Standard deviations of an episode's noise.
@@ -64,7 +64,7 @@ impl Noise {
 }
 
 impl Agent {
-    /// A rover of a model at the start of its episode, with its arm and drum where it is to dig.
+    /// A rover of a model at the start of its episode, with its arm and drum if it is to dig.
     pub(crate) fn new(rover: EntityId, goal: Goal, digger: Option<&Digger>, model: &Model, start: &Snapshot) -> Self {
         let kind = model.rovers().get(&rover);
         let limits = kind.map(|kind| &kind.model().spec().limits);
@@ -87,16 +87,16 @@ impl Agent {
         agent
     }
 
-    /// How its episode ended, if it has.
-    pub(crate) fn end(&self) -> Option<End> {
+    /// How its episode ended, or `None` if it has not.
+    pub(crate) fn end(&self) -> Option<EpisodeEnd> {
         self.end
     }
 
-    /// Takes an action; the commands for it. Once its episode has ended it stands.
+    /// Takes an action and returns its commands. After the end of its episode the rover stands.
     pub(crate) fn act(&mut self, action: &[f32]) -> Vec<(EntityId, Command)> {
         self.action = [0.0; ACTIONS.len()];
         if self.end.is_none() {
-            self.action.iter_mut().zip(action).for_each(|(own, told)| *own = *told);
+            self.action.iter_mut().zip(action).for_each(|(own, reported)| *own = *reported);
         }
         let [forward, turn, arm, drum] = self.action.map(f64::from);
         let [speed_m_s, turn_rad_s] = self.limits;
@@ -105,20 +105,20 @@ impl Agent {
         std::iter::once(body).chain(tools).map(|command| (self.rover, command)).collect()
     }
 
-    /// Takes note of a heartbeat that ended.
+    /// Updates arm and drum by a heartbeat that ended.
     pub(crate) fn go_on(&mut self, now: &Snapshot, heartbeat_s: f64) {
         if let (Some(digger), Some(rover)) = (&mut self.digger, now.rover(self.rover)) {
             digger.go_on(rover, heartbeat_s);
         }
     }
 
-    /// What the step to this snapshot was worth; `is_last` where the episode's time is over with it.
+    /// The reward of the step to this snapshot; `is_last` if the episode's time ends with it.
     pub(crate) fn judge(&mut self, task: &Task, now: &Snapshot, rocks: &[Disc], step_s: f64, is_last: bool) -> f64 {
         let Some(rover) = now.rover(self.rover).filter(|_| self.end.is_none()) else { return 0.0 };
         let slips = self.action[0].abs() >= MEANS_TO_DRIVE && mean_slip(rover).abs() >= task.stuck_slip();
         self.slipping_s = if slips { self.slipping_s + step_s } else { 0.0 };
         let distance_m = self.distance_in(now);
-        let way = Way {
+        let way = DriveStep {
             rover,
             distances_m: [self.distance_m, distance_m],
             clearance_m: self.clearance_m(rover, rocks),
@@ -131,7 +131,7 @@ impl Agent {
         reward
     }
 
-    /// What it observes, in the order of `Task::observation_names`.
+    /// Appends its observations in the order of `Task::observation_names`.
     pub(crate) fn observe(&self, task: &Task, now: &Snapshot, rocks: &[Disc], values: &mut Vec<f64>) {
         let Some(rover) = now.rover(self.rover) else { return };
         let base = rover.world_from_base();
@@ -181,7 +181,7 @@ impl Agent {
         }
     }
 
-    /// Level distance from the goal, m.
+    /// Horizontal distance from the goal, m.
     fn distance_in(&self, now: &Snapshot) -> f64 {
         let [x, y, _] = self.goal_in(now);
         now.rover(self.rover).map_or(0.0, |rover| apart_m([x, y], place_m(rover)))
@@ -213,7 +213,7 @@ fn mean_slip(rover: &RoverSnapshot) -> f64 {
     slips.sum::<f64>() / rover.wheels.len().max(1) as f64
 }
 
-/// How far a ray is clear of rocks, m.
+/// Distance to the first rock on a ray, at most `sight_m`, m.
 fn clear_m(ray: usize, from_m: [f64; 2], heading_rad: f64, rocks: &[Disc], sight_m: f64) -> f64 {
     let bearing_rad = heading_rad + std::f64::consts::TAU * ray as f64 / RAYS as f64;
     let direction = [bearing_rad.cos(), bearing_rad.sin()];

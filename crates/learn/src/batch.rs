@@ -1,8 +1,8 @@
-//! Many environments of one course, stepped at once over the cores. Environments share the course and its ground and
-//! nothing else, so that neither their number nor that of threads changes what happens in one of them.
+//! Batches: many environments of one course, stepped in parallel. Environments share only the course and its ground,
+//! so that neither their number nor the number of threads changes what happens in one of them.
 //!
-//! When all learners of an environment have ended, it begins anew as [`Autoreset`] says, which are the modes of
-//! Gymnasium 1.x.
+//! When all learners of an environment have ended, the environment is reset as [`Autoreset`] says. Its modes are those
+//! of Gymnasium 1.x.
 
 use std::sync::Arc;
 
@@ -13,71 +13,78 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::LearnError;
 use crate::course::Course;
 use crate::environment::{Environment, Observed};
-use crate::task::End;
+use crate::task::EpisodeEnd;
 
-/// When an environment whose episode has ended begins the next one.
+/// Largest number of environments of a batch. Each keeps a world of its own, up to some megabytes with granular soil;
+/// an allocation that fails would abort the process.
+pub const ENVIRONMENTS_MAX: usize = 4096;
+/// Largest number of threads of a batch.
+pub const THREADS_MAX: usize = 1024;
+
+/// When an environment whose episode has ended is reset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Autoreset {
-    /// With the step after, whose action counts for nothing and whose reward is 0.
+    /// At the next step, which ignores the action and gives the reward 0.
     NextStep,
-    /// With the step that ended it: what was observed last is told beside.
+    /// At the step that ended the episode, which also returns the last observation of that episode.
     SameStep,
-    /// When it is told to; a step before that is refused.
+    /// Only by a call of `reset`; a step before it is refused.
     Disabled,
 }
 
-/// Environments and how they begin anew.
+/// Environments that are stepped together.
 #[derive(Debug)]
 pub struct Batch {
     course: Arc<Course>,
     autoreset: Autoreset,
     pool: Option<ThreadPool>,
-    slots: Vec<Slot>,
+    slots: Vec<BatchEntry>,
 }
 
 /// One environment of a batch.
 #[derive(Debug)]
-struct Slot {
+struct BatchEntry {
     environment: Environment,
-    /// What it observed last.
+    /// Its last observation.
     observed: Observed,
     /// Whether its episode has ended.
     ended: bool,
 }
 
-/// What a step led to: rows by environment, and by learner within it.
+/// Results of a step: one row per learner, environment by environment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Step {
-    /// What is observed, row by row.
+    /// Observations, row by row.
     pub observations: Vec<f32>,
-    /// Images, one after the other; none where the course has no camera.
+    /// Images, one after the other; empty if the course has no camera.
     pub images: Vec<u8>,
     /// The reward of each learner.
     pub rewards: Vec<f64>,
-    /// Whether its episode ended by the task.
+    /// Whether each learner's episode ended by the task.
     pub terminated: Vec<bool>,
-    /// Whether it ended by its length.
+    /// Whether each learner's episode ended by its length.
     pub truncated: Vec<bool>,
-    /// How it ended, where it did by the task.
-    pub ends: Vec<Option<End>>,
-    /// What was observed last in environments that began anew in this same step, with their numbers.
+    /// How each learner's episode ended, if it ended by the task.
+    pub ends: Vec<Option<EpisodeEnd>>,
+    /// Last observations of environments that were reset in this same step, with their indices.
     pub last_observed: Vec<(usize, Observed)>,
 }
 
-/// The same of one environment.
-struct Part {
+/// Results of a step of one environment.
+struct EntryStep {
     rewards: Vec<f64>,
-    ends: Vec<Option<End>>,
+    ends: Vec<Option<EpisodeEnd>>,
     truncated: bool,
     last_observed: Option<Observed>,
 }
 
 impl Batch {
-    /// `count` environments of a course; environment `i` has the seed `seed + i`. They are stepped by `threads`
-    /// threads, or by those that the process has for such work.
+    /// Makes `count` environments of a course; environment `i` has the seed `seed + i`. They are stepped by `threads`
+    /// threads, or by the global thread pool of the process.
     ///
     /// # Errors
-    /// When a drawn world cannot begin, or threads cannot be started.
+    /// When `count` is not 1 to [`ENVIRONMENTS_MAX`] or `threads` not 1 to [`THREADS_MAX`], a drawn world cannot be made,
+    /// or threads cannot be started.
     pub fn new(
         course: Arc<Course>,
         count: usize,
@@ -85,9 +92,13 @@ impl Batch {
         autoreset: Autoreset,
         threads: Option<usize>,
     ) -> Result<Self, LearnError> {
+        check_range("count", count, ENVIRONMENTS_MAX, "environment keeps a world of its own in memory")?;
+        if let Some(threads) = threads {
+            check_range("threads", threads, THREADS_MAX, "has a stack of its own in memory")?;
+        }
         let pool = threads.map(|count| ThreadPoolBuilder::new().num_threads(count).build()).transpose()?;
         course.model().terrain().expect_viewers(count.saturating_mul(course.learners().len()));
-        let slot = |i: u64| Environment::new(Arc::clone(&course), seed.wrapping_add(i)).and_then(Slot::new);
+        let slot = |i: u64| Environment::new(Arc::clone(&course), seed.wrapping_add(i)).and_then(BatchEntry::new);
         let slots = on(pool.as_ref(), || (0..count as u64).into_par_iter().map(slot).collect::<Vec<_>>());
         let slots = slots.into_iter().collect::<Result<_, _>>()?;
         Ok(Self { course, autoreset, pool, slots })
@@ -99,28 +110,28 @@ impl Batch {
         &self.course
     }
 
-    /// How many environments there are.
+    /// Number of environments.
     #[must_use]
     pub fn count(&self) -> usize {
         self.slots.len()
     }
 
-    /// An environment, by its number.
+    /// The environment with this index.
     #[must_use]
     pub fn environment(&self, index: usize) -> Option<&Environment> {
         self.slots.get(index).map(|slot| &slot.environment)
     }
 
-    /// Begins anew where `chosen` says: with a seed its first episode, without one the next.
+    /// Resets the chosen environments: one with a seed to the seed's first episode, one without to its next episode.
     ///
     /// # Errors
-    /// When there are not as many seeds or choices as environments, or a drawn world cannot begin.
+    /// When there are not as many seeds or choices as environments, or a drawn world cannot be made.
     pub fn reset(&mut self, seeds: &[Option<u64>], chosen: &[bool]) -> Result<(), LearnError> {
         for (what, count) in [("seeds", seeds.len()), ("choices of environments", chosen.len())] {
             check_count(what, count, self.slots.len())?;
         }
         let Self { slots, pool, .. } = self;
-        let reset = |((slot, seed), chosen): ((&mut Slot, &Option<u64>), &bool)| match (chosen, seed) {
+        let reset = |((slot, seed), chosen): ((&mut BatchEntry, &Option<u64>), &bool)| match (chosen, seed) {
             (false, _) => Ok(()),
             (true, Some(seed)) => slot.environment.reseed(*seed).and_then(|()| slot.begin()),
             (true, None) => slot.environment.next_episode().and_then(|()| slot.begin()),
@@ -129,13 +140,13 @@ impl Batch {
         on(pool.as_ref(), all).into_iter().collect()
     }
 
-    /// What is observed now, row by row.
+    /// Current observations, row by row.
     #[must_use]
     pub fn observations(&self) -> Vec<f32> {
         self.slots.iter().flat_map(|slot| &slot.observed.values).copied().collect()
     }
 
-    /// Images that are observed now, one after the other, of `Course::image_shape`.
+    /// Current images, one after the other, each of `Course::image_shape`.
     #[must_use]
     pub fn images(&self) -> Vec<u8> {
         let bytes = self.slots.iter().map(|slot| slot.observed.images.len()).sum();
@@ -144,11 +155,11 @@ impl Batch {
         all
     }
 
-    /// Takes an action for each learner of each environment and goes on by the course's `control_s`.
+    /// Takes an action for each learner of each environment and steps by the course's `control_s`.
     ///
     /// # Errors
-    /// When an action is missing, NaN or beyond 1, an environment has ended and does not begin anew by itself (nothing
-    /// is stepped then), or a world cannot go on: the first such environment is told.
+    /// When an action is missing, NaN or beyond 1, an environment has ended and is not reset automatically (nothing
+    /// is stepped then), or a world cannot be stepped: the error is that of the first such environment.
     pub fn step(&mut self, actions: &[f32]) -> Result<Step, LearnError> {
         let width = self.course.action_width() * self.course.learners().len();
         check_count("numbers of actions", actions.len(), width * self.slots.len())?;
@@ -159,13 +170,13 @@ impl Batch {
         }
         let autoreset = self.autoreset;
         let Self { slots, pool, .. } = self;
-        let step = |(slot, actions): (&mut Slot, &[f32])| slot.step(actions, autoreset);
+        let step = |(slot, actions): (&mut BatchEntry, &[f32])| slot.step(actions, autoreset);
         let all = || slots.par_iter_mut().zip(actions.par_chunks(width)).map(step).collect::<Vec<_>>();
         let parts = on(pool.as_ref(), all).into_iter().collect::<Result<Vec<_>, _>>()?;
         Ok(self.joined(parts))
     }
 
-    fn joined(&self, parts: Vec<Part>) -> Step {
+    fn joined(&self, parts: Vec<EntryStep>) -> Step {
         let mut step = Step { observations: self.observations(), images: self.images(), ..Step::default() };
         for (index, part) in parts.into_iter().enumerate() {
             step.rewards.extend(part.rewards);
@@ -186,7 +197,7 @@ impl Batch {
     }
 }
 
-impl Slot {
+impl BatchEntry {
     fn new(environment: Environment) -> Result<Self, LearnError> {
         let mut slot = Self { environment, observed: Observed::default(), ended: false };
         slot.begin()?;
@@ -198,13 +209,13 @@ impl Slot {
         Ok(())
     }
 
-    fn step(&mut self, actions: &[f32], autoreset: Autoreset) -> Result<Part, LearnError> {
+    fn step(&mut self, actions: &[f32], autoreset: Autoreset) -> Result<EntryStep, LearnError> {
         if self.ended {
             self.environment.next_episode()?;
             self.begin()?;
             let count = self.environment.ends().count();
             let (rewards, ends) = (vec![0.0; count], vec![None; count]);
-            return Ok(Part { rewards, ends, truncated: false, last_observed: None });
+            return Ok(EntryStep { rewards, ends, truncated: false, last_observed: None });
         }
         let rewards = self.environment.step(actions)?;
         let ends: Vec<_> = self.environment.ends().collect();
@@ -217,16 +228,20 @@ impl Slot {
             self.environment.next_episode()?;
             self.begin()?;
         }
-        Ok(Part { rewards, ends, truncated, last_observed })
+        Ok(EntryStep { rewards, ends, truncated, last_observed })
     }
 }
 
-/// Does work on a pool, or on the process's own.
+/// Runs `work` on a pool, or on the global one.
 fn on<T: Send>(pool: Option<&ThreadPool>, work: impl FnOnce() -> T + Send) -> T {
     match pool {
         Some(pool) => pool.install(work),
         None => work(),
     }
+}
+
+fn check_range(what: &'static str, count: usize, max: usize, needs: &'static str) -> Result<(), LearnError> {
+    if (1..=max).contains(&count) { Ok(()) } else { Err(LearnError::OutOfRange { what, count, max, needs }) }
 }
 
 fn check_count(what: &'static str, count: usize, wanted: usize) -> Result<(), LearnError> {
@@ -246,7 +261,7 @@ fn check_actions(actions: &[f32], names: &[&'static str]) -> Result<(), LearnErr
 #[cfg(test)]
 mod tests {
     use super::{Autoreset, Batch, Step};
-    use crate::{Course, End, ImageShape, LearnError, Observed};
+    use crate::{Course, EpisodeEnd, ImageShape, LearnError, Observed};
     use selene_base::SimTime;
     use selene_sim::LoadOptions;
     use std::path::{Path, PathBuf};
@@ -260,7 +275,7 @@ mod tests {
         Arc::new(Course::load(&file(name), &LoadOptions::default()).expect(name))
     }
 
-    /// A course whose file is changed, with whole paths in it, in a folder of its own.
+    /// A course whose file has `from` replaced by `to`, with absolute paths, in a temporary file.
     fn changed(name: &str, from: &str, to: &str) -> Result<Course, LearnError> {
         let text = std::fs::read_to_string(file(name)).expect("there");
         assert!(text.contains(from), "{from}");
@@ -320,7 +335,7 @@ mod tests {
         assert_eq!(batch.observations()[width..], first[width..]);
     }
 
-    /// Steps until an episode has ended; the step that ended it.
+    /// Steps until an episode has ended; returns the step that ended it.
     fn end(batch: &mut Batch) -> Step {
         let rows = actions(batch.count());
         for _ in 0..1000 {
@@ -366,8 +381,8 @@ mod tests {
             paid += step.rewards[0];
             row = step.observations;
             if step.terminated[0] {
-                assert_eq!(step.ends, [Some(End::Arrived)]);
-                // 10 for the end, 2 m less 0.4 m of the way, less 0.05 a second.
+                assert_eq!(step.ends, [Some(EpisodeEnd::Arrived)]);
+                // 10 for the end, 2 m less 0.4 m of distance, less 0.05 per second.
                 assert!(paid > 10.5 && paid < 12.0, "{paid}");
                 return;
             }
@@ -383,13 +398,13 @@ mod tests {
         let first = names.iter().position(|name| name == "clear_0_m").expect("there");
         let seen = batch.observations();
         let clear: Vec<_> = seen.chunks(names.len()).flat_map(|row| &row[first..]).copied().collect();
-        // As far as 6 m, and five standard deviations of the noise.
+        // At most 6 m, and five standard deviations of the noise.
         assert!(clear.iter().any(|clear_m| *clear_m < 5.0) && clear.iter().all(|clear_m| *clear_m <= 6.1));
         assert_eq!(clear.len(), 8 * 16);
         assert!(batch.step(&[0.0; 16]).is_ok());
     }
 
-    /// The same way in steps of 5 ms and heartbeats of 50 ms as in those of the scenario.
+    /// Compares the paths with steps of 5 ms and heartbeats of 50 ms with those of the scenario's own steps.
     #[test]
     fn long_steps_and_heartbeats_drive_as_short_ones_do() {
         const TOLERANCE_M: f64 = 0.05;
@@ -431,20 +446,35 @@ mod tests {
         let image = &first[..shape.bytes()];
         let (least, greatest) = (image.iter().min().expect("pixels"), image.iter().max().expect("pixels"));
         assert!(greatest - least > 20, "{least} to {greatest}");
-        // Others start at other headings.
+        // Other environments start at other headings.
         assert!(image != &first[shape.bytes()..2 * shape.bytes()]);
+    }
+
+    #[test]
+    fn numbers_of_environments_and_threads_that_memory_does_not_hold_are_refused() {
+        let course = course("waypoint");
+        for (count, threads, reported) in [
+            (0, None, "count: 0; must be 1 to 4096, because each environment keeps a world of its own in memory"),
+            (4097, None, "count: 4097; must be 1 to 4096, because each environment keeps a world of its own in memory"),
+            (1, Some(0), "threads: 0; must be 1 to 1024, because each has a stack of its own in memory"),
+            (1, Some(1025), "threads: 1025; must be 1 to 1024, because each has a stack of its own in memory"),
+        ] {
+            let refused = Batch::new(Arc::clone(&course), count, 7, Autoreset::NextStep, threads);
+            assert_eq!(refused.expect_err(reported).to_string(), reported);
+        }
+        assert!(Batch::new(course, usize::MAX, 7, Autoreset::NextStep, None).is_err());
     }
 
     #[test]
     fn actions_that_cannot_be_meant_are_refused_and_nothing_moves() {
         let mut batch = batch(&course("waypoint"), 2, Autoreset::NextStep, 1);
         let before = batch.hash();
-        for (actions, told) in [
+        for (actions, reported) in [
             (vec![0.0, 0.0, f32::NAN, 0.0], "action 1: forward speed is NaN; must be -1 to 1"),
             (vec![0.0, 1.5, 0.0, 0.0], "action 0: turn rate is 1.5; must be -1 to 1"),
             (vec![0.0; 3], "numbers of actions: 3 are given; must be 4"),
         ] {
-            assert_eq!(batch.step(&actions).expect_err(told).to_string(), told);
+            assert_eq!(batch.step(&actions).expect_err(reported).to_string(), reported);
         }
         assert_eq!(batch.hash(), before);
         assert!(batch.reset(&[None], &[true; 2]).is_err());
@@ -465,7 +495,7 @@ mod tests {
         }
     }
 
-    /// Where one rover observes the soil in its drum.
+    /// Index of the soil in the drum among a rover's observations.
     fn soil_in(course: &Course) -> usize {
         course.spec().task.observation_names().iter().position(|name| name == "soil_kg").expect("there")
     }
@@ -480,10 +510,10 @@ mod tests {
             let step = batch.step(&[0.0, 0.0, 1.0, 0.0]).expect("goes on");
             paid += step.rewards[0];
             if step.terminated[0] {
-                assert_eq!(step.ends, [Some(End::Full)]);
+                assert_eq!(step.ends, [Some(EpisodeEnd::Full)]);
                 let soil_kg = f64::from(step.observations[soil]);
                 println!("{soil_kg} kg, paid {paid}");
-                // Ten for the end and the soil, less what wheels, arm and drum took.
+                // Ten for the end plus the soil, less the work of wheels, arm and drum.
                 assert!(soil_kg >= 0.2 && paid > 9.0 && paid < 10.0 + soil_kg - 1e-4, "{soil_kg} kg, {paid}");
                 return;
             }
@@ -509,7 +539,8 @@ mod tests {
         panic!("time did not run out");
     }
 
-    /// Beyond the window nothing carries soil, and a world with such a drum cannot go on: the episode ends before.
+    /// Beyond the window nothing carries soil, and a world with soil in such a drum is an error: the episode ends
+    /// before.
     #[test]
     fn a_drum_that_comes_to_a_side_with_soil_ends_the_episode_and_not_the_world() {
         let course = course("dig");
@@ -518,7 +549,7 @@ mod tests {
         for _ in 0..60 {
             let step = batch.step(&[-1.0, 1.0, 0.0, 0.0]).expect("goes on");
             if step.terminated[0] {
-                assert_eq!(step.ends, [Some(End::Left)]);
+                assert_eq!(step.ends, [Some(EpisodeEnd::Left)]);
                 assert!(step.observations[soil] > 0.0 && step.rewards[0] < -9.0, "{step:?}");
                 let anew = batch.step(&[0.0; 4]).expect("begins anew");
                 assert_eq!((anew.observations[soil], anew.rewards[0]), (0.0, 0.0));
@@ -533,8 +564,8 @@ mod tests {
         let course = course("dig");
         let (mut one, mut two) = (batch(&course, 2, Autoreset::NextStep, 1), batch(&course, 2, Autoreset::NextStep, 2));
         assert_eq!(course.action_width(), 4);
-        let told = one.step(&[0.0, 0.0, 0.0, f32::NAN, 0.0, 0.0, 0.0, 0.0]).expect_err("refused").to_string();
-        assert_eq!(told, "action 0: drum rate is NaN; must be -1 to 1");
+        let reported = one.step(&[0.0, 0.0, 0.0, f32::NAN, 0.0, 0.0, 0.0, 0.0]).expect_err("refused").to_string();
+        assert_eq!(reported, "action 0: drum rate is NaN; must be -1 to 1");
         let rows = [0.2, 0.0, -1.0, 1.0, 0.1, 0.2, -0.5, 0.6];
         for _ in 0..8 {
             assert_eq!(one.step(&rows).expect("goes on"), two.step(&rows).expect("goes on"));
@@ -559,9 +590,9 @@ mod tests {
         }
         let offset = later.environment(0).expect("there").state().sky_offset;
         assert_eq!(offset, SimTime::from_secs_f64(200.0 * 3600.0));
-        let [told, noisy_told] = [plain.observations(), noisy.observations()];
-        assert!(noisy.images() == plain.images() && noisy_told[3..] == told[3..]);
-        let off_m: Vec<_> = (0..3).map(|i| (noisy_told[i] - told[i]).abs()).collect();
+        let [reported, noisy_reported] = [plain.observations(), noisy.observations()];
+        assert!(noisy.images() == plain.images() && noisy_reported[3..] == reported[3..]);
+        let off_m: Vec<_> = (0..3).map(|i| (noisy_reported[i] - reported[i]).abs()).collect();
         // Five standard deviations.
         assert!(off_m.iter().all(|off_m| *off_m > 0.0 && *off_m < 0.5), "{off_m:?}");
     }
@@ -574,10 +605,10 @@ mod tests {
             (batch(&late, 1, Autoreset::NextStep, 1), batch(&course("waypoint"), 1, Autoreset::NextStep, 1));
         let start = prompt.observations();
         assert_eq!(late.observations(), start);
-        let told: Vec<_> = (0..6).map(|_| prompt.step(&actions(1)).expect("goes on").observations).collect();
-        let told_late: Vec<_> = (0..6).map(|_| late.step(&actions(1)).expect("goes on").observations).collect();
-        assert_eq!(told_late[..2], [start.clone(), start]);
-        assert_eq!(told_late[2..], told[..4]);
+        let reported: Vec<_> = (0..6).map(|_| prompt.step(&actions(1)).expect("goes on").observations).collect();
+        let reported_late: Vec<_> = (0..6).map(|_| late.step(&actions(1)).expect("goes on").observations).collect();
+        assert_eq!(reported_late[..2], [start.clone(), start]);
+        assert_eq!(reported_late[2..], reported[..4]);
     }
 
     #[test]
@@ -608,8 +639,8 @@ mod tests {
             ("dig", "back_m: [0, 0.1]", "back_m: [0.2, 0.1]", ["line ", "0 to 10"]),
             ("dig", "back_m: [0, 0.1]", "back_m: [0, 0.4]", ["window 'pit'", "too near to its sides"]),
         ] {
-            let told = changed(name, from, to).expect_err(to).to_string();
-            assert!(parts.iter().all(|part| told.contains(part)), "{to}: {told}");
+            let reported = changed(name, from, to).expect_err(to).to_string();
+            assert!(parts.iter().all(|part| reported.contains(part)), "{to}: {reported}");
         }
     }
 

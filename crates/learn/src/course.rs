@@ -1,4 +1,4 @@
-//! A course: the file that says on which scenario what is learned. Rovers with a route are driven by it; all others
+//! Courses: the file that sets the scenario and the task of learning. Rovers with a route are driven by it; all others
 //! learn.
 
 use std::path::{Path, PathBuf};
@@ -14,21 +14,21 @@ use selene_terrain::{GroundPatch, Ruts, Terrain};
 use serde::Deserialize;
 
 use crate::LearnError;
+use crate::cameras::{CourseCameras, ImageShape};
 use crate::digger::Digger;
 use crate::draws::Draws;
 use crate::field;
 use crate::randomise::RandomiseSpec;
-use crate::sight::{ImageShape, Sight};
 use crate::task::{DigSpec, FollowSpec, SlopeClimbSpec, Task};
 
-/// How far a rover may drive within a heartbeat, m: a group has ground for 0.25 m.
+/// Maximum distance that a rover may drive within a heartbeat, m: the ground of a group has a margin of 0.25 m.
 const WAY_MAX_M: f64 = 0.2;
 
-/// A course's file.
+/// The keys of a course's file.
 #[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct CourseSpec {
-    /// What it is called.
+    /// Name of the course.
     #[garde(length(min = 1, max = 100))]
     pub name: String,
     /// The scenario's file, relative to this one.
@@ -42,21 +42,21 @@ pub struct CourseSpec {
     #[serde(default)]
     pub step_s: Option<f64>,
     /// Time between two snapshots, s, in place of the scenario's: a whole number of steps. Between two of them wheels
-    /// keep their targets. Nobody is told a clock here, so that it may be longer than a scenario's.
+    /// keep their targets. It may be longer than a scenario's, since no clock is published here.
     #[garde(inner(custom(within(0.000_05, 0.5))))]
     #[serde(default)]
     pub heartbeat_s: Option<f64>,
-    /// How long an episode lasts at most, s, 0.01 to 86400.
+    /// Maximum length of an episode, s, 0.01 to 86400.
     #[garde(custom(within(0.01, 86_400.0)))]
     pub episode_s: f64,
-    /// What is to be done.
+    /// The task.
     #[garde(dive)]
     pub task: Task,
-    /// A camera of each rover that learns, by its name, whose image is observed too: grey or coloured, of 8 bits.
+    /// Name of a camera of each learning rover whose image is observed too: grey or coloured, of 8 bits.
     #[garde(skip)]
     #[serde(default)]
     pub camera: Option<String>,
-    /// What is drawn anew for each episode.
+    /// Quantities that are drawn anew for each episode.
     #[garde(dive)]
     #[serde(default)]
     pub randomise: RandomiseSpec,
@@ -68,15 +68,15 @@ pub struct Course {
     spec: CourseSpec,
     model: Arc<Model>,
     learners: Vec<EntityId>,
-    /// Arm and drum of each learner; none where the task is another.
+    /// Arm and drum of each learner; empty for other tasks.
     diggers: Vec<Digger>,
     soils: Vec<SoilSpec>,
-    sight: Option<Sight>,
+    sight: Option<CourseCameras>,
     heartbeats: u32,
     steps_max: u64,
 }
 
-/// What a learner's goal is.
+/// The goal of a learner.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Goal {
     /// A place on the ground, map frame, m.
@@ -85,14 +85,14 @@ pub(crate) enum Goal {
     Rover(EntityId),
 }
 
-/// Where an episode's learners start, and what they drive to.
+/// Start and goal of each learner in an episode.
 type Places = Vec<(Start, Goal)>;
 
 impl Course {
-    /// Reads a course and all that it names, and makes its ground.
+    /// Reads a course and all files that it names, and makes its ground.
     ///
     /// # Errors
-    /// With file, line, value and what is allowed.
+    /// When a file is missing or refused; the error names file, line, value and what is allowed.
     pub fn load(path: &Path, options: &LoadOptions) -> Result<Self, LearnError> {
         let spec: CourseSpec = input::load_yaml(path)?;
         let folder = path.parent().unwrap_or(Path::new(""));
@@ -112,17 +112,18 @@ impl Course {
         let [episode, control] = [spec.episode_s, spec.control_s].map(SimTime::from_secs_f64);
         let begun = u64::from(episode % control > SimTime::ZERO);
         let steps_max = (episode / control) as u64 + begun;
-        let sight = spec.camera.as_ref().map(|camera| Sight::new(camera, &model, &learners, path)).transpose()?;
+        let sight =
+            spec.camera.as_ref().map(|camera| CourseCameras::new(camera, &model, &learners, path)).transpose()?;
         Ok(Self { spec, model, learners, diggers, soils, sight, heartbeats, steps_max })
     }
 
-    /// Its file.
+    /// The keys of its file.
     #[must_use]
     pub fn spec(&self) -> &CourseSpec {
         &self.spec
     }
 
-    /// The scenario's world as its files say.
+    /// The model of the scenario without any randomisation.
     #[must_use]
     pub fn model(&self) -> &Arc<Model> {
         &self.model
@@ -134,46 +135,46 @@ impl Course {
         &self.learners
     }
 
-    /// The size of the images that are observed; none where no camera is.
+    /// The size of the observed images; `None` without a camera.
     #[must_use]
     pub fn image_shape(&self) -> Option<ImageShape> {
-        self.sight.as_ref().map(Sight::shape)
+        self.sight.as_ref().map(CourseCameras::shape)
     }
 
-    pub(crate) fn sight(&self) -> Option<&Sight> {
+    pub(crate) fn sight(&self) -> Option<&CourseCameras> {
         self.sight.as_ref()
     }
 
-    /// Names of the rovers that learn.
+    /// Names of the learning rovers.
     #[must_use]
     pub fn learner_names(&self) -> Vec<String> {
         let name = |id: &EntityId| self.model.rovers().get(id).map(|kind| kind.setup().name.clone());
         self.learners.iter().filter_map(name).collect()
     }
 
-    /// Numbers of one rover's action: how many `Task::action_names` are.
+    /// Number of components of one rover's action: the length of `Task::action_names`.
     #[must_use]
     pub fn action_width(&self) -> usize {
         self.spec.task.action_names().len()
     }
 
-    /// Arm and drum of a learner by its place; none where the task is not to dig.
+    /// Arm and drum of the learner with this index; `None` if the task is not to dig.
     pub(crate) fn digger(&self, learner: usize) -> Option<&Digger> {
         self.diggers.get(learner)
     }
 
-    /// Heartbeats of one step.
+    /// Number of heartbeats in one step.
     pub(crate) fn heartbeats(&self) -> u32 {
         self.heartbeats
     }
 
-    /// Steps of one episode at most.
+    /// Maximum number of steps of one episode.
     #[must_use]
     pub fn steps_max(&self) -> u64 {
         self.steps_max
     }
 
-    /// The world of an episode, with where its learners start and what they drive to.
+    /// The model of an episode's world, with the start and the goal of each learner.
     pub(crate) fn draw(&self, draws: Draws) -> Result<(Model, Places), LearnError> {
         let mut scenario = Scenario::clone(self.model.scenario());
         self.spec.randomise.change(&mut scenario, &self.soils, draws)?;
@@ -190,7 +191,7 @@ impl Course {
         Ok((self.model.with_scenario(Arc::new(scenario))?, places))
     }
 
-    /// How much later the Sun stands where it stands than the scenario says.
+    /// Offset of the time at which the sky is computed, if it is drawn.
     pub(crate) fn sun_later(&self, draws: Draws) -> Option<SimTime> {
         let hours = draws.number("sun_later_h", self.spec.randomise.sun_later_h.as_ref());
         hours.map(|hours| SimTime::from_secs_f64(3600.0 * hours))
@@ -213,7 +214,7 @@ impl Course {
         places
     }
 
-    /// From the scenario's start, at any heading, to a goal in any direction.
+    /// A start at the scenario's place with a drawn heading, and a goal in a drawn direction.
     fn toward(&self, here: Start, distance_m: [f64; 2], stream: &mut Stream) -> (Start, Goal) {
         let goal_m = around([here.x_m, here.y_m], distance_m, stream);
         (Start { yaw_rad: heading_rad(stream), ..here }, self.on_ground(goal_m))
@@ -224,7 +225,7 @@ impl Course {
         (Start { x_m, y_m, z_m: 0.0, yaw_rad: heading_rad(stream) }, self.on_ground(spec.summit_m))
     }
 
-    /// Behind the leader, or behind the follower before.
+    /// A start behind the leader, or behind the previous follower, which is the goal.
     fn behind(&self, spec: &FollowSpec, i: usize, before: &Places, stream: &mut Stream) -> (Start, Goal) {
         let leader = self.model.rover_named(&spec.leader).unwrap_or_default();
         let of_leader = || self.model.rovers().get(&leader).map(|kind| kind.setup().start).unwrap_or_default();
@@ -236,7 +237,7 @@ impl Course {
         (set_back(ahead, gap_m), Goal::Rover(goal))
     }
 
-    /// The middle of the window to dig in.
+    /// The middle of the granular window to dig in.
     fn pit(&self, spec: &DigSpec) -> Goal {
         let windows = &self.model.scenario().granular;
         let window = windows.iter().find(|window| window.name == spec.window);
@@ -256,7 +257,7 @@ impl Course {
         }
     }
 
-    /// Starts of all rovers, and goals.
+    /// Places that rocks keep free: starts of all rovers, and goals.
     fn kept_free_m(&self, places: &Places) -> Vec<[f64; 2]> {
         let driven = self.model.rovers().iter().filter(|(id, _)| !self.learners.contains(id));
         let driven = driven.map(|(_, kind)| [kind.setup().start.x_m, kind.setup().start.y_m]);
@@ -270,7 +271,7 @@ impl Course {
 }
 
 impl CourseSpec {
-    /// Gives a scenario the step and the heartbeat of the course.
+    /// Sets the step and the heartbeat of the course in a scenario.
     fn set_beat(&self, scenario: &mut Scenario, path: &Path) -> Result<(), InputError> {
         scenario.step = self.step_s.map_or(scenario.step, SimTime::from_secs_f64);
         scenario.heartbeat = self.heartbeat_s.map_or(scenario.heartbeat, SimTime::from_secs_f64);
@@ -290,7 +291,7 @@ impl CourseSpec {
         Ok(())
     }
 
-    /// Refuses a task that the scenario cannot have.
+    /// Refuses a task for which the scenario lacks something.
     fn refuse_unfit(&self, scenario: &Scenario, path: &Path) -> Result<(), InputError> {
         match &self.task {
             Task::ObstacleField(_) if self.randomise.rocks.is_none() => {
@@ -310,7 +311,7 @@ impl CourseSpec {
     }
 }
 
-/// Heartbeats between two actions.
+/// Number of heartbeats between two actions.
 fn heartbeats(spec: &CourseSpec, scenario: &Scenario, path: &Path) -> Result<u32, InputError> {
     let control = SimTime::from_secs_f64(spec.control_s);
     let heartbeat = scenario.heartbeat;
@@ -325,7 +326,7 @@ fn heartbeats(spec: &CourseSpec, scenario: &Scenario, path: &Path) -> Result<u32
     Err(InputError::content(path, what))
 }
 
-/// Arm and drum of each learner of a task to dig, at starts from which they can.
+/// Arm and drum of each learner of a digging task; refuses starts at which the drum is not well within its window.
 fn diggers(spec: &CourseSpec, model: &Model, learners: &[EntityId], path: &Path) -> Result<Vec<Digger>, InputError> {
     let Task::Dig(dig) = &spec.task else { return Ok(Vec::new()) };
     let find = |kind: &Arc<RoverKind>| {
@@ -341,13 +342,13 @@ fn diggers(spec: &CourseSpec, model: &Model, learners: &[EntityId], path: &Path)
     found.collect::<Result<_, String>>().map_err(|what| InputError::content(path, format!("task: {what}")))
 }
 
-/// A start some way behind another.
+/// A start that is `by_m` behind another.
 fn set_back(start: Start, by_m: f64) -> Start {
     let (sin, cos) = start.yaw_rad.sin_cos();
     Start { x_m: start.x_m - by_m * cos, y_m: start.y_m - by_m * sin, ..start }
 }
 
-/// Height of the ground as it was made, m.
+/// Height of the undisturbed ground, m.
 pub(crate) fn ground_m(terrain: &Terrain, [x, y]: [f64; 2]) -> f64 {
     let patch = GroundPatch::of_square(terrain, &Ruts::default(), [x, y], terrain.spacing_m());
     patch.height_m(x, y).unwrap_or(0.0)
@@ -361,7 +362,7 @@ fn heading_rad(stream: &mut Stream) -> f64 {
     stream.random_range(-std::f64::consts::PI..std::f64::consts::PI)
 }
 
-/// A place at a drawn distance and bearing, m.
+/// A place at a drawn distance and bearing from another, m.
 fn around([x, y]: [f64; 2], distance_m: [f64; 2], stream: &mut Stream) -> [f64; 2] {
     let (distance_m, bearing_rad) = (drawn(distance_m, stream), heading_rad(stream));
     [x + distance_m * bearing_rad.cos(), y + distance_m * bearing_rad.sin()]

@@ -1,16 +1,16 @@
-//! A rover's arm and drum in a granular window: what they are told, what they took in and what that cost.
+//! A rover's arm and drum in a granular window: their commands, the soil that they take in and the work that it costs.
 //!
-//! The arm is told an angle, which an action moves by a part of its servo's rate and which stays between the task's
-//! angles; an arm that starts beyond them goes to the nearer one. The drum is told a part of its servo's rate. Work is
-//! what motors of wheels, arm and drum put in: torque times rate at each heartbeat, where both have one sign. What
-//! brakes gives nothing back.
+//! The arm gets a target angle. An action moves it by a fraction of its servo's rate, and it stays between the task's
+//! angles; an arm that starts beyond them moves to the nearer one. The drum gets a fraction of its servo's rate. Work
+//! is the energy that the motors of wheels, arm and drum put in: torque times rate at each heartbeat, where both have
+//! the same sign. Braking gives no energy back.
 //!
-//! Soil in the drum is what lies in the drum's cylinder. While the drum is in the ground that is also what lies about its
-//! panels and stays there when the drum is lifted: it is full only above the ground as it was made, and where time runs
-//! out before, what it had when it was last lifted counts.
+//! Soil in the drum is the soil inside the drum's cylinder. While the drum is in the ground, that includes soil around
+//! its panels, which stays there when the drum is lifted. So the drum is full only above the undisturbed ground, and if
+//! time runs out before, the soil that it had when it was last lifted counts.
 //!
 //! A drum that leaves its window with soil in it ends a run with an error, since nothing could carry the soil there. So
-//! an episode ends before: where the ball about the drum is nearer to a side than the drum goes in one step.
+//! an episode ends before: when the bounding sphere of the drum is nearer to a side than the drum moves in one step.
 
 use std::sync::Arc;
 
@@ -21,51 +21,51 @@ use selene_terrain::Terrain;
 use selene_vehicle::{BucketDrum, RoverModel, ServoKind};
 
 use crate::course::ground_m;
-use crate::task::{DigSpec, Dug};
+use crate::task::{DigSpec, DigStep};
 
 /// An arm with a drum, and the window that it digs in.
 #[derive(Clone, Debug)]
 pub(crate) struct Digger {
     window: Arc<Window>,
     terrain: Arc<Terrain>,
-    arm: Tool,
-    drum: Tool,
-    /// Least and greatest angle that the arm is sent to, rad.
+    arm: ServoJoint,
+    drum: ServoJoint,
+    /// Lowest and highest target of the arm, rad.
     arm_rad: [f64; 2],
-    /// Place of the drum among the rover's.
+    /// Index of the drum among the rover's.
     load: usize,
     shape: BucketDrum,
     /// Middle of the drum in the base link with every joint at zero, m.
     base_from_drum_m: Vector3<f64>,
-    /// The farthest that the drum goes in one step, m.
+    /// Maximum distance that the drum moves in one step, m.
     margin_m: f64,
     /// Time between two actions, s.
     control_s: f64,
-    /// Angle that the arm is sent to, rad.
+    /// Target angle of the arm, rad.
     target_rad: f64,
-    /// Soil in the drum after the last step, and when it was last above the ground.
+    /// Soil in the drum after the last step, and when it was last above the ground, kg.
     soil_kg: f64,
     lifted_kg: f64,
-    /// Since the last step.
+    /// Work of the motors since the last step, J.
     work_j: f64,
 }
 
 /// A joint with a servo.
 #[derive(Clone, Debug)]
-struct Tool {
+struct ServoJoint {
     joint: String,
-    /// Place among the rover's joints.
+    /// Index among the rover's joints.
     index: usize,
-    /// Place among its moving joints.
+    /// Index among its moving joints.
     moving: usize,
-    /// The servo's greatest rate, rad/s.
+    /// The servo's maximum rate, rad/s.
     rate_rad_s: f64,
-    /// Least and greatest target of its servo, rad or rad/s.
+    /// Lowest and highest target of its servo, rad or rad/s.
     limits: [f64; 2],
 }
 
-impl Tool {
-    /// The servo of a kind on a joint; otherwise why not.
+impl ServoJoint {
+    /// The servo of this kind on a joint, or an error that says why there is none.
     fn find(rover: &RoverModel, joint: &str, kind: ServoKind, key: &str) -> Result<Self, String> {
         let servos: Vec<_> = rover.servos().iter().filter(|servo| servo.kind == kind).collect();
         let names: Vec<_> = servos.iter().map(|servo| rover.joints()[servo.joint].name.as_str()).collect();
@@ -85,7 +85,7 @@ impl Tool {
         Command::Joint(JointCommand { joint: self.joint.clone(), target })
     }
 
-    /// Angle, rad, rate, rad/s, and torque, N m.
+    /// Measured angle, rad, rate, rad/s, and torque, N m.
     fn measured(&self, rover: &RoverSnapshot) -> [f64; 3] {
         [&rover.joint_position, &rover.joint_velocity, &rover.joint_effort]
             .map(|of| of.get(self.moving).copied().unwrap_or(0.0))
@@ -98,11 +98,11 @@ impl Tool {
 }
 
 impl Digger {
-    /// The arm and drum of a rover that a task names; otherwise why it cannot dig.
+    /// The arm and drum of a rover that a task names, or an error that says why it cannot dig.
     pub(crate) fn find(spec: &DigSpec, model: &Model, kind: &RoverKind, control_s: f64) -> Result<Self, String> {
         let rover = kind.model();
-        let arm = Tool::find(rover, &spec.arm, ServoKind::Position, "arm")?;
-        let drum = Tool::find(rover, &spec.drum, ServoKind::Rate, "drum")?;
+        let arm = ServoJoint::find(rover, &spec.arm, ServoKind::Position, "arm")?;
+        let drum = ServoJoint::find(rover, &spec.drum, ServoKind::Rate, "drum")?;
         let arm_rad = angles_rad(spec, &arm)?;
         let link = rover.joints()[drum.index].child;
         let load = rover.drums().iter().position(|of| of.link == link);
@@ -130,12 +130,12 @@ impl Digger {
         })
     }
 
-    /// Whether the drum of a rover that stands there, its arm level, is as far from the window's sides as it must be.
+    /// Whether the drum of a rover at this start, its arm level, is far enough from the window's sides.
     pub(crate) fn is_within_at(&self, start: &Start) -> bool {
         let (sin, cos) = start.yaw_rad.sin_cos();
         let [x, y] = [self.base_from_drum_m.x, self.base_from_drum_m.y];
         let [x_m, y_m] = [start.x_m + cos * x - sin * y, start.y_m + sin * x + cos * y];
-        // How high it is, is a matter of the arm.
+        // Only x and y count: the height depends on the arm.
         self.spans(&Vector3::new(x_m, y_m, self.window.corner_m().z))
     }
 
@@ -147,22 +147,22 @@ impl Digger {
         (self.lifted_kg, self.work_j) = (self.soil_kg, 0.0);
     }
 
-    /// The commands of an action: parts of the rates of arm and drum.
+    /// The commands of an action: fractions of the rates of arm and drum.
     pub(crate) fn act(&mut self, arm: f64, drum: f64) -> [Command; 2] {
         let [low, high] = self.arm_rad;
         self.target_rad = (self.target_rad + arm * self.arm.rate_rad_s * self.control_s).clamp(low, high);
         [self.arm.command(self.target_rad), self.drum.command(drum * self.drum.rate_rad_s)]
     }
 
-    /// Counts what motors did in a heartbeat that ended.
+    /// Adds the work of the motors in a heartbeat that ended.
     pub(crate) fn go_on(&mut self, now: &RoverSnapshot, heartbeat_s: f64) {
         let wheels = now.wheels.iter().map(|wheel| (wheel.drive_torque_nm * wheel.rate_rad_s).max(0.0));
         let power_w = wheels.sum::<f64>() + self.arm.power_w(now) + self.drum.power_w(now);
         self.work_j += power_w * heartbeat_s;
     }
 
-    /// What the step to this snapshot led to; `is_last` where the episode's time is over with it.
-    pub(crate) fn dug(&mut self, now: &RoverSnapshot, is_last: bool) -> Dug {
+    /// Results of the step to this snapshot; `is_last` if the episode's time ends with it.
+    pub(crate) fn dug(&mut self, now: &RoverSnapshot, is_last: bool) -> DigStep {
         let at_m = self.drum_in_world(now).translation.vector;
         let (is_lifted, work_j) = (self.is_lifted(&at_m), self.work_j);
         if is_lifted {
@@ -171,10 +171,10 @@ impl Digger {
         let soil_kg = if is_last { self.lifted_kg } else { self.load_kg(now) };
         let taken_kg = soil_kg - self.soil_kg;
         (self.soil_kg, self.work_j) = (soil_kg, 0.0);
-        Dug { taken_kg, soil_kg, work_j, is_lifted, has_left: !self.spans(&at_m) }
+        DigStep { taken_kg, soil_kg, work_j, is_lifted, has_left: !self.spans(&at_m) }
     }
 
-    /// Angle, rate and torque of the arm, rate and torque of the drum, soil in it.
+    /// Angle, rate and torque of the arm, rate and torque of the drum, soil in it: rad, rad/s, N m, kg.
     pub(crate) fn observe(&self, now: &RoverSnapshot) -> [f64; 6] {
         let [arm_rad, arm_rad_s, arm_torque_nm] = self.arm.measured(now);
         let [_, drum_rad_s, drum_torque_nm] = self.drum.measured(now);
@@ -190,7 +190,7 @@ impl Digger {
         link.unwrap_or_else(Pose::identity) * self.shape.link_from_drum
     }
 
-    /// Whether all of a drum about this place, its axis level, is above the ground as it was made.
+    /// Whether a drum with its middle at this place and its axis level is entirely above the undisturbed ground.
     fn is_lifted(&self, at_m: &Vector3<f64>) -> bool {
         at_m.z - self.shape.radius_m > ground_m(&self.terrain, [at_m.x, at_m.y])
     }
@@ -201,11 +201,11 @@ impl Digger {
     }
 }
 
-/// The task's angles of the arm, which its servo must reach, rad.
-fn angles_rad(spec: &DigSpec, arm: &Tool) -> Result<[f64; 2], String> {
+/// The task's limits of the arm's angle, rad; the servo must reach them.
+fn angles_rad(spec: &DigSpec, arm: &ServoJoint) -> Result<[f64; 2], String> {
     let [low_deg, high_deg] = spec.arm_deg;
     let [least_deg, most_deg] = arm.limits.map(f64::to_degrees);
-    // Limits are given in degrees and come back from radians.
+    // The servo's limits were converted from degrees to radians and back.
     if low_deg < least_deg - 1e-9 || high_deg > most_deg + 1e-9 {
         let allowed = format!("must be {least_deg:.1} to {most_deg:.1}, as its servo allows");
         return Err(format!("arm_deg [{low_deg}, {high_deg}] is not allowed: {allowed}"));

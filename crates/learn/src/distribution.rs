@@ -1,55 +1,56 @@
-//! Distributions in YAML: one key says which, `uniform: {low, high}`, `log_uniform: {low, high}`,
-//! `normal: {mean, deviation, low, high}` or `choice: [..]`. What is drawn never leaves what the quantity allows:
-//! the bounds of each are told and checked when the file is read. A normal distribution is cut off at its bounds by
-//! drawing again; they must hold its mean and be a deviation apart, so that a third of all draws are taken at least.
+//! Distributions in YAML, selected by one key: `uniform: {low, high}`, `log_uniform: {low, high}`,
+//! `normal: {mean, deviation, low, high}` or `choice: [..]`. A drawn value is always within the range of its quantity:
+//! each distribution has bounds, which are checked when the file is read. A normal distribution is truncated at its
+//! bounds by drawing again; they must include its mean and be a deviation apart, so that at least a third of all draws
+//! are accepted.
 
 use rand_distr::{Distribution as _, StandardNormal};
 use selene_base::random::{RngExt, Stream};
 use selene_base::{NotOneOf, one_of};
 use serde::Deserialize;
 
-/// Most values of a choice.
+/// Maximum number of values of a choice.
 const CHOICES_MAX: usize = 1000;
 
 /// A distribution of one number.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "DistributionKeys")]
 pub enum Distribution {
-    /// All values between two alike.
+    /// Uniform between two values.
     Uniform(RangeSpec),
-    /// Normal, cut off.
+    /// Truncated normal.
     Normal(NormalSpec),
     /// The logarithm is uniform.
     LogUniform(RangeSpec),
-    /// One of these, all alike.
+    /// One of these values, with equal probability.
     Choice(Vec<f64>),
 }
 
-/// Two ends.
+/// A range of values.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RangeSpec {
-    /// The least value.
+    /// Lowest value.
     pub low: f64,
-    /// The greatest value.
+    /// Highest value.
     pub high: f64,
 }
 
-/// A normal distribution that is cut off.
+/// A truncated normal distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NormalSpec {
-    /// Its mean before it is cut off.
+    /// Mean before truncation.
     pub mean: f64,
-    /// Its standard deviation before it is cut off.
+    /// Standard deviation before truncation.
     pub deviation: f64,
-    /// The least value.
+    /// Lowest value.
     pub low: f64,
-    /// The greatest value.
+    /// Highest value.
     pub high: f64,
 }
 
-/// A distribution as the file has it.
+/// The keys of a distribution in a file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct DistributionKeys {
@@ -73,7 +74,7 @@ impl TryFrom<DistributionKeys> for Distribution {
 }
 
 impl Distribution {
-    /// One number of it.
+    /// Draws one number.
     pub fn draw(&self, stream: &mut Stream) -> f64 {
         match self {
             Self::Uniform(RangeSpec { low, high }) => between(*low, *high, stream),
@@ -91,7 +92,7 @@ impl Distribution {
         }
     }
 
-    /// Why it is no distribution, or can give what is not between `least` and `most`.
+    /// Why the distribution is not valid or can give values outside of `least` to `most`; `None` if it is good.
     fn fault(&self, [least, most]: [f64; 2]) -> Option<String> {
         let ends = |low: f64, high: f64| {
             let sound = low <= high && low >= least && high <= most;
@@ -121,7 +122,7 @@ impl Distribution {
     }
 }
 
-/// Why what is told is no distribution, or can give what is not between `least` and `most`; none where it is one.
+/// Why a distribution is not valid or can give values outside of `least` to `most`; `None` if it is good.
 #[must_use]
 pub fn unfit(distribution: &Distribution, [least, most]: [f64; 2]) -> Option<String> {
     distribution.fault([least, most])
@@ -169,15 +170,19 @@ mod tests {
     fn draws_have_the_moments_of_their_distribution() {
         for (text, mean, variance) in [
             ("{uniform: {low: 1, high: 4}}", 2.5, 0.75),
-            // Of a log-uniform number: (b - a)/ln(b/a) and (b² - a²)/(2 ln(b/a)) less the mean's square.
+            // Moments of a log-uniform number: (b - a)/ln(b/a) and (b² - a²)/(2 ln(b/a)) less the mean's square.
             ("{log_uniform: {low: 1, high: 10}}", 3.9087, 6.2206),
             ("{normal: {mean: 5, deviation: 0.5, low: 1, high: 9}}", 5.0, 0.25),
             ("{choice: [1, 3]}", 2.0, 1.0),
         ] {
-            let told = moments(&read(text).expect(text));
-            // Four standard errors of the mean; variances within a twentieth.
-            assert!((told[0] - mean).abs() < 4.0 * (variance / 20_000.0_f64).sqrt(), "{text}: mean {}", told[0]);
-            assert!((told[1] / variance - 1.0).abs() < 0.05, "{text}: variance {}", told[1]);
+            let reported = moments(&read(text).expect(text));
+            // The tolerance is four standard errors of the mean; variances agree within a twentieth.
+            assert!(
+                (reported[0] - mean).abs() < 4.0 * (variance / 20_000.0_f64).sqrt(),
+                "{text}: mean {}",
+                reported[0]
+            );
+            assert!((reported[1] / variance - 1.0).abs() < 0.05, "{text}: variance {}", reported[1]);
         }
     }
 
@@ -202,8 +207,11 @@ mod tests {
             ("{uniform: {low: 1, high: 2}, choice: [1]}", "exactly one of uniform, normal"),
             ("{poisson: {mean: 2}}", "poisson"),
         ] {
-            let told = read(text).expect_err(text);
-            assert!(told.contains(part) && told.contains("line 3") && told.contains("x.yaml"), "{text}: {told}");
+            let reported = read(text).expect_err(text);
+            assert!(
+                reported.contains(part) && reported.contains("line 3") && reported.contains("x.yaml"),
+                "{text}: {reported}"
+            );
         }
     }
 }

@@ -1,5 +1,5 @@
-//! What is drawn for one episode: each quantity from a stream of its own name, so that drawing one more changes no
-//! other.
+//! Random draws of one episode: each quantity has a random stream of its own name, so that drawing one more quantity
+//! changes no other.
 
 use selene_base::random::{Stream, stream_at};
 
@@ -15,12 +15,12 @@ pub(crate) struct Draws {
 }
 
 impl Draws {
-    /// The stream of a name.
+    /// The random stream with this name.
     pub(crate) fn stream(&self, name: &str) -> Stream {
         stream_at(self.seed, name, self.episode)
     }
 
-    /// What is drawn under a key of `randomise`; none where the key is not given.
+    /// The number that is drawn for a key of `randomise`; `None` if the key is not given.
     pub(crate) fn number(&self, key: &str, of: Option<&Distribution>) -> Option<f64> {
         of.map(|of| of.draw(&mut self.stream(&format!("randomise/{key}"))))
     }

@@ -1,4 +1,4 @@
-//! One world to learn in: episode after episode on a course.
+//! Environments: one world to learn in, episode after episode on a course.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,10 +8,10 @@ use selene_sim::{Inputs, Model, Scratch, Snapshot, State, WorldError};
 
 use crate::LearnError;
 use crate::agent::{Agent, Noise, rocks_of};
+use crate::cameras::{CourseCameras, EpisodeCameras};
 use crate::course::Course;
 use crate::draws::Draws;
-use crate::sight::{Eyes, Sight};
-use crate::task::{End, Quantity};
+use crate::task::{EpisodeEnd, Quantity};
 
 /// One world to learn in.
 #[derive(Debug)]
@@ -23,31 +23,31 @@ pub struct Environment {
     state: State,
     scratch: Scratch,
     now: Arc<Snapshot>,
-    /// Where the course has a camera. Tracers may leave their thread and not be in two at once.
-    eyes: Option<Mutex<Eyes>>,
+    /// The learners' cameras, if the course has one. In a mutex because tracers are `Send` but not `Sync`.
+    eyes: Option<Mutex<EpisodeCameras>>,
     agents: Vec<Agent>,
     noise: Noise,
     noise_stream: Stream,
-    /// What was observed last, the oldest first: as much as it is late, and the row of now.
+    /// The latest observations, oldest first: those of the delay, and the current one.
     observed_lately: VecDeque<Observed>,
     delay_steps: usize,
     steps: u64,
 }
 
-/// What the learners of an environment observe, one after the other.
+/// Observations of the learners of an environment, one after the other.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Observed {
     /// Numbers, in the order of `Task::observation_names`.
     pub values: Vec<f32>,
-    /// Images, where the course has a camera, of `Course::image_shape`.
+    /// Images of `Course::image_shape`, if the course has a camera.
     pub images: Vec<u8>,
 }
 
 impl Environment {
-    /// The first episode of an environment.
+    /// Makes an environment and begins its first episode.
     ///
     /// # Errors
-    /// When a drawn world cannot begin.
+    /// When a drawn world cannot be made.
     pub fn new(course: Arc<Course>, seed: u64) -> Result<Self, LearnError> {
         let draws = Draws { seed, episode: 0 };
         let mut environment = Self {
@@ -73,7 +73,7 @@ impl Environment {
     /// Begins the first episode of another seed.
     ///
     /// # Errors
-    /// As `new`.
+    /// As [`Environment::new`].
     pub fn reseed(&mut self, seed: u64) -> Result<(), LearnError> {
         self.draws = Draws { seed, episode: 0 };
         self.begin_episode()
@@ -82,7 +82,7 @@ impl Environment {
     /// Begins the next episode.
     ///
     /// # Errors
-    /// As `new`.
+    /// As [`Environment::new`].
     pub fn next_episode(&mut self) -> Result<(), LearnError> {
         self.draws.episode += 1;
         self.begin_episode()
@@ -112,9 +112,9 @@ impl Environment {
         Ok(())
     }
 
-    fn open_eyes(&self) -> Result<Option<Eyes>, LearnError> {
+    fn open_eyes(&self) -> Result<Option<EpisodeCameras>, LearnError> {
         let first = self.draws.stream("images").random();
-        let open = |sight: &Sight| sight.open(&self.model, self.course.learners(), &self.now, first);
+        let open = |sight: &CourseCameras| sight.open(&self.model, self.course.learners(), &self.now, first);
         Ok(self.course.sight().map(open).transpose()?)
     }
 
@@ -128,10 +128,10 @@ impl Environment {
         }
     }
 
-    /// Takes an action for each learner and goes on by the course's `control_s`; the reward of each.
+    /// Takes an action for each learner and steps by the course's `control_s`; returns the reward of each.
     ///
     /// # Errors
-    /// When the world cannot go on.
+    /// When the world cannot be stepped.
     pub fn step(&mut self, actions: &[f32]) -> Result<Vec<f64>, LearnError> {
         let pairs = self.agents.iter_mut().zip(actions.chunks_exact(self.course.action_width()));
         let commands: Vec<_> = pairs.flat_map(|(agent, action)| agent.act(action)).collect();
@@ -153,8 +153,8 @@ impl Environment {
         Ok(self.agents.iter_mut().map(|agent| agent.judge(task, &self.now, &rocks, step_s, is_last)).collect())
     }
 
-    /// What the learners observe, as late as the episode has it. To be called once a step: each call draws noise of
-    /// its own.
+    /// The learners' observations, with the episode's delay. Call it once per step: each call draws its own
+    /// noise.
     ///
     /// # Errors
     /// When an image cannot be made.
@@ -185,12 +185,12 @@ impl Environment {
         all
     }
 
-    /// How the episode of each learner ended, if it has.
-    pub fn ends(&self) -> impl Iterator<Item = Option<End>> + '_ {
+    /// How the episode of each learner ended, or `None` if it has not.
+    pub fn ends(&self) -> impl Iterator<Item = Option<EpisodeEnd>> + '_ {
         self.agents.iter().map(Agent::end)
     }
 
-    /// Whether the episode is as long as the course allows.
+    /// Whether the episode has reached the course's maximum length.
     #[must_use]
     pub fn is_out_of_time(&self) -> bool {
         self.steps >= self.course.steps_max()
@@ -208,21 +208,21 @@ impl Environment {
         self.draws.episode
     }
 
-    /// What does not change in this episode.
+    /// The part of the world that does not change in this episode.
     #[must_use]
     pub fn model(&self) -> &Arc<Model> {
         &self.model
     }
 
-    /// What does.
+    /// The state of the world.
     #[must_use]
     pub fn state(&self) -> &State {
         &self.state
     }
 }
 
-/// The cameras, which nobody else can hold meanwhile.
-fn whole(eyes: &mut Mutex<Eyes>) -> &mut Eyes {
+/// The cameras; `&mut` makes locking unnecessary.
+fn whole(eyes: &mut Mutex<EpisodeCameras>) -> &mut EpisodeCameras {
     eyes.get_mut().unwrap_or_else(PoisonError::into_inner)
 }
 

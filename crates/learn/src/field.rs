@@ -1,5 +1,5 @@
-//! Fields of rocks: discs on the map that do not overlap, drawn one after the other; one that finds no room a
-//! hundred times over is left out, so that a field may have fewer rocks than were drawn.
+//! Fields of rocks: discs on the map that do not overlap, drawn one after the other. A disc that finds no room in a
+//! hundred tries is left out, so that a field may have fewer rocks than were drawn.
 
 use selene_base::random::{RngExt, Stream};
 use selene_sim::LooseRockSpec;
@@ -7,12 +7,12 @@ use selene_sim::LooseRockSpec;
 use crate::draws::Draws;
 use crate::randomise::RocksSpec;
 
-/// How often room is sought for a rock.
+/// Number of tries to find room for a rock.
 const TRIES: usize = 100;
 /// Density of rocks, kg/m³: basalt with a few pores.
 const DENSITY_KG_M3: f64 = 2700.0;
 
-/// A rock as seen from above.
+/// A rock seen from above.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Disc {
     /// Its middle on the map, m.
@@ -26,15 +26,15 @@ impl Disc {
         apart_m(self.at_m, other.at_m) < self.radius_m + other.radius_m
     }
 
-    /// As a rock of a scenario.
+    /// The disc as a rock of a scenario.
     pub(crate) fn rock(&self) -> LooseRockSpec {
         let Self { at_m: [x_m, y_m], radius_m } = *self;
         let diameter_m = 2.0 * radius_m;
         LooseRockSpec { x_m, y_m, diameter_m, shape: None, density_kg_m3: DENSITY_KG_M3, yaw_deg: 0.0 }
     }
 
-    /// How far along a ray from `from_m`, whose direction is a unit vector, it is met, m; none where it is not.
-    /// From within it is met at once.
+    /// Distance along a ray from `from_m`, whose direction is a unit vector, to the disc, m; 0 from within, `None` if
+    /// the ray misses the disc.
     pub(crate) fn met_m(&self, from_m: [f64; 2], direction: [f64; 2]) -> Option<f64> {
         let to = [self.at_m[0] - from_m[0], self.at_m[1] - from_m[1]];
         let along = to[0] * direction[0] + to[1] * direction[1];
@@ -53,7 +53,7 @@ pub(crate) fn apart_m(a: [f64; 2], b: [f64; 2]) -> f64 {
     (a[0] - b[0]).hypot(a[1] - b[1])
 }
 
-/// A field about `middle_m` that keeps away from some places.
+/// Draws a field around `middle_m` that keeps the places `free_m` free.
 pub(crate) fn draw(spec: &RocksSpec, middle_m: [f64; 2], free_m: &[[f64; 2]], draws: Draws) -> Vec<Disc> {
     let mut stream = draws.stream("randomise/rocks");
     let count = spec.count.draw(&mut stream).round() as usize;
@@ -68,7 +68,7 @@ pub(crate) fn draw(spec: &RocksSpec, middle_m: [f64; 2], free_m: &[[f64; 2]], dr
     field
 }
 
-/// A place on a disc, all alike.
+/// A place on a disc, uniformly distributed over its area.
 fn within(middle_m: [f64; 2], disc_m: f64, stream: &mut Stream) -> [f64; 2] {
     let radius_m = disc_m * stream.random_range(0.0..1.0_f64).sqrt();
     let bearing_rad = stream.random_range(-std::f64::consts::PI..std::f64::consts::PI);
@@ -106,7 +106,7 @@ mod tests {
             clear_m: 0.0,
         };
         let count = draw(&spec, [0.0, 0.0], &[], Draws { seed: 1, episode: 0 }).len();
-        // Discs of 0.5 m whose middles are within 2 m: area allows (2.5/0.5)² = 25 at the very most.
+        // Discs with a radius of 0.5 m and middles within 2 m: the area allows at most (2.5/0.5)² = 25.
         assert!((5..=25).contains(&count), "{count}");
     }
 

@@ -1,5 +1,5 @@
-//! What of a scenario is drawn anew for each episode: `randomise:` of a course. What is not named stays as the
-//! scenario's files say.
+//! Randomisation: the quantities of a scenario that are drawn anew for each episode, by `randomise:` in a course. All
+//! others stay as in the scenario's files.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,30 +18,30 @@ use crate::LearnError;
 use crate::distribution::{Distribution, drawn_within};
 use crate::draws::Draws;
 
-/// Most soils to draw from.
+/// Maximum number of soils to draw from.
 const SOILS_MAX: usize = 100;
 
-/// What is drawn.
+/// Distributions of the drawn quantities.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Validate)]
 #[serde(deny_unknown_fields, default)]
 pub struct RandomiseSpec {
     /// Free-fall acceleration, m/s², 0.1 to 30.
     #[garde(inner(custom(drawn_within(0.1, 30.0))))]
     pub gravity_m_s2: Option<Distribution>,
-    /// By how much each rover is heavier than its file says, 0.1 to 10: all links alike, inertia with them.
+    /// Factor on the mass of each rover, 0.1 to 10: the same for all links, and for their inertia.
     #[garde(inner(custom(drawn_within(0.1, 10.0))))]
     pub mass_factor: Option<Distribution>,
-    /// Soil files, relative to the course's; one of them, all alike, lies everywhere.
+    /// Soil files, relative to the course's file; one of them, with equal probability, is the soil everywhere.
     #[garde(length(max = SOILS_MAX))]
     pub soils: Vec<PathBuf>,
-    /// By how much the drawn soil's friction is greater than its file says, 0.1 to 3: tan φ of SCM, the coefficients
-    /// of rigid ground, of the data-driven law and of the soil's points.
+    /// Factor on the friction of the drawn soil, 0.1 to 3: on tan φ of SCM, on the coefficients of rigid ground, of the
+    /// data-driven law and of the soil's points.
     #[garde(inner(custom(drawn_within(0.1, 3.0))), custom(of_drawn_soils(&self.soils)))]
     pub friction_factor: Option<Distribution>,
-    /// How much later the Sun stands where it stands than the scenario says, h, -9000 to 9000.
+    /// Offset of the time at which the sky is computed, added to the scenario's, h, -9000 to 9000.
     #[garde(inner(custom(drawn_within(-9000.0, 9000.0))))]
     pub sun_later_h: Option<Distribution>,
-    /// The ground's single-scattering albedo (Hapke's w), 0 to 0.99: seen in pictures alone.
+    /// The ground's single-scattering albedo (Hapke's w), 0 to 0.99; it affects images alone.
     #[garde(inner(custom(drawn_within(0.0, 0.99))))]
     pub albedo: Option<Distribution>,
     /// Rocks on the ground.
@@ -50,45 +50,45 @@ pub struct RandomiseSpec {
     /// White noise on observations.
     #[garde(dive)]
     pub noise: NoiseSpec,
-    /// How late what is observed is, s, 0 to 5; rounded to steps. Until then the start is observed.
+    /// Delay of observations, s, 0 to 5; rounded to steps. Until it has passed, the start is observed.
     #[garde(inner(custom(drawn_within(0.0, 5.0))))]
     pub delay_s: Option<Distribution>,
 }
 
-/// Rocks that are laid on the ground. They are loose: what is heavy enough stays where it is.
+/// Rocks that are laid on the ground. They are loose, but heavy ones stay where they are.
 #[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct RocksSpec {
-    /// How many, 0 to 200; rounded.
+    /// Number of rocks, 0 to 200; rounded.
     #[garde(custom(drawn_within(0.0, 200.0)))]
     pub count: Distribution,
     /// Mean diameter of each, m, 0.05 to 10.
     #[garde(custom(drawn_within(0.05, 10.0)))]
     pub diameter_m: Distribution,
-    /// Radius of the disc that they are laid on, m, 1 to 500: about the middle between a rover's start and goal.
+    /// Radius of the disc on which they lie, m, 1 to 500: around the middle between a rover's start and goal.
     #[garde(custom(within(1.0, 500.0)))]
     pub disc_m: f64,
-    /// Free ground around starts and goals, m, 0 to 100.
+    /// Radius that stays free around starts and goals, m, 0 to 100.
     #[garde(custom(within(0.0, 100.0)))]
     pub clear_m: f64,
 }
 
-/// Standard deviations of white noise on what is observed, each drawn once an episode.
+/// Standard deviations of white noise on observations, each drawn once per episode.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Validate)]
 #[serde(deny_unknown_fields, default)]
 pub struct NoiseSpec {
-    /// Of distances, m, 0 to 10.
+    /// Noise of distances, m, 0 to 10.
     #[garde(inner(custom(drawn_within(0.0, 10.0))))]
     pub distance_m: Option<Distribution>,
-    /// Of speeds, m/s, and of the turn rate, rad/s, 0 to 10.
+    /// Noise of speeds, m/s, and of the turn rate, rad/s, 0 to 10.
     #[garde(inner(custom(drawn_within(0.0, 10.0))))]
     pub speed: Option<Distribution>,
-    /// Of roll and pitch, rad, 0 to 1.
+    /// Noise of roll and pitch, rad, 0 to 1.
     #[garde(inner(custom(drawn_within(0.0, 1.0))))]
     pub attitude_rad: Option<Distribution>,
 }
 
-/// A garde check: a factor on a soil needs soils that are drawn.
+/// A garde check: a friction factor needs drawn soils.
 fn of_drawn_soils(soils: &[PathBuf]) -> impl FnOnce(&Option<Distribution>, &()) -> garde::Result {
     let has_some = !soils.is_empty();
     move |factor, ()| {
@@ -100,7 +100,7 @@ fn of_drawn_soils(soils: &[PathBuf]) -> impl FnOnce(&Option<Distribution>, &()) 
 }
 
 impl RandomiseSpec {
-    /// The soils to draw from, their friction checked to be one that can be changed.
+    /// Loads the soils to draw from; refuses a friction factor for a law without friction of its own.
     pub(crate) fn load_soils(&self, folder: &Path) -> Result<Vec<SoilSpec>, InputError> {
         let load = |file: &PathBuf| {
             let path = folder.join(file);
@@ -116,7 +116,7 @@ impl RandomiseSpec {
         self.soils.iter().map(load).collect()
     }
 
-    /// Changes a scenario to what is drawn of it, but for rocks.
+    /// Applies all drawn quantities except rocks to a scenario.
     pub(crate) fn change(&self, scenario: &mut Scenario, soils: &[SoilSpec], draws: Draws) -> Result<(), LearnError> {
         if let Some(gravity_m_s2) = draws.number("gravity_m_s2", self.gravity_m_s2.as_ref()) {
             scenario.gravity_m_s2 = gravity_m_s2;
@@ -138,7 +138,7 @@ impl RandomiseSpec {
         Ok(())
     }
 
-    /// The soil that is drawn; none where no soils are named.
+    /// The drawn soil; `None` if no soils are named.
     fn drawn_soils(&self, soils: &[SoilSpec], draws: Draws) -> Result<Option<Soils>, LearnError> {
         if soils.is_empty() {
             return Ok(None);
@@ -161,7 +161,7 @@ fn heavier(rover: &RoverModel, factor: f64) -> RoverModel {
     rover
 }
 
-/// A soil whose friction is `factor` times as great; none for a law without friction of its own.
+/// The soil with its friction multiplied by `factor`; `None` for a law without friction of its own.
 fn with_friction(soil: &SoilSpec, factor: f64) -> Option<SoilSpec> {
     let mut soil = soil.clone();
     match &mut soil.law {

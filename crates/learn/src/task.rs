@@ -1,7 +1,7 @@
-//! What a rover is to do, what it is paid for, and when its episode ends. All tasks have a goal: a place, or another
-//! rover. On the way a rover is paid for the metres that it comes nearer, less a little for each second; a convoy's
-//! follower is paid for each second at the right distance; one that digs for the soil in its drum, less what its work
-//! costs. An end has its own reward.
+//! Tasks: what a rover is to do, its rewards, and when its episode ends. All tasks have a goal: a place, or another
+//! rover. The reward of a step is the distance that the rover came nearer, m, less a little for each second; for a
+//! follower in a convoy it is the time at the right distance; for a digging rover it is the soil that its drum took in,
+//! less the cost of its work. The end of an episode has a reward of its own.
 
 use garde::Validate;
 use selene_base::input::{finite_array, positive, within};
@@ -9,17 +9,17 @@ use selene_base::{NotOneOf, one_of};
 use selene_sim::RoverSnapshot;
 use serde::Deserialize;
 
-/// Cost of a second on the way, m.
+/// Cost of a second, in metres of distance.
 const COST_M_PER_S: f64 = 0.05;
-/// Steepest that a rover may lean, cosine: 60 degrees.
+/// Cosine of the largest tilt of a rover: 60 degrees.
 const TIPPED_COS: f64 = 0.5;
-/// No goal is as far as this, m.
+/// Upper limit for the distance of goals, m.
 const DISTANCE_MAX_M: f64 = 1000.0;
-/// Rays that look for rocks.
+/// Number of rays that measure the distance to rocks.
 pub(crate) const RAYS: usize = 16;
-/// Numbers of an action: those of every task, then those of arm and drum.
+/// Names of the components of an action: those of every task, then those of arm and drum.
 pub(crate) const ACTIONS: &[&str] = &["forward speed", "turn rate", "arm rate", "drum rate"];
-/// How many of them every task has.
+/// Number of components that every task has.
 pub(crate) const DRIVING: usize = 2;
 
 /// A task.
@@ -38,7 +38,7 @@ pub enum Task {
     Dig(DigSpec),
 }
 
-/// The task as the file has it.
+/// The keys of a task in a file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TaskKeys {
@@ -63,7 +63,7 @@ impl TryFrom<TaskKeys> for Task {
     }
 }
 
-/// Paths as in the file, so that a refusal finds its line.
+/// Reports paths as in the file, so that an error has its line.
 impl Validate for Task {
     type Context = ();
 
@@ -80,50 +80,50 @@ impl Validate for Task {
     }
 }
 
-/// A place to drive to, from the scenario's start and any heading.
+/// A place to drive to, from the scenario's start with a drawn heading.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct WaypointSpec {
     /// Least and greatest distance of the goal, m, beyond `within_m`, below 1000: drawn with its bearing.
     #[garde(custom(rising_between(self.within_m, DISTANCE_MAX_M)))]
     pub distance_m: [f64; 2],
-    /// The goal is reached this near it, m.
+    /// Distance from the goal at which it counts as reached, m.
     #[garde(custom(within(0.01, 100.0)))]
     pub within_m: f64,
 }
 
-/// The same among the rocks of `randomise`.
+/// A place to drive to among the rocks of `randomise`.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct ObstacleFieldSpec {
     /// Least and greatest distance of the goal, m, beyond `within_m`, below 1000: drawn with its bearing.
     #[garde(custom(rising_between(self.within_m, DISTANCE_MAX_M)))]
     pub distance_m: [f64; 2],
-    /// The goal is reached this near it, m.
+    /// Distance from the goal at which it counts as reached, m.
     #[garde(custom(within(0.01, 100.0)))]
     pub within_m: f64,
-    /// How far rocks are seen, m.
+    /// Range of the rays that measure the distance to rocks, m.
     #[garde(custom(within(0.1, 100.0)))]
     pub sight_m: f64,
 }
 
-/// A summit to drive up to, from any side.
+/// A summit to drive up to, from a drawn direction.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct SlopeClimbSpec {
-    /// The summit on the map, m.
+    /// The summit, map x and y, m.
     #[garde(custom(finite_array))]
     pub summit_m: [f64; 2],
     /// Least and greatest distance of the start from it, m, beyond `within_m`, below 1000: drawn with its bearing.
     #[garde(custom(rising_between(self.within_m, DISTANCE_MAX_M)))]
     pub start_m: [f64; 2],
-    /// The summit is reached this near it, m.
+    /// Distance from the summit at which it counts as reached, m.
     #[garde(custom(within(0.01, 100.0)))]
     pub within_m: f64,
-    /// Mean slip of the wheels from which on a rover counts as stuck, 0.5 to 1.
+    /// Mean slip of the wheels at or above which a rover counts as stuck, 0.5 to 1.
     #[garde(custom(within(0.5, 1.0)))]
     pub stuck_slip: f64,
-    /// How long it must slip like that, s.
+    /// Time for which it must slip like that, s.
     #[garde(custom(positive))]
     pub stuck_s: f64,
 }
@@ -141,19 +141,19 @@ pub struct FollowSpec {
     /// Least and greatest distance at the start, m: beyond `hit_m`, below `lost_m`.
     #[garde(custom(rising_between(self.hit_m, self.lost_m)))]
     pub start_gap_m: [f64; 2],
-    /// Nearer than this it has hit the one ahead, m.
+    /// Distance below which it has hit the rover ahead, m.
     #[garde(custom(within(0.1, self.gap_m)))]
     pub hit_m: f64,
-    /// Farther than this it has lost the one ahead, m.
+    /// Distance above which it has lost the rover ahead, m.
     #[garde(custom(within(self.gap_m, 1000.0)))]
     pub lost_m: f64,
 }
 
-/// Soil to take up with a drum in a granular window of the scenario. The goal that is observed is the window's middle.
+/// Soil to take in with a drum in a granular window of the scenario. The observed goal is the window's middle.
 #[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct DigSpec {
-    /// The window.
+    /// Name of the window.
     #[garde(length(min = 1))]
     pub window: String,
     /// The joint that raises and lowers the drum, with a servo by position.
@@ -162,13 +162,13 @@ pub struct DigSpec {
     /// The joint that turns the drum, with a servo by rate: its link is one of the rover's `drums`.
     #[garde(length(min = 1))]
     pub drum: String,
-    /// Least and greatest angle that the arm is sent to, degrees, within its servo's.
+    /// Lowest and highest target angle of the arm, degrees, within its servo's limits.
     #[garde(custom(rising_between(-360.0, 360.0)))]
     pub arm_deg: [f64; 2],
-    /// Soil in the drum with which it is full as soon as it is above the ground, kg.
+    /// Mass of soil at which the drum is full once it is above the ground, kg.
     #[garde(custom(within(0.01, 1000.0)))]
     pub full_kg: f64,
-    /// What a kilojoule of the motors' work costs, kg.
+    /// Cost of a kilojoule of the motors' work, in kg of soil.
     #[garde(custom(within(0.0, 1000.0)))]
     pub work_kg_per_kj: f64,
     /// Least and greatest distance of the start behind the scenario's, m, 0 to 10: drawn.
@@ -185,7 +185,7 @@ fn set_back_by(back_m: &[f64; 2], (): &()) -> garde::Result {
     Err(garde::Error::new(format!("value [{low}, {high}] is not allowed: must be 0 to 10, in order")))
 }
 
-/// A garde check: an episode that began at one of these distances would not end at once.
+/// A garde check: two distances in order, at which an episode does not end at once.
 fn rising_between(above_m: f64, below_m: f64) -> impl FnOnce(&[f64; 2], &()) -> garde::Result {
     move |distances_m, ()| {
         let [low, high] = *distances_m;
@@ -199,25 +199,25 @@ fn rising_between(above_m: f64, below_m: f64) -> impl FnOnce(&[f64; 2], &()) -> 
 
 /// How an episode ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// At the goal.
+pub enum EpisodeEnd {
+    /// The rover reached the goal.
     Arrived,
-    /// Leaning too far.
+    /// The rover tilted too far.
     Tipped,
-    /// Touching a rock or the rover ahead.
+    /// The rover hit a rock or the rover ahead.
     Hit,
-    /// Slipping on the spot.
+    /// The wheels slipped on the spot.
     Stuck,
-    /// Too far behind.
+    /// The rover fell too far behind.
     Lost,
-    /// With a full drum.
+    /// The drum is full.
     Full,
-    /// With the drum at a side of its window.
+    /// The drum reached a side of its window.
     Left,
 }
 
-impl End {
-    /// What it is called.
+impl EpisodeEnd {
+    /// Name of the end, in lower case.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -239,17 +239,17 @@ impl End {
     }
 }
 
-/// What a kind of observation is, for noise on it.
+/// The quantity of an observation, which determines its noise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quantity {
     Distance,
     Speed,
     Attitude,
-    /// What is known without measuring, or has no noise here.
+    /// Known without measuring, or without noise here.
     Exact,
 }
 
-/// What all tasks observe.
+/// Observations of all tasks.
 const STATE: [(&str, Quantity); 12] = [
     ("goal_forward_m", Quantity::Distance),
     ("goal_left_m", Quantity::Distance),
@@ -265,36 +265,36 @@ const STATE: [(&str, Quantity); 12] = [
     ("action_turn", Quantity::Exact),
 ];
 
-/// What a rover with arm and drum observes besides.
+/// Further observations of a rover with arm and drum.
 const DIGGING: [&str; 8] =
     ["arm_rad", "arm_rad_s", "arm_torque_nm", "drum_rad_s", "drum_torque_nm", "soil_kg", "action_arm", "action_drum"];
 
-/// What a step of digging led to.
+/// Results of a step of digging.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Dug {
-    /// By how much soil in the drum became more, kg; negative where it ran out.
+pub(crate) struct DigStep {
+    /// Gain of soil in the drum, kg; negative where soil ran out.
     pub(crate) taken_kg: f64,
     /// Soil in the drum, kg.
     pub(crate) soil_kg: f64,
-    /// What the motors put in, J.
+    /// Work of the motors, J.
     pub(crate) work_j: f64,
     /// Whether the drum is above the ground.
     pub(crate) is_lifted: bool,
-    /// Whether the drum came to a side of its window.
+    /// Whether the drum reached a side of its window.
     pub(crate) has_left: bool,
 }
 
-/// What a step of a rover led to, for its judgement.
-pub(crate) struct Way<'a> {
+/// Results of a step of a rover, from which its reward is computed.
+pub(crate) struct DriveStep<'a> {
     pub(crate) rover: &'a RoverSnapshot,
     /// Distance from the goal before and after the step, m.
     pub(crate) distances_m: [f64; 2],
     /// Distance from the nearest rock to the circle about the wheels, m; negative inside.
     pub(crate) clearance_m: f64,
-    /// How long it has slipped as if stuck, s.
+    /// Time for which it has slipped as if stuck, s.
     pub(crate) slipping_s: f64,
-    /// What its drum did; nothing where the task is none of digging.
-    pub(crate) dug: Dug,
+    /// Results of its drum; zero if the task is not to dig.
+    pub(crate) dug: DigStep,
     /// Length of the step, s.
     pub(crate) step_s: f64,
 }
@@ -312,7 +312,7 @@ impl Task {
         }
     }
 
-    /// The numbers of one rover's action, in order: each a part of the rover's greatest, −1 to 1.
+    /// Names of the components of one rover's action, in order: each is a fraction of the rover's maximum, −1 to 1.
     #[must_use]
     pub fn action_names(&self) -> &'static [&'static str] {
         match self {
@@ -321,10 +321,9 @@ impl Task {
         }
     }
 
-    /// What one rover observes, in order, units in names. The goal is seen from the rover, along its heading and
-    /// level; slip is the mean over wheels, sinkage the greatest; the action is the last one. Ray `clear_K_m` looks
-    /// `K` sixteenths of a turn counter-clockwise from ahead. Joints are as the rover's file has them, the arm's angle
-    /// positive as its joint is.
+    /// Names of one rover's observations, in order, with units. The goal is relative to the rover, along its heading
+    /// and horizontal; slip is the mean over wheels, sinkage the maximum; the action is the last one. Ray `clear_K_m`
+    /// points `K` sixteenths of a turn counter-clockwise from ahead. Joints have the signs of the rover's file.
     #[must_use]
     pub fn observation_names(&self) -> Vec<String> {
         self.observed().into_iter().map(|(name, _)| name).collect()
@@ -345,7 +344,7 @@ impl Task {
         }
     }
 
-    /// The mean slip from which on a rover slips as if stuck.
+    /// The mean slip at or above which a rover slips as if stuck.
     pub(crate) fn stuck_slip(&self) -> f64 {
         match self {
             Self::SlopeClimb(spec) => spec.stuck_slip,
@@ -354,7 +353,7 @@ impl Task {
     }
 
     /// The reward of a step, and how the episode ended with it, if it did.
-    pub(crate) fn judge(&self, way: &Way<'_>) -> (f64, Option<End>) {
+    pub(crate) fn judge(&self, way: &DriveStep<'_>) -> (f64, Option<EpisodeEnd>) {
         let end = self.end(way);
         let [before_m, now_m] = way.distances_m;
         let on_the_way = match self {
@@ -364,34 +363,36 @@ impl Task {
                 before_m - now_m - COST_M_PER_S * way.step_s
             }
         };
-        (on_the_way + end.map_or(0.0, End::reward), end)
+        (on_the_way + end.map_or(0.0, EpisodeEnd::reward), end)
     }
 
-    fn end(&self, way: &Way<'_>) -> Option<End> {
+    fn end(&self, way: &DriveStep<'_>) -> Option<EpisodeEnd> {
         let up = way.rover.world_from_base().rotation * nalgebra::Vector3::z();
         let now_m = way.distances_m[1];
         let ends = match self {
-            Self::Waypoint(spec) => vec![(now_m <= spec.within_m, End::Arrived)],
+            Self::Waypoint(spec) => vec![(now_m <= spec.within_m, EpisodeEnd::Arrived)],
             Self::ObstacleField(spec) => {
-                vec![(way.clearance_m <= 0.0, End::Hit), (now_m <= spec.within_m, End::Arrived)]
+                vec![(way.clearance_m <= 0.0, EpisodeEnd::Hit), (now_m <= spec.within_m, EpisodeEnd::Arrived)]
             }
             Self::SlopeClimb(spec) => {
-                vec![(now_m <= spec.within_m, End::Arrived), (way.slipping_s >= spec.stuck_s, End::Stuck)]
+                vec![(now_m <= spec.within_m, EpisodeEnd::Arrived), (way.slipping_s >= spec.stuck_s, EpisodeEnd::Stuck)]
             }
-            Self::Follow(spec) => vec![(now_m <= spec.hit_m, End::Hit), (now_m >= spec.lost_m, End::Lost)],
+            Self::Follow(spec) => {
+                vec![(now_m <= spec.hit_m, EpisodeEnd::Hit), (now_m >= spec.lost_m, EpisodeEnd::Lost)]
+            }
             Self::Dig(spec) => {
                 let is_full = way.dug.is_lifted && way.dug.soil_kg >= spec.full_kg;
-                vec![(way.dug.has_left, End::Left), (is_full, End::Full)]
+                vec![(way.dug.has_left, EpisodeEnd::Left), (is_full, EpisodeEnd::Full)]
             }
         };
-        let tipped = (up.z < TIPPED_COS, End::Tipped);
+        let tipped = (up.z < TIPPED_COS, EpisodeEnd::Tipped);
         std::iter::once(tipped).chain(ends).find(|(is_so, _)| *is_so).map(|(_, end)| end)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{DigSpec, Dug, End, FollowSpec, ObstacleFieldSpec, SlopeClimbSpec, Task, Way};
+    use super::{DigSpec, DigStep, DriveStep, EpisodeEnd, FollowSpec, ObstacleFieldSpec, SlopeClimbSpec, Task};
     use nalgebra::UnitQuaternion;
     use selene_base::Pose;
     use selene_sim::RoverSnapshot;
@@ -402,8 +403,8 @@ mod tests {
         RoverSnapshot { world_from_links, ..RoverSnapshot::default() }
     }
 
-    fn way(rover: &RoverSnapshot, distances_m: [f64; 2]) -> Way<'_> {
-        Way { rover, distances_m, clearance_m: 1.0, slipping_s: 0.0, dug: Dug::default(), step_s: 0.05 }
+    fn way(rover: &RoverSnapshot, distances_m: [f64; 2]) -> DriveStep<'_> {
+        DriveStep { rover, distances_m, clearance_m: 1.0, slipping_s: 0.0, dug: DigStep::default(), step_s: 0.05 }
     }
 
     #[test]
@@ -412,11 +413,11 @@ mod tests {
         let (level, tipped) = (leaning(0.0), leaning(61.0));
         let (reward, end) = task.judge(&way(&level, [3.0, 2.95]));
         assert!((reward - (0.05 - 0.05 * 0.05)).abs() < 1e-12 && end.is_none(), "{reward} {end:?}");
-        let (reward, end) = task.judge(&Way { clearance_m: -0.01, ..way(&level, [3.0, 3.0]) });
-        assert!(reward < -10.0 && end == Some(End::Hit), "{reward} {end:?}");
-        assert_eq!(task.judge(&way(&tipped, [3.0, 3.0])).1, Some(End::Tipped));
+        let (reward, end) = task.judge(&DriveStep { clearance_m: -0.01, ..way(&level, [3.0, 3.0]) });
+        assert!(reward < -10.0 && end == Some(EpisodeEnd::Hit), "{reward} {end:?}");
+        assert_eq!(task.judge(&way(&tipped, [3.0, 3.0])).1, Some(EpisodeEnd::Tipped));
         assert_eq!(task.judge(&way(&leaning(59.0), [3.0, 3.0])).1, None);
-        assert_eq!(task.judge(&way(&level, [0.6, 0.5])).1, Some(End::Arrived));
+        assert_eq!(task.judge(&way(&level, [0.6, 0.5])).1, Some(EpisodeEnd::Arrived));
     }
 
     #[test]
@@ -424,8 +425,8 @@ mod tests {
         let spec =
             SlopeClimbSpec { summit_m: [0.0; 2], start_m: [16.0, 20.0], within_m: 2.0, stuck_slip: 0.8, stuck_s: 3.0 };
         let (task, level) = (Task::SlopeClimb(spec), leaning(0.0));
-        assert_eq!(task.judge(&Way { slipping_s: 2.9, ..way(&level, [9.0, 9.0]) }).1, None);
-        assert_eq!(task.judge(&Way { slipping_s: 3.0, ..way(&level, [9.0, 9.0]) }).1, Some(End::Stuck));
+        assert_eq!(task.judge(&DriveStep { slipping_s: 2.9, ..way(&level, [9.0, 9.0]) }).1, None);
+        assert_eq!(task.judge(&DriveStep { slipping_s: 3.0, ..way(&level, [9.0, 9.0]) }).1, Some(EpisodeEnd::Stuck));
     }
 
     #[test]
@@ -434,17 +435,17 @@ mod tests {
         let (arm_deg, back_m) = ([-18.0, 30.0], [0.0, 0.1]);
         let spec = DigSpec { window, arm, drum, arm_deg, full_kg: 4.0, work_kg_per_kj: 2.0, back_m };
         let (task, level) = (Task::Dig(spec), leaning(0.0));
-        let judged = |dug| task.judge(&Way { dug, ..way(&level, [1.0, 0.9]) });
-        let digs = Dug { taken_kg: 0.02, soil_kg: 3.9, work_j: 3.0, is_lifted: true, has_left: false };
+        let judged = |dug| task.judge(&DriveStep { dug, ..way(&level, [1.0, 0.9]) });
+        let digs = DigStep { taken_kg: 0.02, soil_kg: 3.9, work_j: 3.0, is_lifted: true, has_left: false };
         let (reward, end) = judged(digs);
         assert!((reward - (0.02 - 2.0 * 0.003)).abs() < 1e-12 && end.is_none(), "{reward} {end:?}");
-        assert!(judged(Dug { taken_kg: -0.02, ..digs }).0 < 0.0);
-        let (reward, end) = judged(Dug { soil_kg: 4.0, ..digs });
-        assert!(reward > 10.0 && end == Some(End::Full), "{reward} {end:?}");
-        // In the ground, soil about the panels counts too.
-        assert_eq!(judged(Dug { soil_kg: 4.0, is_lifted: false, ..digs }).1, None);
-        // Soil at a side counts as left: the next step could carry it out.
-        assert_eq!(judged(Dug { soil_kg: 4.0, has_left: true, ..digs }).1, Some(End::Left));
+        assert!(judged(DigStep { taken_kg: -0.02, ..digs }).0 < 0.0);
+        let (reward, end) = judged(DigStep { soil_kg: 4.0, ..digs });
+        assert!(reward > 10.0 && end == Some(EpisodeEnd::Full), "{reward} {end:?}");
+        // In the ground, soil around the panels is included, so the drum is not full.
+        assert_eq!(judged(DigStep { soil_kg: 4.0, is_lifted: false, ..digs }).1, None);
+        // At a side, the next step could carry the soil out, so the episode ends as left.
+        assert_eq!(judged(DigStep { soil_kg: 4.0, has_left: true, ..digs }).1, Some(EpisodeEnd::Left));
         assert_eq!((task.action_names().len(), task.observed().len()), (4, 20));
     }
 
@@ -457,6 +458,6 @@ mod tests {
         assert_eq!(paid(2.5), (0.05, None));
         assert!(paid(3.0).0 < paid(2.6).0 && paid(2.0).0 < paid(2.4).0);
         assert!((paid(9.0).0 + 0.05).abs() < 1e-12, "{}", paid(9.0).0);
-        assert_eq!((paid(1.2).1, paid(10.0).1), (Some(End::Hit), Some(End::Lost)));
+        assert_eq!((paid(1.2).1, paid(10.0).1), (Some(EpisodeEnd::Hit), Some(EpisodeEnd::Lost)));
     }
 }

@@ -1,34 +1,34 @@
-//! The row of stages that a datum passes after its sensor's model gave it (`selene_sensors::augment` has the list and
-//! what each takes): what they do to images, clouds and readings. When and whether a datum leaves is in its sensor's
-//! schedule and row.
+//! The effect of a sensor's stages on images, clouds and readings, after the sensor's model
+//! (`selene_sensors::augment` has the list of stages and what each takes). When and whether data are published is
+//! decided by the sensor's schedule and row.
 //!
-//! A camera's stages act on its image alone: images of truth, boxes and the camera's matrices stay those of the whole
-//! image. A lidar's act on its cloud alone.
+//! A camera's stages act on its image alone: truth images, boxes and the camera's matrices stay those of the whole
+//! image. A lidar's stages act on its cloud alone.
 
 use selene_sensors::StageRow;
 use selene_sensors::augment::{AugmentSpec, CropSpec, PixelFormat, RegionSpec};
 
 use crate::values::{CameraSample, Image, LidarSample, Measured, PointCloud, Reading};
 
-/// Parts of red, green and blue in grey, of 1000 (ITU-R BT.601).
+/// Weights of red, green and blue in grey, in thousandths (ITU-R BT.601).
 const GREY: [u32; 3] = [299, 587, 114];
 
-/// A datum that stages can change.
+/// Data that stages can change.
 pub trait Augmented {
-    /// Number of the sample since the scenario's start.
+    /// Index of the sample since the start of the scenario.
     fn index(&self) -> u64;
 
-    /// Has one stage change it; `draw` draws from N(0, 1). Stages that do not change what it holds leave it.
+    /// Applies one stage; `draw` draws from N(0, 1). Stages that do not change the content have no effect.
     fn pass(&mut self, stage: &AugmentSpec, draw: &mut dyn FnMut() -> f64);
 }
 
-/// Takes a datum through its row from the stage at place `from` up to the next one of another process, or to the end.
+/// Applies the stages of a row from place `from` up to the next stage of another process, or to the end.
 pub fn augment(datum: &mut impl Augmented, row: &StageRow, from: usize) {
     pass_some(datum, row, from, |_| true);
 }
 
-/// Takes a reading through its row up to the first stage of another process, past its stages `noise` where the sensor
-/// is set to have none.
+/// Applies the stages of a row up to the first stage of another process, without the stages `noise` if the sensor is
+/// set to have no noise.
 pub(crate) fn augment_as_set(reading: &mut Reading, row: &StageRow, noise: bool) {
     pass_some(reading, row, 0, |stage| noise || !matches!(stage, AugmentSpec::Noise(_)));
 }
@@ -84,7 +84,7 @@ impl Augmented for Reading {
     }
 }
 
-/// Keeps a rectangle that is within the image.
+/// Crops an image to a rectangle, which must be within the image.
 fn crop_image(image: &mut Image, region: RegionSpec) {
     let (row_bytes, pixel_bytes) = (image.row_bytes(), image.pixel_bytes);
     let [left, top, width, height] =
@@ -95,7 +95,7 @@ fn crop_image(image: &mut Image, region: RegionSpec) {
     (image.width, image.height) = (region.width, region.height);
 }
 
-/// Gives an image of one byte a number another encoding; others have none to go to and stay.
+/// Converts an image with one byte per channel to another encoding; other images stay unchanged.
 fn convert_image(image: &mut Image, to: PixelFormat) {
     let Some(from) = PixelFormat::of(image.encoding) else { return };
     let pixels = image.data.chunks_exact(from.bytes());
@@ -115,13 +115,13 @@ fn convert_image(image: &mut Image, to: PixelFormat) {
     (image.encoding, image.pixel_bytes) = (to.name(), to.bytes());
 }
 
-/// The grey of a colour, rounded to the nearest.
+/// The grey value of a colour, rounded to the nearest.
 fn grey(rgb: [u8; 3]) -> u8 {
     let sum: u32 = rgb.iter().zip(GREY).map(|(value, parts)| u32::from(*value) * parts).sum();
     ((sum + 500) / 1000) as u8
 }
 
-/// Keeps the points within a box and a span of ranges. Every layout begins with x, y, z as 32-bit floats.
+/// Keeps the points within a box and a span of ranges. Every point layout begins with x, y, z as 32-bit floats.
 fn crop_cloud(cloud: &mut PointCloud, crop: &CropSpec) {
     let mut kept = Vec::new();
     for point in cloud.data.chunks_exact(cloud.point_bytes.max(1)) {
@@ -139,13 +139,13 @@ fn is_kept(place_m: [f64; 3], crop: &CropSpec) -> bool {
     crop.box_m.is_none_or(is_within) && crop.range_m.is_none_or(|[near, far]| (near..=far).contains(&range_m))
 }
 
-/// Where a point is.
+/// Position of a point in the sensor's frame, m.
 fn place_m(point: &[u8]) -> [f64; 3] {
     let axis = |at: usize| f64::from(f32::from_le_bytes([point[at], point[at + 1], point[at + 2], point[at + 3]]));
     [axis(0), axis(4), axis(8)]
 }
 
-/// Adds white noise to each quantity of a reading, and its variance to that which the reading tells.
+/// Adds white noise to each quantity of a reading, and its variance to the reading's variance.
 fn add_noise(measured: &mut Measured, sigma: &[f64], draw: &mut dyn FnMut() -> f64) {
     let mut add = |numbers: &mut [f64], of: usize| {
         let sigma = sigma.get(of).copied().unwrap_or_default();
@@ -172,7 +172,7 @@ fn add_noise(measured: &mut Measured, sigma: &[f64], draw: &mut dyn FnMut() -> f
             add(wrench.force.as_mut_slice(), 0);
             add(wrench.torque.as_mut_slice(), 1);
         }
-        // A sensor that gives these is refused the stage.
+        // Validation refuses the stage for sensors of these kinds.
         Measured::Nothing
         | Measured::Fix(_)
         | Measured::Joints(_)

@@ -1,27 +1,27 @@
-//! Sensors of rovers' own bodies: their readings follow from what they remembered at the snapshot before and from the
-//! body's motion since.
+//! Observers of sensors of rovers' own bodies: their readings follow from their memories in the earlier snapshot and
+//! from the body's motion since.
 
 use selene_base::{SimTime, frames};
-use selene_sensors::{BodyReading, BodySensor, Read, Sample, SensorSpec};
+use selene_sensors::{BodyReading, BodySample, BodySensor, Sample, SensorSpec};
 use selene_sim::{MountedSensor, RoverSetup};
 
-use crate::instruments::{Told, View};
+use crate::instruments::{MeasurementContext, WithTruth};
 use crate::values::{JointSample, Measured, OdometrySample, TemperatureSample};
 
-/// One of them.
+/// The observer of one body sensor.
 #[derive(Debug)]
 pub(crate) struct BodyObserver {
     sensor: BodySensor,
     odom_frame: String,
     base_frame: String,
     temperature_variance_k2: f64,
-    /// Readings of the interval that ends then.
+    /// End of the interval that `reads` belongs to.
     until: Option<SimTime>,
-    reads: Vec<Read>,
+    reads: Vec<BodySample>,
 }
 
 impl BodyObserver {
-    /// None for a sensor of another kind.
+    /// The observer of a body sensor; `None` for other kinds of sensors.
     pub(crate) fn new(mounted: &MountedSensor, setup: &RoverSetup) -> Option<Self> {
         let temperature_variance_k2 = match &mounted.spec {
             SensorSpec::Temperature(spec) => spec.white_sigma_c.powi(2),
@@ -37,21 +37,21 @@ impl BodyObserver {
         })
     }
 
-    pub(crate) fn measure(&mut self, view: &View<'_>, sample: Sample) -> Option<Told> {
+    pub(crate) fn measure(&mut self, view: &MeasurementContext<'_>, sample: Sample) -> Option<WithTruth> {
         let until = view.interval.next.time;
         if self.until.replace(until) != Some(until) {
             self.reads = self.reads_in(view).unwrap_or_default();
         }
         let read = self.reads.iter().find(|read| read.sample == sample)?;
-        let truth = read.truth.as_ref().unwrap_or(&read.told);
-        Some(Told {
-            measured: self.measured(&read.told, self.temperature_variance_k2),
+        let truth = read.truth.as_ref().unwrap_or(&read.reported);
+        Some(WithTruth {
+            measured: self.measured(&read.reported, self.temperature_variance_k2),
             truth: self.measured(truth, 0.0),
         })
     }
 
-    /// All readings of an interval; none where a snapshot does not have the rover.
-    fn reads_in(&self, view: &View<'_>) -> Option<Vec<Read>> {
+    /// All readings of an interval; `None` if a snapshot lacks the rover.
+    fn reads_in(&self, view: &MeasurementContext<'_>) -> Option<Vec<BodySample>> {
         let (previous, next) = (&view.interval.previous, &view.interval.next);
         let mut reads = Vec::new();
         self.sensor.take(&previous.rover(view.rover)?.memories, &previous.beat(next, view.rover)?, |read| {

@@ -1,10 +1,10 @@
-//! Boxes around what an image shows: one for each instance.
+//! Bounding boxes of the instances visible in an image, in the image and in space.
 
 use selene_scene::{CameraView, Scene, Visible};
 
 use crate::values::{Box2d, Box3d};
 
-/// The smallest boxes that hold what is visible of each instance.
+/// The smallest boxes in the image around the visible pixels of each instance.
 pub(crate) fn in_image(visible: &[Visible]) -> Vec<Box2d> {
     let of = |seen: &Visible| {
         let middle = |[first, last]: [u32; 2]| 0.5 * (f64::from(first) + f64::from(last));
@@ -19,8 +19,8 @@ pub(crate) fn in_image(visible: &[Visible]) -> Vec<Box2d> {
     visible.iter().map(of).collect()
 }
 
-/// The boxes of the meshes of which something is visible, along the meshes' own axes, in the
-/// optical frame at the stamp.
+/// The boxes, along the meshes' own axes, of all meshes that are at least partly visible, in the optical frame at the
+/// stamp.
 pub(crate) fn in_space(visible: &[Visible], scene: &Scene, view: &CameraView) -> Vec<Box3d> {
     let optical_from_world = view.world_from_optical.inverse();
     let of = |seen: &Visible| {

@@ -1,11 +1,10 @@
-//! What traces: the device that was given, and from the moment when that device
-//! fails the CPU. What was asked for is then traced again from its start, so that no image is
-//! missed, none is half, and an image and what stands beside it come from one device. The two
-//! agree within the tolerance of `tests/parity` and not to the last bit: the one warning says
-//! from what on.
+//! Devices that trace scenes: a GPU or the CPU, with a fallback to the CPU from the moment when the device fails. The
+//! interrupted work is then traced again from its start, so that no image is missing or incomplete, and an image and
+//! the data published beside it come from one device. The two devices agree within the tolerance of `tests/parity`,
+//! but not to the last bit: a single warning says from which image on the CPU traces.
 //!
-//! Sensors may name devices of their own. All devices trace the same scene of the same instants, so what their
-//! sensors give is of one world and time.
+//! Sensors may name devices of their own. All devices trace the same scene at the same instants, so their data belong
+//! to the same world and time.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -16,11 +15,11 @@ use selene_scene::{CpuTracer, TraceError, Tracer};
 
 use crate::ObserveError;
 
-/// Opens a tracer on the one device that a process has.
+/// Opens a tracer on a device.
 type Open = dyn Fn() -> Box<dyn Tracer> + Send + Sync;
 
-/// The device of a process. Copies are of the same one: each scene that is traced has a tracer of its own on
-/// it, and once it has failed in one of them all go on on the CPU.
+/// A device of a process. Copies refer to the same device: each scene has a tracer of its own on it, and once it has
+/// failed in one of them, all continue on the CPU.
 #[derive(Clone)]
 pub struct Device {
     open: Arc<Open>,
@@ -40,13 +39,13 @@ impl Device {
         Self { open: Arc::new(open), has_failed: Arc::new(AtomicBool::new(false)) }
     }
 
-    /// What it is, for people to read.
+    /// Description of the device, as text for people.
     #[must_use]
     pub fn name(&self) -> String {
         self.tracer().tracer.device()
     }
 
-    /// Bytes that this process has allocated there; none where nobody knows.
+    /// Bytes that this process has allocated on the device; `None` if unknown.
     #[must_use]
     pub fn memory_bytes(&self) -> Option<u64> {
         self.tracer().tracer.memory_bytes()
@@ -66,32 +65,32 @@ impl std::fmt::Debug for Device {
     }
 }
 
-/// Opens the device of a name; else says which there are.
+/// Opens the device of a name, or returns an error with the existing names.
 type OpenNamed = dyn Fn(&str) -> Result<Device, DeviceError> + Send + Sync;
 
-/// Why the device that a sensor names cannot be had.
+/// Why the device that a sensor names is not available.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DeviceError {
-    /// There is none of this name.
+    /// There is no device of this name.
     #[error("device: value '{name}' is not allowed: there are {}", .known.join(", "))]
     Unknown {
-        /// As the sensor's file has it.
+        /// The name in the sensor's file.
         name: String,
-        /// Those that there are.
+        /// The existing devices.
         known: Vec<String>,
     },
-    /// It is there and cannot be opened.
+    /// The device exists but cannot be opened.
     #[error("device: '{name}' cannot be used: {why}")]
     Unusable {
-        /// As the sensor's file has it.
+        /// The name in the sensor's file.
         name: String,
-        /// What the device's driver says.
+        /// The message of the device's driver.
         why: String,
     },
 }
 
-/// The devices of a process: the one on which all trace whose files name none, and those that files name. A device
-/// is opened once, when it is first asked for. Copies are of the same ones.
+/// The devices of a process: the default device, for sensors whose files name none, and those that files name. A
+/// device is opened once, on first use. Copies refer to the same devices.
 #[derive(Clone)]
 pub struct Devices {
     usual: Device,
@@ -100,22 +99,22 @@ pub struct Devices {
 }
 
 impl Devices {
-    /// The usual device, and what opens one by its name.
+    /// Devices with a default device, and a function that opens a device by name.
     #[must_use]
     pub fn new(usual: Device, open: impl Fn(&str) -> Result<Device, DeviceError> + Send + Sync + 'static) -> Self {
         Self { usual, open: Arc::new(open), opened: Arc::default() }
     }
 
-    /// The one on which all trace that name none.
+    /// The default device, for sensors whose files name none.
     #[must_use]
     pub fn usual(&self) -> &Device {
         &self.usual
     }
 
-    /// The one of a name; the usual one of none.
+    /// The device of a name; the default device without a name.
     ///
     /// # Errors
-    /// When there is no such device: which there are.
+    /// When there is no such device; the error lists the existing ones.
     pub fn named(&self, name: Option<&str>) -> Result<Device, DeviceError> {
         let Some(name) = name else { return Ok(self.usual.clone()) };
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
@@ -128,7 +127,7 @@ impl Devices {
     }
 }
 
-/// One device, beside the CPU under its name.
+/// Devices with this default device, and the CPU under the name `cpu`.
 impl From<Device> for Devices {
     fn from(usual: Device) -> Self {
         Self::new(usual, |name| match name {
@@ -144,17 +143,14 @@ impl std::fmt::Debug for Devices {
     }
 }
 
-/// The tracers of one scene: one on each device that its sensors name.
+/// The tracers of one scene, one for each device that its sensors name.
 #[derive(Default)]
 pub(crate) struct Tracers {
     on: Vec<(Option<String>, SteadyTracer)>,
 }
 
 impl Tracers {
-    /// One more for the sensor of this name, where none is on its device yet; its number.
-    ///
-    /// # Errors
-    /// When there is no such device.
+    /// Adds a tracer on the device of name `name` for the sensor `sensor`, unless there is one; returns its number.
     pub(crate) fn add(&mut self, devices: &Devices, sensor: &str, name: Option<&str>) -> Result<usize, ObserveError> {
         if let Some(known) = self.on.iter().position(|(of, _)| of.as_deref() == name) {
             return Ok(known);
@@ -164,33 +160,33 @@ impl Tracers {
         Ok(self.on.len() - 1)
     }
 
-    /// That of a number which `add` gave.
+    /// The tracer of a number that `add` returned.
     pub(crate) fn of(&mut self, number: usize) -> &mut SteadyTracer {
         &mut self.on[number].1
     }
 
-    /// What they trace on now, for people to read.
+    /// The devices in use, as text for people.
     pub(crate) fn device(&self) -> String {
         self.on.iter().map(|(_, tracer)| tracer.device()).collect::<Vec<_>>().join(", ")
     }
 }
 
-/// A tracer that does not fail for its device.
+/// A tracer that falls back to the CPU if its device fails.
 pub(crate) struct SteadyTracer {
     tracer: Box<dyn Tracer>,
     has_failed: Arc<AtomicBool>,
 }
 
 impl SteadyTracer {
-    /// What it traces on now, for people to read.
+    /// The device in use, as text for people.
     pub(crate) fn device(&self) -> String {
         self.tracer.device()
     }
 
-    /// Traces `what` by `work`; a second time, on the CPU, when the device fails in it.
+    /// Traces with `work`; if the device fails, repeats `work` on the CPU. `what` describes the work in the warning.
     ///
     /// # Errors
-    /// What the CPU, too, cannot trace.
+    /// When the CPU cannot trace it either.
     pub(crate) fn trace<T>(
         &mut self,
         what: &dyn Display,
@@ -199,7 +195,7 @@ impl SteadyTracer {
         match work(self.tracer.as_mut()) {
             Err(error) if error.is_of_device() => {
                 self.tracer = Box::new(CpuTracer);
-                // Several scenes' tracers find it lost, one after the other.
+                // The tracers of several scenes detect the failure one after the other; only the first one warns.
                 if !self.has_failed.swap(true, Ordering::Relaxed) {
                     tracing::warn!("{error}; from {what} on traced on: {}", self.device());
                 }
@@ -219,7 +215,7 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU32, Ordering};
 
-    /// Fails as often as it is asked, in one way.
+    /// A tracer that always fails with the same error.
     struct Broken(fn() -> TraceError);
 
     impl Tracer for Broken {
@@ -268,7 +264,7 @@ mod tests {
                 .expect("traced");
             assert_eq!((times, returns.len(), returns[0].range_m), (2, 1, 2.0));
             assert!(tracer.device().starts_with("CPU"));
-            assert!(device.tracer().device().starts_with("CPU"), "nor does anybody else ask the device again");
+            assert!(device.tracer().device().starts_with("CPU"), "no other scene uses the device again");
         }
     }
 
@@ -290,8 +286,8 @@ mod tests {
         assert_eq!(add(&mut Tracers::default(), Some("gpu")).expect("there"), 0);
         assert_eq!(opened.load(Ordering::Relaxed), 1);
         assert_eq!(tracers.of(1).device(), "broken");
-        let told = add(&mut tracers, Some("tpu")).expect_err("unknown").to_string();
-        assert!(["camera", "'tpu'", "cpu, gpu"].iter().all(|part| told.contains(part)), "{told}");
+        let reported = add(&mut tracers, Some("tpu")).expect_err("unknown").to_string();
+        assert!(["camera", "'tpu'", "cpu, gpu"].iter().all(|part| reported.contains(part)), "{reported}");
     }
 
     #[test]

@@ -1,6 +1,5 @@
-//! What wheel encoders make of joint states: a drive joint's angle in whole counts,
-//! its rate by the difference of two readings. Drives without an encoder's resolution in
-//! the rover's file are told exactly.
+//! Joint states as wheel encoders measure them: a drive joint's angle in whole counts, its rate from the difference
+//! of two readings. Drives without an encoder resolution in the rover's file are reported exactly.
 
 use selene_base::SimTime;
 use selene_sim::RoverSnapshot;
@@ -8,16 +7,16 @@ use selene_vehicle::{RoverModel, encoder};
 
 use crate::values::JointReadings;
 
-/// The encoders of a rover's wheels and what they told last.
+/// The encoders of a rover's wheels and their last readings.
 #[derive(Clone, Debug)]
 pub struct Encoders {
-    /// Place in the joint states, and counts for a turn.
+    /// Index in the joint states, and counts per turn.
     wheels: Vec<(usize, u32)>,
     last: Option<(SimTime, Vec<f64>)>,
 }
 
 impl Encoders {
-    /// Those of a rover.
+    /// The encoders of a rover.
     #[must_use]
     pub fn new(rover: &RoverModel) -> Self {
         let place = |joint: usize| rover.moving_joints().iter().position(|&moving| moving == joint);
@@ -26,25 +25,25 @@ impl Encoders {
         Self { wheels, last: None }
     }
 
-    /// What the joints tell at `now`.
+    /// The joint states at `now` as the encoders measure them.
     pub fn read(&mut self, now: SimTime, rover: &RoverSnapshot) -> JointReadings {
-        let mut told = JointReadings {
+        let mut reported = JointReadings {
             position: rover.joint_position.clone(),
             velocity: rover.joint_velocity.clone(),
             effort: rover.joint_effort.clone(),
         };
-        let wheels: Vec<_> = self.wheels.iter().filter(|(place, _)| *place < told.position.len()).collect();
-        let read = |&&(place, counts): &&(usize, u32)| encoder::quantised_rad(told.position[place], Some(counts));
+        let wheels: Vec<_> = self.wheels.iter().filter(|(place, _)| *place < reported.position.len()).collect();
+        let read = |&&(place, counts): &&(usize, u32)| encoder::quantised_rad(reported.position[place], Some(counts));
         let readings: Vec<f64> = wheels.iter().map(read).collect();
         let rates = match &self.last {
             Some((then, before)) if *then < now => encoder::rates_rad_s(before, &readings, (now - *then).secs_f64()),
             _ => vec![0.0; readings.len()],
         };
         for (i, &&(place, _)) in wheels.iter().enumerate() {
-            (told.position[place], told.velocity[place]) = (readings[i], rates[i]);
+            (reported.position[place], reported.velocity[place]) = (readings[i], rates[i]);
         }
         self.last = Some((now, readings));
-        told
+        reported
     }
 }
 
@@ -58,7 +57,7 @@ mod tests {
     fn angles_come_in_counts_and_rates_from_two_readings() {
         let mut encoders = Encoders { wheels: vec![(1, 1000)], last: None };
         let count = std::f64::consts::TAU / 1000.0;
-        let mut told = |time_s: f64, angle: f64| {
+        let mut reported = |time_s: f64, angle: f64| {
             let rover = RoverSnapshot {
                 joint_position: vec![0.123, angle],
                 joint_velocity: vec![9.0, 9.0],
@@ -66,9 +65,9 @@ mod tests {
             };
             encoders.read(SimTime::from_secs_f64(time_s), &rover)
         };
-        let first = told(0.0, 2.5 * count);
+        let first = reported(0.0, 2.5 * count);
         assert_eq!((first.position[0], first.velocity[0]), (0.123, 9.0));
         assert_eq!((first.position[1], first.velocity[1]), (2.0 * count, 0.0));
-        assert!((told(0.02, 7.9 * count).velocity[1] - 5.0 * count / 0.02).abs() < 1e-9);
+        assert!((reported(0.02, 7.9 * count).velocity[1] - 5.0 * count / 0.02).abs() < 1e-9);
     }
 }

@@ -1,4 +1,4 @@
-//! Observers of a world that is stepped in the same process are fed from here.
+//! Intervals for the observers of a world that is stepped in the same process.
 
 use std::sync::Arc;
 
@@ -8,46 +8,43 @@ use selene_terrain::Edit;
 
 use crate::interval::Interval;
 
-/// Makes intervals of a world's heartbeats.
+/// Makes the intervals of a world's heartbeats.
 #[derive(Debug)]
 pub struct Feed {
     last: Arc<Snapshot>,
-    /// Edits that no interval has had yet.
-    untold: Vec<Edit>,
-    told_until: Option<SimTime>,
+    /// Edits that no interval contained yet.
+    unreported: Vec<Edit>,
+    published_until: Option<SimTime>,
 }
 
 impl Feed {
-    /// Begins with the world as it stands, and all that was done to its ground.
-    ///
-    /// # Errors
-    /// When no snapshot can be taken.
+    /// Begins with the current state of the world, including all edits of its ground.
     pub fn begin(world: &mut World) -> Result<Self, WorldError> {
-        let untold = world.state().ruts.edits().collect();
-        Ok(Self { last: Arc::new(world.first_snapshot()?), untold, told_until: None })
+        let unreported = world.state().ruts.edits().collect();
+        Ok(Self { last: Arc::new(world.first_snapshot()?), unreported, published_until: None })
     }
 
-    /// Goes on after the last while of the run before: the intervals of that while come first, and data that
-    /// were due in it are not given again.
+    /// Continues a run that was resumed from a checkpoint. The returned intervals repeat the checkpoint's recent past
+    /// and come first; data that were due in them are not published again.
     #[must_use]
     pub fn resumed(world: &World, recent: &Recent) -> (Self, Vec<Interval>) {
-        let told_until = Some(world.time());
+        let published_until = Some(world.time());
         let mut snapshots = recent.snapshots.iter().cloned().map(Arc::new);
         let Some(first) = snapshots.next() else {
-            let feed = Self { last: Arc::default(), untold: world.state().ruts.edits().collect(), told_until };
+            let feed = Self { last: Arc::default(), unreported: world.state().ruts.edits().collect(), published_until };
             return (feed, Vec::new());
         };
-        let mut untold: Vec<_> = recent.ruts_before.edits().collect();
-        untold.extend_from_slice(&first.edits);
-        let mut feed = Self { last: first, untold, told_until };
+        let mut unreported: Vec<_> = recent.ruts_before.edits().collect();
+        unreported.extend_from_slice(&first.edits);
+        let mut feed = Self { last: first, unreported, published_until };
         let intervals = snapshots.map(|next| feed.interval(world, next)).collect();
         (feed, intervals)
     }
 
-    /// Steps the world one heartbeat. Where the world was reset or put into another state, all begins anew.
+    /// Steps the world one heartbeat. If the world was reset or its state was replaced, the feed begins anew.
     ///
     /// # Errors
-    /// When the world cannot go on.
+    /// When the world cannot continue.
     pub fn heartbeat(&mut self, world: &mut World) -> Result<Interval, WorldError> {
         if world.epoch() != self.last.epoch || world.state().sequence != self.last.sequence {
             *self = Self::begin(world)?;
@@ -56,8 +53,8 @@ impl Feed {
         Ok(self.interval(world, next))
     }
 
-    /// The world as it stands, as an interval without length, with all that was done to its ground: for those who
-    /// look at a world whose time does not pass.
+    /// The current state of the world as an interval of zero length, with all edits of its ground: for observers of a
+    /// world whose time stands still.
     #[must_use]
     pub fn standing(&self, world: &World) -> Interval {
         Interval {
@@ -65,16 +62,16 @@ impl Feed {
             previous: Arc::clone(&self.last),
             next: Arc::clone(&self.last),
             edits: world.state().ruts.edits().collect(),
-            told_until: self.told_until,
+            published_until: self.published_until,
         }
     }
 
     /// The interval from the last snapshot to `next`.
     pub fn interval(&mut self, world: &World, next: Arc<Snapshot>) -> Interval {
-        let mut edits = std::mem::take(&mut self.untold);
+        let mut edits = std::mem::take(&mut self.unreported);
         edits.extend_from_slice(&next.edits);
         let previous = std::mem::replace(&mut self.last, Arc::clone(&next));
-        Interval { model: Arc::clone(world.model()), previous, next, edits, told_until: self.told_until }
+        Interval { model: Arc::clone(world.model()), previous, next, edits, published_until: self.published_until }
     }
 
     /// The latest snapshot.

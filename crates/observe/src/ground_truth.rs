@@ -1,5 +1,5 @@
-//! The ground as it truly is, for those who build maps of it: layers over a window of cells, with ruts, an
-//! occupancy grid, and the rocks around each rover.
+//! Ground truth for mapping: layers over a window of cells, including ruts, an occupancy grid, and the rocks around
+//! each rover.
 
 use std::convert::Infallible;
 
@@ -12,28 +12,28 @@ use crate::interval::Interval;
 use crate::per_rover::PerRover;
 use crate::prefetch::WindowPrefetch;
 
-/// Cells that one map may have.
+/// The largest number of cells of one map.
 pub const MAP_CELLS_MAX: f64 = 4e6;
 /// Radius of the circle in which rocks are counted, m.
 const DENSITY_RADIUS_M: f64 = 2.0;
 
-/// Cost of a cell off the ground.
+/// Cost of a cell outside the known ground.
 const UNKNOWN: i8 = -1;
-/// Cost of a cell that is not to be driven on.
+/// Cost of an impassable cell.
 const OCCUPIED: i8 = 100;
 
 /// A window of square cells on the map.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MapWindow {
-    /// Its middle, map x and y, m.
+    /// Centre, map x and y, m.
     pub middle_m: [f64; 2],
     /// Side of a cell, m.
     pub resolution_m: f64,
-    /// Cells along x and along y.
+    /// Numbers of cells along x and along y.
     pub cells: [usize; 2],
 }
 
-/// From when on a cell is occupied.
+/// Limits at which a cell counts as occupied.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OccupancyLimits {
     /// Slope, rad.
@@ -42,17 +42,17 @@ pub struct OccupancyLimits {
     pub rock_m: f64,
 }
 
-/// What a map tells of each cell's middle. Cells go from the greatest x and y: along −x first, then along −y;
-/// not a number off the ground.
+/// Layers of a map, each with a value at every cell's centre. Cells start at the greatest x and y and run along −x
+/// first, then along −y; values are NaN outside the known ground.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroundLayers {
     /// Height, m.
     pub elevation_m: Vec<f32>,
     /// Slope, rad.
     pub slope_rad: Vec<f32>,
-    /// 1 where a rock covers it.
+    /// 1 where a rock covers the cell's centre, otherwise 0.
     pub rock_cover: Vec<f32>,
-    /// Rocks within 2 m, 1/m².
+    /// Density of rocks within 2 m, 1/m².
     pub rock_density: Vec<f32>,
 }
 
@@ -61,35 +61,35 @@ pub struct GroundLayers {
 pub struct RocksAround {
     /// The rover.
     pub rover: EntityId,
-    /// When loose ones were where they are told.
+    /// Instant of the loose rocks' poses.
     pub stamp: SimTime,
-    /// Rocks that stand fast, in order of their number.
+    /// Fixed rocks, sorted by number.
     pub fixed: Vec<Rock>,
-    /// Those that can be pushed, in order of their number.
+    /// Loose rocks, which rovers can push, sorted by number.
     pub loose: Vec<RockPose>,
 }
 
 /// The ground around every rover.
 #[derive(Debug)]
 pub struct GroundTruth {
-    rovers: PerRover<Around>,
-    /// Loose rocks as they are now.
+    rovers: PerRover<RoverGround>,
+    /// Current poses of the loose rocks.
     loose: Vec<RockPose>,
 }
 
 /// The ground around one rover.
 #[derive(Debug)]
-struct Around {
+struct RoverGround {
     rover: EntityId,
-    /// The ground as it was before anything was done to it: its windows are shared with cameras and lidars.
+    /// The ground without ruts; its windows are shared with cameras and lidars.
     undriven: Clipmap,
     ruts: Ruts,
     prefetch: WindowPrefetch,
-    /// Whether its rocks were told since its windows moved.
-    told: bool,
+    /// Whether its rocks were reported since its windows moved.
+    reported: bool,
 }
 
-/// A rock that stands too high: its middle and how far it reaches on the map, m.
+/// A rock above the height limit: its centre and its radius on the map, m.
 #[derive(Clone, Copy, Debug)]
 struct HighRock {
     at_m: [f64; 2],
@@ -103,17 +103,18 @@ impl Default for GroundTruth {
 }
 
 impl GroundTruth {
-    /// Takes in the world's next interval; the rocks around rovers that have come to other ground.
+    /// Processes the world's next interval and returns the rocks around new rovers and those whose windows of ground
+    /// moved.
     pub fn take(&mut self, interval: &Interval) -> Vec<RocksAround> {
         let Interval { model, next, edits, .. } = interval;
         let Ok(()) =
-            self.rovers.follow(interval, |rover, ruts| Ok::<_, Infallible>(Around::new(model, rover, next, ruts)));
+            self.rovers.follow(interval, |rover, ruts| Ok::<_, Infallible>(RoverGround::new(model, rover, next, ruts)));
         self.loose.clone_from(&next.loose_rocks);
         let mut come = Vec::new();
         for around in self.rovers.values_mut() {
             around.ruts.apply(edits);
             around.follow(model, next);
-            if !std::mem::replace(&mut around.told, true) {
+            if !std::mem::replace(&mut around.reported, true) {
                 let (fixed, loose) = (around.undriven.rocks().to_vec(), self.loose.clone());
                 come.push(RocksAround { rover: around.rover, stamp: next.time, fixed, loose });
             }
@@ -121,34 +122,35 @@ impl GroundTruth {
         come
     }
 
-    /// The layers of a window around a rover; none where there is no such rover.
+    /// The layers of a window around a rover; `None` if there is no such rover.
     #[must_use]
     pub fn layers(&self, rover: EntityId, window: &MapWindow) -> Option<GroundLayers> {
         self.rovers.get(rover).map(|around| window.layers(&around.driven()))
     }
 
-    /// The costs of a window's cells, row by row from the least x and y: 0 level to 99 just below the slope
-    /// limit, 100 from there on and where a rock stands higher over the soil than its limit, −1 off the ground.
-    /// None where there is no such rover.
+    /// The costs of a window's cells, row by row from the least x and y: 0 for level ground to 99 just below the
+    /// slope limit, 100 from the limit on and where a rock's height over the soil reaches its limit, −1 outside the
+    /// known ground. `None` if there is no such rover.
     ///
-    /// A cell's slope is that of the plane through its corners' heights, so that it is the slope of a cell's
-    /// length and not of a clod. Rocks count with the circle about them, fixed ones that the windows show and
-    /// loose ones where they are now; beyond the finest level small rocks are not shown.
+    /// A cell's slope is that of the plane through its corners' heights, so that it is the slope over a cell's length
+    /// and not that of a clod. Rocks count with the circle around them: the fixed ones that the windows show, and the
+    /// loose ones at their current positions; beyond the finest level small rocks are not shown.
     #[must_use]
     pub fn occupancy(&self, rover: EntityId, window: &MapWindow, limits: &OccupancyLimits) -> Option<Vec<i8>> {
         self.rovers.get(rover).map(|around| window.occupancy(&around.driven(), &self.loose, limits))
     }
 }
 
-impl Around {
+impl RoverGround {
     fn new(model: &Model, rover: EntityId, snapshot: &Snapshot, ruts: &Ruts) -> Self {
         let centre = snapshot.rover(rover).map_or([0, 0], |rover| rover.clipmap_centre);
         let undriven = Clipmap::at(model.terrain(), centre);
-        Self { rover, undriven, ruts: ruts.clone(), prefetch: WindowPrefetch::default(), told: false }
+        Self { rover, undriven, ruts: ruts.clone(), prefetch: WindowPrefetch::default(), reported: false }
     }
 
-    /// The ground as it is. Most runs are never asked for a map, so no window is kept up to date for one: a copy
-    /// of the finest takes 38 MB.
+    /// The ground with its ruts. It is computed on demand, because most runs never need a map and a copy of the finest
+    /// window
+    /// takes 38 MB.
     fn driven(&self) -> Clipmap {
         let mut clipmap = self.undriven.clone();
         clipmap.take_ruts(&self.ruts);
@@ -162,7 +164,7 @@ impl Around {
             && let Some(windows) = self.prefetch.windows(model.terrain(), centre)
         {
             self.undriven.enter(windows);
-            self.told = false;
+            self.reported = false;
         }
         let (at_m, velocity_m_s) = (rover.world_from_base().translation.vector.xy(), rover.base_twist.linear.xy());
         self.prefetch.look_ahead(model.terrain(), centre, at_m, velocity_m_s);
@@ -217,7 +219,7 @@ impl MapWindow {
         data
     }
 
-    /// Of a cell with these heights at its south-west, south-east, north-west and north-east corners.
+    /// The cost of a cell with these heights at its south-west, south-east, north-west and north-east corners.
     fn cost(&self, corners_m: [Option<f64>; 4], limit_rad: f64) -> i8 {
         let [Some(a), Some(b), Some(c), Some(d)] = corners_m else { return UNKNOWN };
         let rise = [(b + d - a - c) / 2.0, (c + d - a - b) / 2.0].map(|rise_m| rise_m / self.resolution_m);
@@ -225,7 +227,7 @@ impl MapWindow {
         if share >= 1.0 { OCCUPIED } else { (100.0 * share).floor() as i8 }
     }
 
-    /// Marks the cells that a rock's circle meets and that are known.
+    /// Marks the known cells that a rock's circle touches.
     fn mark(&self, rock: &HighRock, data: &mut [i8]) {
         let corner_m = self.corner_m();
         let span = |axis: usize| {
@@ -235,7 +237,7 @@ impl MapWindow {
         };
         for row in span(1) {
             for column in span(0) {
-                // From the rock's middle to the nearest point of the cell.
+                // The distance from the rock's centre to the nearest point of the cell.
                 let off = [column, row].map(|i| i as f64 * self.resolution_m);
                 let apart = [0, 1].map(|axis| {
                     let low_m = corner_m[axis] + off[axis];
@@ -250,7 +252,7 @@ impl MapWindow {
     }
 }
 
-/// The layers' values at a place; not a number off the ground.
+/// The layers' values at a position; NaN outside the known ground.
 fn cell(clipmap: &Clipmap, x: f64, y: f64) -> [f32; 4] {
     let elevation = clipmap.height_m(x, y).map_or(f32::NAN, |m| m as f32);
     let slope = clipmap.normal(x, y).map_or(f32::NAN, |normal| normal.z.clamp(-1.0, 1.0).acos() as f32);
@@ -261,7 +263,7 @@ fn cell(clipmap: &Clipmap, x: f64, y: f64) -> [f32; 4] {
     [elevation, slope, f32::from(u8::from(covered)), density as f32]
 }
 
-/// The rocks that stand higher than a limit over the soil at their middle.
+/// The rocks whose top is at least `limit_m` above the soil at their centre.
 fn high_rocks<'a>(clipmap: &'a Clipmap, loose: &'a [RockPose], limit_m: f64) -> impl Iterator<Item = HighRock> + 'a {
     let fixed = clipmap.rocks().iter().map(|rock| (rock.shape, rock.radius_m, rock.world_from_rock));
     let loose = loose.iter().map(|rock| (rock.shape as usize, rock.radius_m, rock.world_from_rock));
@@ -272,7 +274,7 @@ fn high_rocks<'a>(clipmap: &'a Clipmap, loose: &'a [RockPose], limit_m: f64) -> 
     })
 }
 
-/// Height of a rock's top and the radius of the circle about it on the map, m.
+/// Height of a rock's top and radius of its circle on the map, m.
 fn extent_m(shape: &RockShape, radius_m: f64, pose: &Pose) -> (f64, f64) {
     let arms = shape.vertices.iter().map(|corner| pose.rotation * Vector3::from(*corner).cast::<f64>() * radius_m);
     arms.fold((f64::NEG_INFINITY, 0.0), |(top_m, reach_m), arm| {
@@ -309,7 +311,7 @@ mod tests {
         let window = MapWindow { middle_m: [4.0, 0.0], resolution_m: 0.5, cells: [6, 4] };
         let slope_rad = 0.1_f64.hypot(0.2).atan();
         let costs = window.slopes(&clipmap, slope_rad / 0.425);
-        // x from 2.5 to 5.5 m: the last column is half off the ground.
+        // x from 2.5 to 5.5 m: half of the last column is outside the ground.
         assert_eq!(costs[..6], [42, 42, 42, 42, 42, UNKNOWN]);
         assert_eq!(costs.len(), 24);
         assert!(window.slopes(&clipmap, 0.999 * slope_rad).iter().all(|&cost| cost == OCCUPIED || cost == UNKNOWN));
@@ -323,7 +325,7 @@ mod tests {
             window.mark(&HighRock { at_m, reach_m }, &mut data);
             data.iter().enumerate().filter(|(_, cost)| **cost == OCCUPIED).map(|(cell, _)| cell).collect()
         };
-        // Cells reach from x -2.5 and y -2.
+        // The cells begin at x −2.5 and y −2.
         assert_eq!(marked([0.0, -1.5], 0.4), [2]);
         assert_eq!(marked([0.0, -1.5], 0.6), [1, 2, 3, 7]);
         assert_eq!(marked([-2.9, -1.5], 0.5), [0]);

@@ -1,5 +1,5 @@
-//! The world over the last while, for data that take longer than a heartbeat or leave later than they
-//! are measured: a spinning lidar looks up where it was at each beam's own instant.
+//! The recent past of the world, for measurements that take longer than a heartbeat or are published later than they
+//! are measured: a spinning lidar looks up its pose at each beam's own instant.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use selene_sim::{EntityId, Snapshot};
 
 use crate::interval::Interval;
 
-/// Snapshots of the last `span`.
+/// Snapshots of at least the last `span`.
 #[derive(Clone, Debug)]
 pub struct History {
     span: SimTime,
@@ -18,7 +18,7 @@ pub struct History {
 }
 
 impl History {
-    /// Keeps at least the last `span`.
+    /// An empty history that keeps at least the last `span`.
     #[must_use]
     pub fn new(span: SimTime) -> Self {
         Self { span, snapshots: VecDeque::new() }
@@ -29,8 +29,7 @@ impl History {
         self.span = self.span.max(span);
     }
 
-    /// Takes in the world's next interval for those who look from a rover: snapshots from before it came tell
-    /// nothing of where it was.
+    /// Adds the world's next interval for the sensors of a rover. Snapshots from before the rover existed are left out.
     pub fn take(&mut self, interval: &Interval, rover: EntityId) {
         let Interval { previous, next, .. } = interval;
         if !self.reaches_back_to(previous.time) && previous.rover(rover).is_some() {
@@ -39,7 +38,7 @@ impl History {
         self.push(Arc::clone(next));
     }
 
-    /// Adds the next snapshot and forgets those that are no longer needed.
+    /// Adds the next snapshot and drops those that are no longer needed.
     pub fn push(&mut self, snapshot: Arc<Snapshot>) {
         let oldest = snapshot.time - self.span;
         self.snapshots.push_back(snapshot);
@@ -48,7 +47,7 @@ impl History {
         }
     }
 
-    /// Whether everything from `time` to the latest snapshot is known. Before it began the world rested.
+    /// Whether everything from `time` to the latest snapshot is known. Before its first snapshot the world is at rest.
     #[must_use]
     pub fn reaches_back_to(&self, time: SimTime) -> bool {
         self.snapshots.front().is_some_and(|first| first.time <= time || first.sequence == 0)
@@ -60,34 +59,34 @@ impl History {
         self.snapshots.back()
     }
 
-    /// The snapshots of (`after`, `until`].
+    /// The snapshots in (`after`, `until`].
     pub fn within(&self, after: SimTime, until: SimTime) -> impl Iterator<Item = &Snapshot> {
         let is_within = move |snapshot: &&Arc<Snapshot>| after < snapshot.time && snapshot.time <= until;
         self.snapshots.iter().filter(is_within).map(|snapshot| &**snapshot)
     }
 
-    /// Pose of a rover's link in the map frame at `time`, interpolated; the nearest known one outside. None
-    /// where no snapshot has the rover.
+    /// Pose of a rover's link in the map frame at `time`, interpolated; outside the known time, the nearest known
+    /// pose. `None` if a snapshot next to `time` lacks the rover.
     #[must_use]
     pub fn link_at(&self, rover: EntityId, link: usize, time: SimTime) -> Option<Pose> {
         let (previous, next) = self.around(time)?;
         previous.link_at(next, rover, link, time)
     }
 
-    /// Pose of the loose rock of this number in the map frame at `time`, likewise.
+    /// Pose of the loose rock of this number in the map frame at `time`, interpolated in the same way.
     #[must_use]
     pub fn rock_at(&self, rock: u32, time: SimTime) -> Option<Pose> {
         let (previous, next) = self.around(time)?;
         previous.rock_at(next, rock, time)
     }
 
-    /// How a rover's sensor is set for a sample at `time`.
+    /// The setting of a rover's sensor for a sample at `time`.
     #[must_use]
     pub fn setting(&self, rover: EntityId, sensor: &str, time: SimTime) -> SensorSetting {
-        self.around(time).map(|(_, told)| told.setting(rover, sensor)).unwrap_or_default()
+        self.around(time).map(|(_, reported)| reported.setting(rover, sensor)).unwrap_or_default()
     }
 
-    /// The snapshots before and after an instant, or the nearest twice.
+    /// The snapshots before and after an instant; outside the known time, the nearest one twice.
     #[must_use]
     pub fn around(&self, time: SimTime) -> Option<(&Snapshot, &Snapshot)> {
         let after = self.snapshots.partition_point(|snapshot| snapshot.time < time);

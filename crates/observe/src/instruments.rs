@@ -1,13 +1,13 @@
-//! Sensors whose reading is a value and not a picture: inertial units, position receivers and the like. What they
-//! share is here: each is on one link of a rover, measures at the instants of its schedule, and hands over a lag
-//! later. What a kind measures is in a file of its own.
+//! Observers of instruments, sensors whose reading is a small value rather than an image or a cloud: inertial units,
+//! position receivers and the like. This module has what they share: each is on one link of a rover, measures at the
+//! instants of its schedule, and publishes after a lag. Each kind has a file of its own.
 //!
 //! To add a kind:
 //!
 //! 1. its spec and model in `selene_sensors`, and a row in the table of `spec.rs` there;
-//! 2. what it tells as a variant of `Measured`, in `values.rs`;
+//! 2. its measurement as a variant of `Measured`, in `values.rs`;
 //! 3. a file beside this one with a struct that has `new(spec, link, setup)` and `measure(view, sample)`, which may
-//!    keep nothing but what can be computed again; what it needs of the past is in `View::history`, as far back as
+//!    keep nothing but what can be computed again; the past that it needs is in `MeasurementContext::history`, as far back as
 //!    `SensorSpec::looks_back_s` says;
 //! 4. a variant of `Kind` below with its two arms;
 //! 5. its topics and messages in the navigation node.
@@ -27,41 +27,41 @@ use crate::inclinometer::InclinometerObserver;
 use crate::interval::Interval;
 use crate::loads::{ContactObserver, ForceTorqueObserver};
 use crate::magnetometer::MagnetometerObserver;
-use crate::outbox::Outbox;
 use crate::per_rover::PerRover;
 use crate::position::PositionObserver;
+use crate::publish_queue::PublishQueue;
 use crate::recall::rover_span;
 use crate::values::{Measured, Reading, SensorId};
 
 /// The instruments of all rovers.
 #[derive(Debug)]
 pub struct Instruments {
-    rovers: PerRover<OfRover>,
+    rovers: PerRover<RoverInstruments>,
 }
 
-/// Those of one rover.
+/// The instruments of one rover.
 #[derive(Debug)]
-struct OfRover {
+struct RoverInstruments {
     rover: EntityId,
     history: History,
     instruments: Vec<Instrument>,
 }
 
-/// One of them.
+/// One instrument.
 #[derive(Debug)]
 struct Instrument {
     sensor: SensorId,
     frame: String,
     schedule: Schedule,
     row: StageRow,
-    tells_truth: bool,
+    has_truth: bool,
     kind: Kind,
-    /// The same without noise, where that can be.
+    /// The same without noise; `None` if the noise is part of its memory.
     quiet: Option<Kind>,
-    outbox: Outbox<Reading>,
+    outbox: PublishQueue<Reading>,
 }
 
-/// What it measures with.
+/// The observer of an instrument, by kind.
 #[derive(Debug)]
 enum Kind {
     Imu(Box<ImuObserver>),
@@ -73,37 +73,37 @@ enum Kind {
     ForceTorque(Box<ForceTorqueObserver>),
 }
 
-/// What an instrument looks at when it measures.
-pub(crate) struct View<'a> {
-    /// The interval in which the sample's instant is.
+/// The data that an instrument measures from.
+pub(crate) struct MeasurementContext<'a> {
+    /// The interval that contains the sample's instant.
     pub(crate) interval: &'a Interval,
-    /// The time before, up to the interval's end.
+    /// The recent past, up to the interval's end.
     pub(crate) history: &'a History,
     /// The rover that carries it.
     pub(crate) rover: EntityId,
 }
 
-impl View<'_> {
-    /// Pose of one of the rover's links in the map frame at an instant up to the interval's end; none where that
-    /// is not known, or no longer.
+impl MeasurementContext<'_> {
+    /// Pose of one of the rover's links in the map frame at an instant up to the interval's end; `None` if it is
+    /// unknown or no longer in the history.
     pub(crate) fn link_at(&self, link: usize, time: SimTime) -> Option<Pose> {
         self.history.reaches_back_to(time).then(|| self.history.link_at(self.rover, link, time))?
     }
 
-    /// The acceleration of free fall, map axes.
+    /// The acceleration of free fall, map axes, m/s².
     pub(crate) fn gravity_m_s2(&self) -> Vector3<f64> {
         Vector3::new(0.0, 0.0, -self.interval.model.scenario().gravity_m_s2)
     }
 }
 
-/// What an instrument measured, and what a perfect one at its place would have.
-pub(crate) struct Told {
+/// The measurement of an instrument, and that of a perfect one in its place.
+pub(crate) struct WithTruth {
     pub(crate) measured: Measured,
     pub(crate) truth: Measured,
 }
 
 impl Kind {
-    /// That of a sensor; none for those that look at the scene.
+    /// The observer of a sensor; `None` for sensors that other modules observe.
     fn of(mounted: &MountedSensor, setup: &RoverSetup) -> Option<Self> {
         let MountedSensor { spec, link } = mounted;
         match spec {
@@ -127,13 +127,13 @@ impl Kind {
             SensorSpec::Camera(_) | SensorSpec::Lidar(_) => None,
             // See `ranging`.
             SensorSpec::Radar(_) | SensorSpec::TofCamera(_) | SensorSpec::RangeFinder(_) => None,
-            // They look at the sky: see `sky_instruments`.
+            // See `sky_instruments`.
             SensorSpec::SunSensor(_) | SensorSpec::StarTracker(_) => None,
         }
     }
 
-    /// What it tells of a sample; none where the rover was not there for as long as that takes.
-    fn measure(&mut self, view: &View<'_>, sample: Sample) -> Option<Told> {
+    /// The measurement at a sample; `None` if the rover did not exist for the whole time of the measurement.
+    fn measure(&mut self, view: &MeasurementContext<'_>, sample: Sample) -> Option<WithTruth> {
         match self {
             Self::Imu(imu) => imu.measure(view, sample),
             Self::Position(position) => position.measure(view, sample),
@@ -153,15 +153,16 @@ impl Default for Instruments {
 }
 
 impl Instruments {
-    /// Takes in the world's next interval; the readings that are due in it, in the order of rovers and of each
-    /// one's sensors.
+    /// Processes the world's next interval and returns the readings that are due in it, in the order of rovers and of
+    /// each rover's sensors.
     pub fn take(&mut self, interval: &Interval) -> Vec<Reading> {
-        let Ok(()) = self.rovers.follow(interval, |id, _| Ok::<_, Infallible>(OfRover::new(&interval.model, id)));
+        let Ok(()) =
+            self.rovers.follow(interval, |id, _| Ok::<_, Infallible>(RoverInstruments::new(&interval.model, id)));
         self.rovers.values_mut().flat_map(|of_rover| of_rover.take(interval)).collect()
     }
 }
 
-impl OfRover {
+impl RoverInstruments {
     fn new(model: &Model, rover: EntityId) -> Self {
         let setup = model.rovers().get(&rover).map(|kind| kind.setup());
         let span = setup.map(|setup| rover_span(setup, model.scenario().heartbeat)).unwrap_or_default();
@@ -171,7 +172,7 @@ impl OfRover {
 
     fn take(&mut self, interval: &Interval) -> Vec<Reading> {
         self.history.take(interval, self.rover);
-        let view = View { interval, history: &self.history, rover: self.rover };
+        let view = MeasurementContext { interval, history: &self.history, rover: self.rover };
         let mut due = Vec::new();
         for instrument in &mut self.instruments {
             instrument.take(&view);
@@ -191,32 +192,32 @@ fn instruments(setup: &RoverSetup, rover: EntityId) -> Vec<Instrument> {
             frame: setup.frame(&setup.model.links()[sensor.link].name),
             schedule: row.schedule(sensor.spec.schedule()),
             row,
-            tells_truth: sensor.spec.tells_truth(),
+            has_truth: sensor.spec.has_truth(),
             kind,
             quiet,
-            outbox: Outbox::default(),
+            outbox: PublishQueue::default(),
         })
     };
     setup.sensors.iter().filter_map(instrument).collect()
 }
 
 impl Instrument {
-    fn take(&mut self, view: &View<'_>) {
+    fn take(&mut self, view: &MeasurementContext<'_>) {
         for sample in self.schedule.measured_in(view.interval.after(), view.interval.next.time) {
             let setting = view.interval.setting(self.sensor.rover, &self.sensor.name, sample.instant);
             if !setting.enabled {
                 continue;
             }
             let kind = self.quiet.as_mut().filter(|_| !setting.noise).unwrap_or(&mut self.kind);
-            let told = kind.measure(view, sample);
-            if let Some(Told { measured, truth }) = told.filter(|_| self.row.keeps(sample.index)) {
+            let reported = kind.measure(view, sample);
+            if let Some(WithTruth { measured, truth }) = reported.filter(|_| self.row.keeps(sample.index)) {
                 let mut reading = Reading {
                     sensor: self.sensor.clone(),
                     frame: self.frame.clone(),
                     stamp: sample.instant,
                     index: sample.index,
                     measured,
-                    truth: self.tells_truth.then_some(truth),
+                    truth: self.has_truth.then_some(truth),
                 };
                 augment_as_set(&mut reading, &self.row, setting.noise);
                 self.outbox.put(self.schedule.handed_over(sample), reading);
@@ -224,13 +225,13 @@ impl Instrument {
         }
     }
 
-    /// What leaves by the interval's end and was not told before the run was resumed.
+    /// The readings that are due by the interval's end and were not published before the run was resumed.
     fn due(&mut self, interval: &Interval) -> impl Iterator<Item = Reading> {
         let schedule = self.schedule;
         let due = self.outbox.due(interval.next.time);
         due.filter(move |reading| {
             let sample = Sample { index: reading.index, instant: reading.stamp };
-            !interval.was_told(schedule.handed_over(sample))
+            !interval.was_reported(schedule.handed_over(sample))
         })
     }
 }

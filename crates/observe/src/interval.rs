@@ -1,4 +1,4 @@
-//! What observers are fed with: two snapshots in a row and what changed between them.
+//! The input of observers: two consecutive snapshots and the changes between them.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use selene_sensors::SensorSetting;
 use selene_sim::{EntityId, Model, Snapshot};
 use selene_terrain::Edit;
 
-/// Two snapshots in a row and the ground that changed up to the second.
+/// Two consecutive snapshots and the edits of the ground up to the second.
 #[derive(Clone, Debug)]
 pub struct Interval {
-    /// What rovers, objects and rocks of the later snapshot are.
+    /// The model of the rovers, objects and rocks in the later snapshot.
     pub model: Arc<Model>,
     /// The earlier snapshot.
     pub previous: Arc<Snapshot>,
@@ -18,13 +18,13 @@ pub struct Interval {
     pub next: Arc<Snapshot>,
     /// Edits to apply before anything in the interval is sampled.
     pub edits: Vec<Edit>,
-    /// Data that were due up to here were told before the run was resumed; they are not told again.
-    pub told_until: Option<SimTime>,
+    /// Data due up to here were published before the run was resumed and are not published again.
+    pub published_until: Option<SimTime>,
 }
 
 impl Interval {
-    /// The instant after which samples belong to this interval; they belong up to and
-    /// with `next.time`. The very first interval has the scenario's start as well.
+    /// The instant after which samples belong to this interval; they do so up to and including `next.time`. The very
+    /// first interval also includes the start of the scenario.
     #[must_use]
     pub fn after(&self) -> SimTime {
         match self.previous.sequence {
@@ -33,26 +33,26 @@ impl Interval {
         }
     }
 
-    /// How a rover's sensor is set for a sample at `instant`.
+    /// The setting of a rover's sensor for a sample at `instant`.
     #[must_use]
     pub fn setting(&self, rover: EntityId, sensor: &str, instant: SimTime) -> SensorSetting {
-        self.told_for(instant).setting(rover, sensor)
+        self.reported_for(instant).setting(rover, sensor)
     }
 
-    /// How much later the sky stands where it stands than `instant` says.
+    /// Offset of the sky's time from `instant`.
     #[must_use]
     pub fn sky_offset(&self, instant: SimTime) -> SimTime {
-        self.told_for(instant).sky_offset
+        self.reported_for(instant).sky_offset
     }
 
     /// The first snapshot at or after an instant.
-    fn told_for(&self, instant: SimTime) -> &Snapshot {
+    fn reported_for(&self, instant: SimTime) -> &Snapshot {
         if instant <= self.previous.time { &self.previous } else { &self.next }
     }
 
-    /// Whether a datum that is due at `due` was told before the run was resumed.
+    /// Whether data due at `due` were published before the run was resumed.
     #[must_use]
-    pub fn was_told(&self, due: SimTime) -> bool {
-        self.told_until.is_some_and(|until| due <= until)
+    pub fn was_reported(&self, due: SimTime) -> bool {
+        self.published_until.is_some_and(|until| due <= until)
     }
 }

@@ -1,11 +1,11 @@
-//! From states of the world to values of sensors: what they need of the recent past (`History`), the scene
-//! that they look at (`scene`), the device that traces it, and cameras, lidars, encoders and instruments (inertial
-//! units, position receivers and the like). Values are plain data that know their layout; ROS messages, bags,
-//! pictures and arrays are made of them elsewhere.
+//! Observers: compute sensor data from states of the world. They hold the recent past (`History`), the scene around a
+//! rover (`scene`), the device that traces it, and the cameras, lidars, encoders and instruments (inertial units,
+//! position receivers and the like). Sensor data are plain values that know their layout; other crates convert them
+//! to ROS messages, bags, pictures and arrays.
 //!
-//! Observers are fed with intervals between two snapshots, in order, and give the data that are due in
-//! each. They remember nothing but the recent past: observers that are fed with the same snapshots give the
-//! same bytes, whether from the start on or from any instant after it.
+//! Observers receive intervals between two snapshots, in order, and return the data that are due in each. They remember
+//! nothing but the recent past: observers that receive the same snapshots return the same bytes, whether they start at
+//! the beginning or at any later instant.
 
 mod augment;
 mod body;
@@ -25,10 +25,10 @@ mod lidar;
 mod link_motion;
 mod loads;
 mod magnetometer;
-mod outbox;
 mod per_rover;
 mod position;
 mod prefetch;
+mod publish_queue;
 mod ranging;
 mod recall;
 mod scene;
@@ -59,21 +59,21 @@ pub use values::{
     RadarSample, RangeSample, Ranged, RangingSample, Reading, SensorId, TemperatureSample, TiltSample,
 };
 
-/// Why nothing could be observed.
+/// Why an observation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ObserveError {
     /// The scene could not be built.
     #[error(transparent)]
     Scene(#[from] selene_scene::SceneError),
-    /// The scenario's kernels do not cover an instant.
+    /// The scenario's SPICE kernels do not cover an instant.
     #[error(transparent)]
     Sky(#[from] selene_sky::KernelError),
-    /// A sensor's datum could not be made.
+    /// The data of a sensor could not be computed.
     #[error("{sensor}: {what}")]
     Sensor {
-        /// Which sensor.
+        /// Name of the sensor.
         sensor: String,
-        /// Why, and what to do.
+        /// The reason, and what to do.
         what: String,
     },
 }

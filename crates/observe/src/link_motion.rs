@@ -1,12 +1,12 @@
-//! How a link of a rover moves at any instant between two snapshots: the base's motion carried from joint to joint
+//! Motion of a link of a rover at any instant between two snapshots: the base's motion propagated from joint to joint
 //! (the forward pass of the recursive Newton–Euler algorithm, Luh, Walker and Paul 1980). With the arm r from a
 //! joint's parent frame to its child's, the joint's axis z and rate q̇,
 //!
 //!   a' = a + α × r + ω × (ω × r),  α' = α + z q̈ + ω × z q̇,  ω' = ω + z q̇  (it turns),
 //!   a' += z q̈ + 2 ω × z q̇                                              (it slides).
 //!
-//! Poses are interpolated between the snapshots, angular velocity and joints' rates linearly; so their derivatives
-//! are means over the heartbeat, as the base's acceleration is.
+//! Poses are interpolated between the snapshots, angular velocity and joints' rates linearly. So the derivatives of the
+//! rates are means over the heartbeat, as is the base's acceleration.
 
 use nalgebra::Vector3;
 use selene_base::{Pose, SimTime};
@@ -19,31 +19,31 @@ use crate::history::History;
 /// The joints from a rover's base to one of its links, in this order.
 #[derive(Clone, Debug)]
 pub(crate) struct LinkMotion {
-    joints: Vec<Onward>,
+    joints: Vec<ChainJoint>,
 }
 
-/// One joint.
+/// One joint of the chain.
 #[derive(Clone, Copy, Debug)]
-struct Onward {
+struct ChainJoint {
     child: usize,
     kind: JointKind,
-    /// Axis in the child's frame.
+    /// Joint axis in the child's frame, unit.
     axis: Vector3<f64>,
-    /// Its place in the joint states; none if it does not move.
+    /// Index in the joint states; `None` for a fixed joint.
     place: Option<usize>,
 }
 
 /// A rover between two snapshots.
-struct Between<'a> {
+struct RoverInterval<'a> {
     rover: EntityId,
     previous: &'a Snapshot,
     next: &'a Snapshot,
     before: &'a RoverSnapshot,
     after: &'a RoverSnapshot,
     time: SimTime,
-    /// How far from the one to the other, 0 to 1.
+    /// Fraction of the time from `previous` to `next` that has passed, 0 to 1.
     share: f64,
-    /// One over the time between them, 1/s; 0 where they are the same.
+    /// Reciprocal of the time between them, 1/s; 0 if they are the same snapshot.
     per_s: f64,
 }
 
@@ -54,23 +54,23 @@ impl LinkMotion {
         while let Some(index) = rover.links()[child].joint {
             let joint = &rover.joints()[index];
             let place = rover.moving_joints().iter().position(|&moving| moving == index);
-            joints.push(Onward { child, kind: joint.kind, axis: joint.axis.into_inner(), place });
+            joints.push(ChainJoint { child, kind: joint.kind, axis: joint.axis.into_inner(), place });
             child = joint.parent;
         }
         joints.reverse();
         Self { joints }
     }
 
-    /// The link's motion on a rover at an instant of the past; none where that is not known, or no longer.
+    /// The link's motion on a rover at an instant of the past; `None` if that is unknown or no longer in the history.
     pub(crate) fn at(&self, history: &History, rover: EntityId, time: SimTime) -> Option<Motion> {
-        let between = Between::at(history, rover, time)?;
+        let between = RoverInterval::at(history, rover, time)?;
         self.joints.iter().try_fold(between.base()?, |motion, joint| joint.carry(&motion, &between))
     }
 }
 
-impl Onward {
+impl ChainJoint {
     /// The child's motion from the parent's.
-    fn carry(&self, parent: &Motion, between: &Between<'_>) -> Option<Motion> {
+    fn carry(&self, parent: &Motion, between: &RoverInterval<'_>) -> Option<Motion> {
         let pose = between.link(self.child)?;
         let arm = pose.translation.vector - parent.world_from_body.translation.vector;
         let mut child = Motion { world_from_body: pose, linear_acceleration: parent.acceleration_at(arm), ..*parent };
@@ -90,7 +90,7 @@ impl Onward {
     }
 }
 
-impl<'a> Between<'a> {
+impl<'a> RoverInterval<'a> {
     fn at(history: &'a History, rover: EntityId, time: SimTime) -> Option<Self> {
         if !history.reaches_back_to(time) {
             return None;
@@ -118,7 +118,7 @@ impl<'a> Between<'a> {
         })
     }
 
-    /// A joint's rate and what it gains in a second.
+    /// A joint's rate, rad/s or m/s, and acceleration.
     fn joint(&self, place: usize) -> Option<(f64, f64)> {
         let (before, after) = (self.before.joint_velocity.get(place)?, self.after.joint_velocity.get(place)?);
         Some((before + (after - before) * self.share, (after - before) * self.per_s))
@@ -127,7 +127,7 @@ impl<'a> Between<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::{LinkMotion, Onward};
+    use super::{ChainJoint, LinkMotion};
     use crate::history::History;
     use nalgebra::{UnitQuaternion, Vector3};
     use selene_base::{Pose, SimTime};
@@ -139,18 +139,18 @@ mod tests {
     /// Rates of the base and of the mast on it, rad/s.
     const BASE: f64 = 0.6;
     const MAST: f64 = 1.7;
-    /// Rate of the slide on that, m/s.
+    /// Rate of the slide on the mast, m/s.
     const SLIDE: f64 = 0.25;
-    /// Where the mast stands on the base, m.
+    /// Position of the mast on the base, m.
     const FOOT_M: f64 = 0.8;
-    /// Where the slide begins, m.
+    /// Initial position of the slide, m.
     const BEGIN_M: f64 = 0.5;
 
     fn turned(angle: f64, at_m: Vector3<f64>) -> Pose {
         Pose::from_parts(at_m.into(), UnitQuaternion::from_axis_angle(&Vector3::z_axis(), angle))
     }
 
-    /// A base that turns on the spot, a mast on it that turns, and a slide on that.
+    /// A base that turns in place, a mast on it that turns, and a slide on the mast.
     fn snapshot(milliseconds: i64) -> Arc<Snapshot> {
         let t = 1e-3 * milliseconds as f64;
         let base = turned(BASE * t, Vector3::zeros());
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn turning_and_sliding_on_what_turns_adds_up_as_by_the_second_derivative_of_its_place() {
-        let onward = |child, kind, axis, place| Onward { child, kind, axis, place: Some(place) };
+        let onward = |child, kind, axis, place| ChainJoint { child, kind, axis, place: Some(place) };
         let motion = LinkMotion {
             joints: vec![
                 onward(1, JointKind::Continuous, Vector3::z(), 0),
@@ -188,7 +188,7 @@ mod tests {
                 0.0,
             );
             let felt = found.world_from_body.rotation.inverse() * found.linear_acceleration;
-            // Places between snapshots are on chords: (ω dt)²/8 of the arms.
+            // Positions between snapshots are on chords, off by (ω dt)²/8 of the arms.
             assert!((felt - expected).norm() < 1e-5, "{felt} not {expected} at {t} s");
             assert!((found.angular_velocity - Vector3::z() * whole).norm() < 1e-12);
             assert!(found.angular_acceleration.norm() < 1e-9);

@@ -1,20 +1,20 @@
-//! What wheels and joints bear, as contact and force–torque sensors need it: the forces of the heartbeat that an
-//! instant falls in, or their mean over a window that ends there. Forces in a snapshot are those of the last step
-//! before it; a world that begins has none yet.
+//! Observers of contact and force–torque sensors: the loads of wheels and joints in the heartbeat of an instant, or
+//! their mean over a window that ends there. Forces in a snapshot are those of the last step before it; the first
+//! snapshot of a world has none yet.
 
 use nalgebra::Vector3;
 use selene_base::{Pose, SimTime, Wrench};
 use selene_sensors::{Contact, ContactSpec, ForceTorqueSpec, Sample};
 use selene_sim::{RoverSetup, RoverSnapshot, Snapshot};
 
-use crate::instruments::{Told, View};
+use crate::instruments::{MeasurementContext, WithTruth};
 use crate::values::Measured;
 
-/// A wheel's contact sensor.
+/// The observer of a wheel's contact sensor.
 #[derive(Debug)]
 pub(crate) struct ContactObserver {
     spec: ContactSpec,
-    /// Its place among the rover's wheels.
+    /// Index of its wheel in the rover.
     wheel: Option<usize>,
     seed: u64,
 }
@@ -25,19 +25,19 @@ impl ContactObserver {
         Self { spec: spec.clone(), wheel, seed: setup.sensor_seed }
     }
 
-    pub(crate) fn measure(&self, view: &View<'_>, sample: Sample) -> Option<Told> {
+    pub(crate) fn measure(&self, view: &MeasurementContext<'_>, sample: Sample) -> Option<WithTruth> {
         let wheel = view.interval.next.rover(view.rover)?.wheels.get(self.wheel?)?;
         let truth = Contact { in_contact: wheel.in_contact, load_n: wheel.force_n.z };
-        let told = self.spec.read(truth.load_n, self.seed, sample);
-        Some(Told { measured: Measured::Contact(told), truth: Measured::Contact(truth) })
+        let reported = self.spec.read(truth.load_n, self.seed, sample);
+        Some(WithTruth { measured: Measured::Contact(reported), truth: Measured::Contact(truth) })
     }
 }
 
-/// A force–torque sensor.
+/// The observer of a force–torque sensor.
 #[derive(Debug)]
 pub(crate) struct ForceTorqueObserver {
     spec: ForceTorqueSpec,
-    /// The link whose load is measured, and the sensor's frame.
+    /// Index of the link whose load is measured.
     link: Option<usize>,
     frame: usize,
     seed: u64,
@@ -50,27 +50,27 @@ impl ForceTorqueObserver {
         Self { spec: spec.clone(), link, frame, seed: setup.sensor_seed }
     }
 
-    pub(crate) fn measure(&self, view: &View<'_>, sample: Sample) -> Option<Told> {
+    pub(crate) fn measure(&self, view: &MeasurementContext<'_>, sample: Sample) -> Option<WithTruth> {
         let truth = self.mean_load(view, sample.instant)?;
-        let told = self.spec.read(&truth, self.seed, sample);
-        Some(Told { measured: Measured::Load(told), truth: Measured::Load(truth) })
+        let reported = self.spec.read(&truth, self.seed, sample);
+        Some(WithTruth { measured: Measured::Load(reported), truth: Measured::Load(truth) })
     }
 
-    /// The mean load in the window that ends at `time`, or of the heartbeat alone when no snapshot falls in it. None
-    /// where a snapshot does not tell it, or the history does not reach back so far.
-    fn mean_load(&self, view: &View<'_>, time: SimTime) -> Option<Wrench> {
+    /// The mean load in the window that ends at `time`, or that of the heartbeat if no snapshot falls in the window.
+    /// `None` if a snapshot lacks it, or the history does not reach back far enough.
+    fn mean_load(&self, view: &MeasurementContext<'_>, time: SimTime) -> Option<Wrench> {
         let link = self.link?;
         let load = |snapshot: &Snapshot| load_in(snapshot.rover(view.rover)?, link, self.frame);
         let begin = time - SimTime::from_secs_f64(self.spec.window_s);
         if !view.history.reaches_back_to(begin) {
             return None;
         }
-        let told: Vec<Wrench> = view.history.within(begin, time).filter_map(load).collect();
-        if told.is_empty() { load(&view.interval.next) } else { Some(mean(&told)) }
+        let reported: Vec<Wrench> = view.history.within(begin, time).filter_map(load).collect();
+        if reported.is_empty() { load(&view.interval.next) } else { Some(mean(&reported)) }
     }
 }
 
-/// What a link put on its carrier, as a frame that is fixed to the carrier has it.
+/// The wrench that a link exerts on its parent, in a frame that is fixed to the parent.
 pub(crate) fn load_in(rover: &RoverSnapshot, link: usize, frame: usize) -> Option<Wrench> {
     let of_link = rover.load_of(link)?;
     let frame_from_link: Pose = rover.world_from_links.get(frame)?.inverse() * rover.world_from_links.get(link)?;
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn a_load_is_turned_and_moved_to_the_sensors_frame() {
-        // The link is turned by a quarter about z and stands 0.5 m ahead of the sensor's frame.
+        // The link is rotated by 90° about z and is 0.5 m ahead of the sensor's frame.
         let turned = UnitQuaternion::from_axis_angle(&Vector3::z_axis(), FRAC_PI_2);
         let rover = RoverSnapshot {
             world_from_links: vec![
@@ -108,7 +108,7 @@ mod tests {
             }],
             ..RoverSnapshot::default()
         };
-        let load = load_in(&rover, 1, 0).expect("told");
+        let load = load_in(&rover, 1, 0).expect("published");
         assert!((load.force - Vector3::new(0.0, 2.0, 7.0)).norm() < 1e-12, "{}", load.force);
         // (0.5, 0, 0) × (0, 2, 7) = (0, −3.5, 1), and the link's own torque along y.
         assert!((load.torque - Vector3::new(0.0, -2.5, 1.0)).norm() < 1e-12, "{}", load.torque);

@@ -1,15 +1,15 @@
-//! Magnetometers: the site's field in the axes of their links.
+//! Observers of magnetometers: the site's field in the axes of their links.
 
 use selene_sensors::{Magnetometer, MagnetometerSpec, Sample};
 use selene_sim::RoverSetup;
 
-use crate::instruments::{Told, View};
+use crate::instruments::{MeasurementContext, WithTruth};
 use crate::values::{FieldSample, Measured};
 
 /// Teslas in a nanotesla.
 const NANO: f64 = 1e-9;
 
-/// One magnetometer.
+/// The observer of one magnetometer.
 #[derive(Debug)]
 pub(crate) struct MagnetometerObserver {
     magnetometer: Magnetometer,
@@ -21,12 +21,12 @@ impl MagnetometerObserver {
         Self { magnetometer: Magnetometer::new(spec.clone(), setup.sensor_seed), link }
     }
 
-    pub(crate) fn measure(&mut self, view: &View<'_>, sample: Sample) -> Option<Told> {
+    pub(crate) fn measure(&mut self, view: &MeasurementContext<'_>, sample: Sample) -> Option<WithTruth> {
         let attitude = view.link_at(self.link, sample.instant)?.rotation;
         let exact_nt = self.magnetometer.exact_nt(&attitude);
         let read_nt = self.magnetometer.read_nt(sample, exact_nt);
         let white_variance_t2 = self.magnetometer.white_variance_nt2() * NANO * NANO;
-        Some(Told {
+        Some(WithTruth {
             measured: Measured::MagneticField(FieldSample { field_t: read_nt * NANO, white_variance_t2 }),
             truth: Measured::MagneticField(FieldSample { field_t: exact_nt * NANO, white_variance_t2: 0.0 }),
         })

@@ -1,4 +1,4 @@
-//! One observer for each rover that is there: rovers can come and go, and a world can begin anew.
+//! One observer for each existing rover: rovers can come and go, and the world can be reset.
 
 use std::collections::BTreeMap;
 
@@ -7,31 +7,30 @@ use selene_terrain::Ruts;
 
 use crate::interval::Interval;
 
-/// What observes each rover.
+/// The observers, by rover.
 #[derive(Debug)]
 pub(crate) struct PerRover<T> {
     of: BTreeMap<EntityId, T>,
-    /// The latest heartbeat that was seen, and how many times the world was reset before it.
+    /// Number of the latest heartbeat seen; `epoch` counts the resets of the world before it.
     sequence: u64,
     epoch: u32,
-    /// All that was done to the ground, for the observers of rovers that come later; none where they need no
-    /// ground.
+    /// All edits of the ground, for the observers of rovers that appear later; `None` if they need no ground.
     ruts: Option<Ruts>,
 }
 
 impl<T> PerRover<T> {
-    /// Observers that look at the ground.
+    /// An empty collection of observers that need the ground.
     pub(crate) fn on_ground() -> Self {
         Self { of: BTreeMap::new(), sequence: 0, epoch: 0, ruts: Some(Ruts::default()) }
     }
 
-    /// Observers that do not.
+    /// An empty collection of observers that do not need the ground.
     pub(crate) fn without_ground() -> Self {
         Self { of: BTreeMap::new(), sequence: 0, epoch: 0, ruts: None }
     }
 
-    /// Makes what observes each new rover by `make`, on ground that has all edits but the interval's, and drops
-    /// those of rovers that went; in a world that began anew all are new.
+    /// Makes an observer for each new rover with `make`, on ground with all edits except the interval's, and drops the
+    /// observers of rovers that are gone; after a reset of the world all observers are new.
     pub(crate) fn follow<E>(
         &mut self,
         interval: &Interval,
@@ -55,12 +54,12 @@ impl<T> PerRover<T> {
         Ok(())
     }
 
-    /// All of them, in the order of the rovers' numbers.
+    /// All observers, in the order of the rovers' numbers.
     pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.of.values_mut()
     }
 
-    /// That of one rover.
+    /// The observer of one rover.
     pub(crate) fn get(&self, rover: EntityId) -> Option<&T> {
         self.of.get(&rover)
     }

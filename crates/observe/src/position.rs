@@ -1,4 +1,5 @@
-//! Position receivers: where their antennas are on the map, by the mean over the collection window, and how fast.
+//! Observers of position receivers: position of the antenna on the map, averaged over the collection window, and
+//! velocity.
 
 use nalgebra::Vector3;
 use selene_base::SimTime;
@@ -6,13 +7,13 @@ use selene_dem::MapFrame;
 use selene_sensors::{AntennaMotion, PositionSpec, Sample};
 use selene_sim::RoverSetup;
 
-use crate::instruments::{Told, View};
+use crate::instruments::{MeasurementContext, WithTruth};
 use crate::values::Measured;
 
-/// Parts of a collection window; the mean is that of straight ways between their ends.
+/// Number of parts of a collection window; the mean assumes straight motion within each part (trapezoidal rule).
 const WINDOW_PARTS: i64 = 8;
 
-/// One receiver.
+/// The observer of one receiver.
 #[derive(Debug)]
 pub(crate) struct PositionObserver {
     spec: PositionSpec,
@@ -25,17 +26,17 @@ impl PositionObserver {
         Self { spec: spec.clone(), link, seed: setup.sensor_seed }
     }
 
-    pub(crate) fn measure(&self, view: &View<'_>, sample: Sample) -> Option<Told> {
+    pub(crate) fn measure(&self, view: &MeasurementContext<'_>, sample: Sample) -> Option<WithTruth> {
         let antenna = self.motion(view, sample.instant)?;
         let site = &view.interval.model.scenario().site;
         let map = MapFrame::new(site.latitude_deg, site.longitude_deg, site.datum_m);
-        Some(Told {
+        Some(WithTruth {
             measured: Measured::Fix(self.spec.fix(&map, &antenna, self.seed, sample)),
             truth: Measured::Fix(self.spec.exact(&map, &antenna)),
         })
     }
 
-    fn motion(&self, view: &View<'_>, instant: SimTime) -> Option<AntennaMotion> {
+    fn motion(&self, view: &MeasurementContext<'_>, instant: SimTime) -> Option<AntennaMotion> {
         let place = |time| Some(view.link_at(self.link, time)?.translation.vector);
         let window = SimTime::from_secs_f64(self.spec.window_s);
         let place_m = if window == SimTime::ZERO {
@@ -51,7 +52,7 @@ impl PositionObserver {
     }
 
     /// The antenna's mean velocity over the heartbeat.
-    fn velocity_m_s(&self, view: &View<'_>) -> Option<Vector3<f64>> {
+    fn velocity_m_s(&self, view: &MeasurementContext<'_>) -> Option<Vector3<f64>> {
         let (previous, next) = (&view.interval.previous, &view.interval.next);
         let place =
             |of: &selene_sim::Snapshot| Some(of.rover(view.rover)?.world_from_links.get(self.link)?.translation.vector);

@@ -1,10 +1,10 @@
-//! The windows of detail that a viewer's rover drives toward, made in the background as soon as it drives.
-//! Where they are not ready when the rover's snapshot asks for them they are waited for, so that what is seen
-//! is always the same. A rover that drives along the line between two places has both made ready, once.
+//! Prefetching of terrain windows: makes the windows that a rover drives toward in the background. If they are not
+//! ready when the rover's snapshot needs them, the caller waits, so that the rendered ground is always the same. For
+//! a rover that drives along the boundary between two positions of the windows, both are made, once.
 //!
-//! Coarse windows move seldom, several levels at once at worst: between two places the
-//! maker looks at those farther along the same way, and makes the coarse windows they need.
-//! It works on all cores but one: a heartbeat that shares its core waits for milliseconds.
+//! Coarse windows move seldom, in the worst case several levels at once: between requests the maker looks at positions
+//! farther along the same direction and makes the coarse windows that they need. It uses all cores but one, because a
+//! heartbeat that shares its core waits for milliseconds.
 
 use std::collections::VecDeque;
 use std::num::NonZero;
@@ -15,36 +15,36 @@ use nalgebra::Vector2;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use selene_terrain::{ClipmapCentre, ClipmapWindows, Terrain};
 
-/// Distance from the windows' middle, in their steps, at which the simulation moves them on.
+/// Distance from the windows' centre, in steps of the windows, at which the simulation moves them.
 const GO_STEPS: f64 = 1.0;
-/// How far ahead a rover's way is looked at, s: one that only trembles where it stands reaches no
-/// other place by then.
+/// Time over which a rover's motion is extrapolated, s: a rover that only vibrates in place reaches no other window
+/// position within it.
 const AHEAD_S: f64 = 60.0;
-/// Places made ready at once.
+/// The largest number of window positions made at the same time.
 const COMING_MAX: usize = 2;
-/// Places beyond the next one whose coarse windows are made ahead.
+/// Number of window positions beyond the next one whose coarse windows are made in advance.
 const FORESEEN: i32 = 6;
 
-/// Makes ready the next windows.
+/// Makes the next windows in the background.
 #[derive(Debug, Default)]
 pub(crate) struct WindowPrefetch {
     is_off: bool,
-    maker: Option<Maker>,
-    /// Asked of the maker, the one asked for last at the end.
+    maker: Option<WindowMaker>,
+    /// Positions requested from the maker, the latest request at the end.
     coming: Vec<ClipmapCentre>,
-    /// Those of them that it has told.
+    /// Windows that the maker has finished.
     ready: Vec<ClipmapWindows>,
 }
 
-/// Threads that make windows; they end when nobody can ask them any more.
+/// Threads that make windows; they end when the sender of requests is dropped.
 #[derive(Debug)]
-struct Maker {
+struct WindowMaker {
     requests: Sender<Request>,
     made: Receiver<ClipmapWindows>,
     _pool: ThreadPool,
 }
 
-/// Windows to make, and those that may follow.
+/// Centre of the windows to make, and centres that may follow.
 #[derive(Debug)]
 struct Request {
     next: ClipmapCentre,
@@ -52,12 +52,12 @@ struct Request {
 }
 
 impl WindowPrefetch {
-    /// Has nothing made ahead, for many scenes in one process.
+    /// A prefetch that makes nothing in advance, for many scenes in one process.
     pub(crate) fn off() -> Self {
         Self { is_off: true, ..Self::default() }
     }
 
-    /// Looks after a rover at `at_m` that moves at `velocity_m_s`, on windows about `from`.
+    /// Requests the next windows for a rover at `at_m`, moving at `velocity_m_s`, on windows centred at `from`.
     pub(crate) fn look_ahead(
         &mut self,
         terrain: &Arc<Terrain>,
@@ -68,29 +68,29 @@ impl WindowPrefetch {
         let Some(plan) = terrain.plan() else { return };
         let from_middle = at_m / plan.step_m() - Vector2::from(from.map(f64::from));
         if let Some(there) = heading_for(from_middle, velocity_m_s / plan.step_m()) {
-            self.ask(terrain, from, [there.x, there.y].map(|steps| steps as i32));
+            self.request(terrain, from, [there.x, there.y].map(|steps| steps as i32));
         }
     }
 
-    /// The windows about a centre.
+    /// The windows around a centre; waits for the maker if they were requested, otherwise makes them here.
     pub(crate) fn windows(&mut self, terrain: &Terrain, centre: ClipmapCentre) -> Option<ClipmapWindows> {
         let is_coming = std::mem::take(&mut self.coming).contains(&centre);
         let ready = std::mem::take(&mut self.ready).into_iter();
-        // A maker that panicked sends no more: the work is then done here.
+        // A maker that panicked sends nothing more: the windows are then made here.
         let made = self.maker.iter().filter(|_| is_coming).flat_map(|maker| maker.made.iter());
         let there = ready.chain(made).find(|windows| windows.centre() == centre);
         there.or_else(|| terrain.windows(centre).map(ClipmapWindows::owned))
     }
 
-    /// Has the windows made that lie `steps` from where they are.
-    fn ask(&mut self, terrain: &Arc<Terrain>, from: ClipmapCentre, steps: [i32; 2]) {
+    /// Requests the windows that are `steps` from the current ones.
+    fn request(&mut self, terrain: &Arc<Terrain>, from: ClipmapCentre, steps: [i32; 2]) {
         let along = |times: i32| [0, 1].map(|axis| from[axis] + times * steps[axis]);
         let next = along(1);
         if self.is_off || self.coming.contains(&next) || !terrain.plan().is_some_and(|plan| plan.has(next)) {
             return;
         }
         if self.maker.is_none() {
-            self.maker = Maker::start(terrain);
+            self.maker = WindowMaker::start(terrain);
         }
         let Some(maker) = &self.maker else { return };
         let request = Request { next, later: (2..=1 + FORESEEN).map(along).collect() };
@@ -100,14 +100,14 @@ impl WindowPrefetch {
         if self.coming.len() > COMING_MAX {
             self.coming.remove(0);
         }
-        // What is no longer asked for goes.
+        // Drops finished windows that are no longer needed.
         self.ready.extend(maker.made.try_iter());
         self.ready.retain(|windows| self.coming.contains(&windows.centre()));
     }
 }
 
-impl Maker {
-    /// None where threads cannot start: the work is left for later.
+impl WindowMaker {
+    /// Starts the threads; `None` if they cannot start: windows are then made on demand.
     fn start(terrain: &Arc<Terrain>) -> Option<Self> {
         let (requests, taken) = channel();
         let (sender, made) = channel();
@@ -123,7 +123,7 @@ impl Maker {
     }
 }
 
-/// Makes windows in the order in which they are asked for; between two requests a part of what later ones need.
+/// Makes windows in the order of requests; between two requests, makes a part of the windows that later ones need.
 fn work(source: &Terrain, requests: &Receiver<Request>, made: &Sender<ClipmapWindows>) {
     let mut later = VecDeque::new();
     loop {
@@ -149,8 +149,8 @@ fn work(source: &Terrain, requests: &Receiver<Request>, made: &Sender<ClipmapWin
     }
 }
 
-/// The steps that windows will be asked to go, if the rover goes on as it does: those nearest to where it
-/// is `GO_STEPS` off the middle along either axis first; none where that is later than `AHEAD_S`.
+/// The next steps of the windows if the rover continues its motion: the nearest to its position when it is `GO_STEPS`
+/// off the centre along either axis; `None` if that is later than `AHEAD_S`.
 fn heading_for(from_middle: Vector2<f64>, steps_a_second: Vector2<f64>) -> Option<Vector2<f64>> {
     let until = |(at, speed): (&f64, &f64)| (GO_STEPS - at * speed.signum()) / speed.abs();
     let first_s = from_middle.iter().zip(&steps_a_second).map(until).fold(f64::INFINITY, f64::min);
@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(there([0.5, 0.0], [0.2, 0.0]), Vector2::new(1.0, 0.0));
         assert_eq!(there([-0.5, 0.45], [-0.1, 0.1]), Vector2::new(-1.0, 1.0));
         assert_eq!(there([0.1, -0.6], [0.2, 0.0]), Vector2::new(1.0, -1.0));
-        // A slow drift to the side does not come first, however near that border is.
+        // A slow sideways drift does not reach its boundary first, however near the boundary is.
         assert_eq!(there([0.3, 0.9], [0.2, 1e-6]), Vector2::new(1.0, 1.0));
         for trembling in [[0.0, 0.0], [1e-4, -2e-4]] {
             assert_eq!(heading_for(Vector2::new(0.4, 0.3), Vector2::from(trembling)), None);

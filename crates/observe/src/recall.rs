@@ -1,5 +1,6 @@
-//! How much of the time before sensors need, and that much of it kept for a checkpoint: a run that goes on
-//! from it feeds its observers with these snapshots first, and they are as they would have been.
+//! The recent past that sensors need: its length, and a recorder that keeps it for a checkpoint. A run that resumes
+//! from the checkpoint first passes these snapshots to its observers, which then have the same state as in the
+//! original run.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -9,10 +10,10 @@ use selene_sensors::{Lidar, SensorSpec};
 use selene_sim::{Model, Recent, RoverSetup, Snapshot};
 use selene_terrain::Ruts;
 
-/// Joint states are told this often at least, and take their rates from the readings before.
+/// The longest time between joint states, whose rates use the previous readings.
 const JOINT_STATES: SimTime = SimTime::from_nanos(20_000_000);
 
-/// How much of the time before the sensors of a model's rovers need.
+/// Length of the recent past that the sensors of all rovers of a model need.
 #[must_use]
 pub fn recall_span(model: &Model) -> SimTime {
     let heartbeat = model.scenario().heartbeat;
@@ -20,8 +21,8 @@ pub fn recall_span(model: &Model) -> SimTime {
     of_rovers.unwrap_or(SimTime::ZERO).max(JOINT_STATES + heartbeat + heartbeat)
 }
 
-/// How much of the time before the sensors of a rover need: from the beginning of a measurement to its
-/// hand-over, from one image to the next where flow leads back to it, and two heartbeats.
+/// Length of the recent past that the sensors of a rover need: from the beginning of a measurement to its
+/// publication, from one image to the next if flow refers back to it, and two heartbeats.
 pub(crate) fn rover_span(setup: &RoverSetup, heartbeat: SimTime) -> SimTime {
     let span = |sensor: &SensorSpec| match sensor {
         SensorSpec::Camera(spec) => {
@@ -38,7 +39,7 @@ pub(crate) fn rover_span(setup: &RoverSetup, heartbeat: SimTime) -> SimTime {
     longest + heartbeat + heartbeat
 }
 
-/// Keeps the last while of a run.
+/// Keeps the recent past of a run.
 #[derive(Clone, Debug)]
 pub struct Recorder {
     snapshots: VecDeque<Arc<Snapshot>>,
@@ -46,13 +47,13 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Begins on ground to which `ruts_before` was done.
+    /// Begins on ground with the edits `ruts_before`.
     #[must_use]
     pub fn new(ruts_before: Ruts) -> Self {
         Self { snapshots: VecDeque::new(), ruts_before }
     }
 
-    /// Goes on from the last while of the run before.
+    /// Continues from the recent past of the run before.
     #[must_use]
     pub fn resumed(recent: &Recent) -> Self {
         Self {
@@ -61,7 +62,7 @@ impl Recorder {
         }
     }
 
-    /// Takes in the next snapshot and forgets what is older than `span` before it.
+    /// Adds the next snapshot and drops everything older than `span` before it.
     pub fn push(&mut self, snapshot: Arc<Snapshot>, span: SimTime) {
         let oldest = snapshot.time - span;
         self.snapshots.push_back(snapshot);
@@ -72,7 +73,7 @@ impl Recorder {
         }
     }
 
-    /// The last while, as of a world that was not reset: a run that goes on from it counts its own resets.
+    /// The recent past, with epoch 0, because a resumed run counts its own resets.
     #[must_use]
     pub fn recent(&self) -> Recent {
         Recent {

@@ -1,9 +1,9 @@
-//! Instruments that look at the sky: Sun sensors and star trackers. They tell `Reading`s like those of
-//! `instruments`, but can fail: when a scenario's kernels do not cover an instant, or when a ray cannot be traced.
+//! Observers of Sun sensors and star trackers. They return `Reading`s like those of `instruments`, but can fail: when a
+//! scenario's SPICE kernels do not cover an instant, or when a ray cannot be traced.
 //!
-//! A Sun sensor sees the Sun as far as no ground, rock, object or part of a rover is between: by rays on the CPU
-//! through the scene around its rover, as a camera's flare does (`sun_sight`). A rover without Sun sensors keeps
-//! no scene.
+//! A Sun sensor sees the part of the Sun that no ground, rock, object or part of a rover hides: by rays on the CPU
+//! through the scene around its rover, as a camera's flare does (`sun_sight`). A rover without Sun sensors keeps no
+//! scene.
 
 use std::sync::Arc;
 
@@ -16,42 +16,42 @@ use crate::ObserveError;
 use crate::augment::augment_as_set;
 use crate::device::{Device, SteadyTracer};
 use crate::history::History;
-use crate::instruments::Told;
+use crate::instruments::WithTruth;
 use crate::interval::Interval;
-use crate::outbox::Outbox;
 use crate::per_rover::PerRover;
+use crate::publish_queue::PublishQueue;
 use crate::recall::rover_span;
 use crate::scene::TracedScene;
 use crate::star_tracker::star_view;
 use crate::sun_sight::sun_share;
 use crate::values::{Measured, Reading, SensorId};
 
-/// The instruments of all rovers that look at the sky.
+/// The Sun sensors and star trackers of all rovers.
 #[derive(Debug)]
 pub struct SkyInstruments {
-    /// None for a rover without any.
-    rovers: PerRover<Option<OfRover>>,
+    /// `None` for a rover without any.
+    rovers: PerRover<Option<RoverSkyInstruments>>,
 }
 
-/// Those of one rover.
+/// The Sun sensors and star trackers of one rover.
 #[derive(Debug)]
-struct OfRover {
+struct RoverSkyInstruments {
     rover: EntityId,
     history: History,
-    /// None where no Sun sensor looks at it.
-    sight: Option<Sight>,
-    instruments: Vec<Instrument>,
+    /// `None` for a rover without Sun sensors.
+    sight: Option<SunOcclusion>,
+    instruments: Vec<SkyInstrument>,
 }
 
-/// What stands before the Sun.
-struct Sight {
+/// The scene that can hide the Sun, and its tracer.
+struct SunOcclusion {
     scene: TracedScene,
     tracer: SteadyTracer,
 }
 
-/// One of them.
+/// One Sun sensor or star tracker.
 #[derive(Debug)]
-struct Instrument {
+struct SkyInstrument {
     sensor: SensorId,
     kind: Kind,
     /// The same without noise.
@@ -61,11 +61,11 @@ struct Instrument {
     seed: u64,
     schedule: Schedule,
     row: StageRow,
-    tells_truth: bool,
-    outbox: Outbox<Reading>,
+    has_truth: bool,
+    outbox: PublishQueue<Reading>,
 }
 
-/// What it measures with.
+/// The spec, by kind.
 #[derive(Clone, Debug)]
 enum Kind {
     Sun(SunSensorSpec),
@@ -79,14 +79,14 @@ impl Default for SkyInstruments {
 }
 
 impl SkyInstruments {
-    /// Takes in the world's next interval; the readings that are due in it, in the order of rovers and of each
-    /// one's sensors.
+    /// Processes the world's next interval and returns the readings that are due in it, in the order of rovers and of
+    /// each rover's sensors.
     ///
     /// # Errors
-    /// When a scene cannot be built, a ray not be traced, or the scenario's kernels do not cover an instant.
+    /// When a scene cannot be built, a ray cannot be traced, or the scenario's SPICE kernels do not cover an instant.
     pub fn take(&mut self, interval: &Interval) -> Result<Vec<Reading>, ObserveError> {
         let Interval { model, previous, .. } = interval;
-        self.rovers.follow(interval, |id, ruts| OfRover::new(model, id, previous, ruts))?;
+        self.rovers.follow(interval, |id, ruts| RoverSkyInstruments::new(model, id, previous, ruts))?;
         let mut due = Vec::new();
         for of_rover in self.rovers.values_mut().flatten() {
             due.append(&mut of_rover.take(interval)?);
@@ -95,7 +95,7 @@ impl SkyInstruments {
     }
 }
 
-impl OfRover {
+impl RoverSkyInstruments {
     fn new(model: &Arc<Model>, rover: EntityId, at: &Snapshot, ruts: &Ruts) -> Result<Option<Self>, ObserveError> {
         let Some(setup) = model.rovers().get(&rover).map(|kind| kind.setup()) else { return Ok(None) };
         let instruments = instruments(setup, rover);
@@ -103,7 +103,7 @@ impl OfRover {
             return Ok(None);
         }
         let looks_at_sun = instruments.iter().any(|instrument| matches!(instrument.kind, Kind::Sun(_)));
-        let sight = looks_at_sun.then(|| Sight::new(model, rover, at, ruts)).transpose()?;
+        let sight = looks_at_sun.then(|| SunOcclusion::new(model, rover, at, ruts)).transpose()?;
         let history = History::new(rover_span(setup, model.scenario().heartbeat));
         Ok(Some(Self { rover, history, sight, instruments }))
     }
@@ -122,22 +122,22 @@ impl OfRover {
     }
 }
 
-impl Sight {
+impl SunOcclusion {
     fn new(model: &Arc<Model>, rover: EntityId, at: &Snapshot, ruts: &Ruts) -> Result<Self, ObserveError> {
         Ok(Self { scene: TracedScene::new(model, rover, at, ruts)?, tracer: Device::cpu().tracer() })
     }
 }
 
-impl std::fmt::Debug for Sight {
+impl std::fmt::Debug for SunOcclusion {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Sight").field(&self.tracer.device()).finish()
     }
 }
 
-fn instruments(setup: &RoverSetup, rover: EntityId) -> Vec<Instrument> {
+fn instruments(setup: &RoverSetup, rover: EntityId) -> Vec<SkyInstrument> {
     let instrument = |MountedSensor { spec, link }: &MountedSensor| {
         let row = spec.row(setup.sensor_seed);
-        Some(Instrument {
+        Some(SkyInstrument {
             sensor: SensorId { rover, name: spec.header().name.to_owned() },
             kind: Kind::of(spec)?,
             quiet: spec.without_noise().as_ref().and_then(Kind::of),
@@ -146,15 +146,15 @@ fn instruments(setup: &RoverSetup, rover: EntityId) -> Vec<Instrument> {
             seed: setup.sensor_seed,
             schedule: row.schedule(spec.schedule()),
             row,
-            tells_truth: spec.tells_truth(),
-            outbox: Outbox::default(),
+            has_truth: spec.has_truth(),
+            outbox: PublishQueue::default(),
         })
     };
     setup.sensors.iter().filter_map(instrument).collect()
 }
 
 impl Kind {
-    /// That of a sensor; none for those that do not look at the sky.
+    /// The kind of a sensor; `None` for sensors that do not look at the sky.
     fn of(spec: &SensorSpec) -> Option<Self> {
         match spec {
             SensorSpec::SunSensor(spec) => Some(Self::Sun(spec.clone())),
@@ -164,12 +164,12 @@ impl Kind {
     }
 }
 
-impl Instrument {
+impl SkyInstrument {
     fn take(
         &mut self,
         interval: &Interval,
         history: &History,
-        mut sight: Option<&mut Sight>,
+        mut sight: Option<&mut SunOcclusion>,
     ) -> Result<(), ObserveError> {
         for sample in self.schedule.measured_in(interval.after(), interval.next.time) {
             let setting = interval.setting(self.sensor.rover, &self.sensor.name, sample.instant);
@@ -177,19 +177,19 @@ impl Instrument {
                 continue;
             }
             let kind = self.quiet.as_ref().filter(|_| !setting.noise).unwrap_or(&self.kind);
-            let told = match (kind, sight.as_deref_mut()) {
+            let reported = match (kind, sight.as_deref_mut()) {
                 (Kind::Sun(spec), Some(sight)) => self.sun(spec, interval, history, sight, sample)?,
                 (Kind::Sun(_), None) => None,
                 (Kind::Stars(spec), _) => self.stars(spec, interval, sample)?,
             };
-            if let Some(Told { measured, truth }) = told.filter(|_| self.row.keeps(sample.index)) {
+            if let Some(WithTruth { measured, truth }) = reported.filter(|_| self.row.keeps(sample.index)) {
                 let mut reading = Reading {
                     sensor: self.sensor.clone(),
                     frame: self.frame.clone(),
                     stamp: sample.instant,
                     index: sample.index,
                     measured,
-                    truth: self.tells_truth.then_some(truth),
+                    truth: self.has_truth.then_some(truth),
                 };
                 augment_as_set(&mut reading, &self.row, setting.noise);
                 self.outbox.put(self.schedule.handed_over(sample), reading);
@@ -198,15 +198,15 @@ impl Instrument {
         Ok(())
     }
 
-    /// Where a Sun sensor sees the Sun; none where its rover is not there.
+    /// The reading of a Sun sensor; `None` if one of the snapshots lacks its rover.
     fn sun(
         &self,
         spec: &SunSensorSpec,
         interval: &Interval,
         history: &History,
-        sight: &mut Sight,
+        sight: &mut SunOcclusion,
         sample: Sample,
-    ) -> Result<Option<Told>, ObserveError> {
+    ) -> Result<Option<WithTruth>, ObserveError> {
         let Interval { previous, next, .. } = interval;
         let Some(pose) = previous.link_at(next, self.sensor.rover, self.link, sample.instant) else { return Ok(None) };
         let scenario = interval.model.scenario();
@@ -214,16 +214,16 @@ impl Instrument {
         let towards = pose.rotation.inverse() * scenario.sun(instant)?.unit_enu;
         // No ray is needed for a Sun that is behind the sensor.
         let share = if spec.sees(&towards) { self.share_in_sight(&pose, history, sight, sample)? } else { 0.0 };
-        let told = spec.read(&towards, share, self.seed, sample);
-        let measured = told.map_or(Measured::Nothing, Measured::SunDirection);
-        Ok(Some(Told { measured, truth: Measured::SunDirection(towards) }))
+        let reported = spec.read(&towards, share, self.seed, sample);
+        let measured = reported.map_or(Measured::Nothing, Measured::SunDirection);
+        Ok(Some(WithTruth { measured, truth: Measured::SunDirection(towards) }))
     }
 
     fn share_in_sight(
         &self,
         pose: &Pose,
         history: &History,
-        Sight { scene, tracer }: &mut Sight,
+        SunOcclusion { scene, tracer }: &mut SunOcclusion,
         sample: Sample,
     ) -> Result<f64, ObserveError> {
         scene.move_to(history, sample.instant)?;
@@ -233,21 +233,26 @@ impl Instrument {
         share.map_err(|error| ObserveError::of(name, &error))
     }
 
-    /// The attitude that a star tracker finds; none where its rover is not there.
-    fn stars(&self, spec: &StarTrackerSpec, interval: &Interval, sample: Sample) -> Result<Option<Told>, ObserveError> {
+    /// The reading of a star tracker; `None` if one of the snapshots lacks its rover.
+    fn stars(
+        &self,
+        spec: &StarTrackerSpec,
+        interval: &Interval,
+        sample: Sample,
+    ) -> Result<Option<WithTruth>, ObserveError> {
         let Some(view) = star_view(interval, self.sensor.rover, self.link, sample.instant)? else { return Ok(None) };
-        let told = spec.read(&view, self.seed, sample);
-        let measured = told.map_or(Measured::Nothing, Measured::StarAttitude);
-        Ok(Some(Told { measured, truth: Measured::StarAttitude(view.exact()) }))
+        let reported = spec.read(&view, self.seed, sample);
+        let measured = reported.map_or(Measured::Nothing, Measured::StarAttitude);
+        Ok(Some(WithTruth { measured, truth: Measured::StarAttitude(view.exact()) }))
     }
 
-    /// What leaves by the interval's end and was not told before the run was resumed.
+    /// The readings that are due by the interval's end and were not published before the run was resumed.
     fn due(&mut self, interval: &Interval) -> impl Iterator<Item = Reading> {
         let schedule = self.schedule;
         let due = self.outbox.due(interval.next.time);
         due.filter(move |reading| {
             let sample = Sample { index: reading.index, instant: reading.stamp };
-            !interval.was_told(schedule.handed_over(sample))
+            !interval.was_reported(schedule.handed_over(sample))
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Star trackers: how a tracker is turned against map and stars, how fast, and where the Sun stands then.
+//! The view of a star tracker: its attitude in the map frame and the ICRF, its angular rate and the Sun's direction.
 
 use nalgebra::UnitQuaternion;
 use selene_base::SimTime;
@@ -8,11 +8,11 @@ use selene_sim::EntityId;
 use crate::ObserveError;
 use crate::interval::Interval;
 
-/// What a tracker on a link sees at `time` between the two snapshots; none where one of them does not have its
-/// rover. Its turn rate is the mean over the heartbeat.
+/// The view of a tracker on a link at `time` between the two snapshots; `None` if one of them lacks its rover. The
+/// angular rate is the mean over the heartbeat.
 ///
 /// # Errors
-/// When the scenario's kernels do not cover `time`.
+/// When the scenario's SPICE kernels do not cover `time`.
 pub(crate) fn star_view(
     interval: &Interval,
     rover: EntityId,
@@ -32,7 +32,7 @@ pub(crate) fn star_view(
     }))
 }
 
-/// How fast a link turned over the heartbeat, rad/s.
+/// Mean angular rate of a link over the heartbeat, rad/s.
 fn turn_rate_rad_s(interval: &Interval, rover: EntityId, link: usize) -> f64 {
     let (previous, next) = (&interval.previous, &interval.next);
     let span_s = (next.time - previous.time).secs_f64();

@@ -1,18 +1,18 @@
-//! How much of the Sun is in sight from a place, a lens's or a Sun sensor's: rays from there to points of the
-//! disc, evenly spread; those that meet nothing are in sight.
+//! Visibility of the Sun from a position, a lens's or a Sun sensor's: traces rays from there to points of the disc,
+//! evenly spaced; points whose ray meets nothing are visible.
 
 use nalgebra::Vector3;
 use selene_scene::{Beam, CameraView, Scene, TraceError, Tracer};
 use selene_sensors::SunSight;
 
-/// Points of the disc.
+/// Number of points of the disc.
 const POINTS: u32 = 32;
 
-/// The Sun, by the part of it that is in sight; none where there is none of it, or it is
-/// where the lens makes no image of it.
+/// The Sun as seen from a view, with the irradiance of its visible part; `None` if it is hidden, or in a direction that
+/// the lens does not image.
 ///
 /// # Errors
-/// When nothing can be traced.
+/// When the device cannot trace.
 pub fn sun_in_sight(tracer: &mut dyn Tracer, scene: &Scene, view: &CameraView) -> Result<Option<SunSight>, TraceError> {
     let sun = scene.sun();
     let towards = view.world_from_optical.rotation.inverse() * sun.direction_to_sun;
@@ -22,10 +22,10 @@ pub fn sun_in_sight(tracer: &mut dyn Tracer, scene: &Scene, view: &CameraView) -
     Ok((share > 0.0).then_some(sight))
 }
 
-/// The part of the Sun's disc that is in sight from a place of the map frame, 0 to 1.
+/// The visible fraction of the Sun's disc from a position in the map frame, 0 to 1.
 ///
 /// # Errors
-/// When nothing can be traced.
+/// When the device cannot trace.
 pub(crate) fn sun_share(tracer: &mut dyn Tracer, scene: &Scene, place_m: Vector3<f64>) -> Result<f64, TraceError> {
     let sun = scene.sun();
     let origin_m = place_m.into();
@@ -37,7 +37,7 @@ pub(crate) fn sun_share(tracer: &mut dyn Tracer, scene: &Scene, place_m: Vector3
     Ok(free as f64 / f64::from(POINTS))
 }
 
-/// Directions to a disc by Vogel's spiral: each point has the same part of its area.
+/// Directions to points of a disc on Vogel's spiral: each point represents the same area.
 fn points(axis: Vector3<f64>, radius_rad: f64) -> impl Iterator<Item = Vector3<f64>> {
     const GOLDEN_ANGLE_RAD: f64 = 2.399_963_229_728_653;
     let least = if axis.x.abs() < 0.6 { Vector3::x() } else { Vector3::y() };
@@ -59,8 +59,8 @@ mod tests {
     use selene_terrain::Clipmap;
     use std::f64::consts::FRAC_PI_2;
 
-    /// A camera 2 m over flat ground that looks north, the Sun at this azimuth from north
-    /// (clockwise) and elevation.
+    /// A camera 2 m over flat ground that looks north, with the Sun at this azimuth from north (clockwise) and
+    /// elevation.
     fn sight(azimuth_deg: f64, elevation_deg: f64) -> Option<selene_sensors::SunSight> {
         let (azimuth, elevation) = (azimuth_deg.to_radians(), elevation_deg.to_radians());
         let direction = Vector3::new(azimuth.sin() * elevation.cos(), azimuth.cos() * elevation.cos(), elevation.sin());

@@ -1,5 +1,5 @@
-//! What sensors give: plain data that know their layout. Every stamp is the instant of measurement,
-//! every frame the name of a TF frame.
+//! Sensor data: plain values that know their layout. Every stamp is the instant of measurement, every frame the name
+//! of a TF frame.
 
 use nalgebra::{UnitQuaternion, Vector3};
 use selene_base::{Pose, SimTime, Wrench};
@@ -7,7 +7,7 @@ use selene_sensors::augment::RegionSpec;
 use selene_sensors::{SunSight, TruthImage};
 use selene_sim::EntityId;
 
-/// Which sensor of which rover.
+/// Identifies a sensor of a rover.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SensorId {
     /// The rover.
@@ -16,14 +16,14 @@ pub struct SensorId {
     pub name: String,
 }
 
-/// Pixels row by row from the top left, without padding between them or rows.
+/// An image: pixels row by row from the top left, without padding between pixels or rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Image {
-    /// Columns.
+    /// Number of columns.
     pub width: u32,
-    /// Rows.
+    /// Number of rows.
     pub height: u32,
-    /// Pixel format, by the names of `sensor_msgs/image_encodings`; numbers are little-endian.
+    /// Encoding by the names of `sensor_msgs/image_encodings`; values are little-endian.
     pub encoding: &'static str,
     /// Bytes of one pixel.
     pub pixel_bytes: usize,
@@ -39,22 +39,22 @@ impl Image {
     }
 }
 
-/// An image as a file.
+/// An image as a compressed file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompressedImage {
-    /// Its format, as `sensor_msgs/CompressedImage` has it.
+    /// Its format, as in `sensor_msgs/CompressedImage`.
     pub format: String,
-    /// The file.
+    /// The bytes of the file.
     pub data: Vec<u8>,
 }
 
-/// How a camera's images are projected, as `sensor_msgs/CameraInfo` has it: K and D are the raw image's, R and
-/// P the rectified one's, if any.
+/// Projection of a camera's images, as in `sensor_msgs/CameraInfo`: K and D are those of the raw image, R and P those
+/// of the rectified one, if any.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CameraCalibration {
-    /// Columns.
+    /// Number of columns.
     pub width: u32,
-    /// Rows.
+    /// Number of rows.
     pub height: u32,
     /// Name of the distortion model.
     pub distortion_model: &'static str,
@@ -68,52 +68,52 @@ pub struct CameraCalibration {
     pub p: [f64; 12],
 }
 
-/// One image of a camera with all that goes beside it, from the same rays.
+/// One image of a camera with everything published beside it, from the same rays.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CameraSample {
-    /// Which camera.
+    /// The camera.
     pub sensor: SensorId,
-    /// The optical frame.
+    /// Name of the optical frame.
     pub frame: String,
     /// Middle of the first row's exposure.
     pub stamp: SimTime,
     /// Number of the image since the scenario's start.
     pub index: u64,
-    /// How long it was exposed, s.
+    /// Exposure time, s.
     pub exposure_s: f64,
-    /// What auto exposure multiplied the ISO number by.
+    /// Factor of auto exposure on the ISO number.
     pub gain: f64,
     /// The image.
     pub image: Image,
-    /// The part of the camera's image that it is, where a stage cropped it.
+    /// The part of the camera's full image that `image` is, if a stage cropped it.
     pub region: Option<RegionSpec>,
-    /// The same as a pinhole would have taken it.
+    /// The rectified image, if requested.
     pub rectified: Option<Image>,
-    /// The image as a JPEG or PNG file.
+    /// The image as a JPEG or PNG file, if requested.
     pub compressed: Option<CompressedImage>,
-    /// How it was projected.
+    /// Projection of the image.
     pub calibration: CameraCalibration,
     /// The truth images that the camera asks for.
     pub truth: Vec<(TruthImage, Image)>,
-    /// The Sun as the lens has it in sight, if it has; none either where no stage of the camera asks.
+    /// The Sun as seen from the lens; `None` if it is not visible, or if no stage of the camera needs it.
     pub sun: Option<SunSight>,
-    /// Boxes around what is visible, in the image.
+    /// Boxes of visible instances in the image, if requested.
     pub boxes_2d: Option<Vec<Box2d>>,
-    /// Boxes of what is visible, in the optical frame at the stamp.
+    /// Boxes of visible instances in the optical frame at the stamp, if requested.
     pub boxes_3d: Option<Vec<Box3d>>,
 }
 
-/// The smallest box that holds what an image shows of one instance, from the outer edges of its pixels; (0, 0)
-/// is the centre of the first pixel.
+/// The smallest box around the visible pixels of one instance, from the outer edges of the pixels; (0, 0) is the
+/// centre of the first pixel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Box2d {
     /// `Class` code.
     pub class: u16,
     /// Number in instance images.
     pub instance: u32,
-    /// Its middle, column and row, pixels.
+    /// Centre, column and row, pixels.
     pub centre_px: [f64; 2],
-    /// Its sides along columns and rows, pixels.
+    /// Width and height, pixels.
     pub size_px: [f64; 2],
 }
 
@@ -124,13 +124,13 @@ pub struct Box3d {
     pub class: u16,
     /// Number in instance images.
     pub instance: u32,
-    /// Its middle, in the optical frame.
+    /// Pose of its centre in the optical frame.
     pub optical_from_centre: Pose,
-    /// Its sides, m.
+    /// Lengths of its sides, m.
     pub size_m: Vector3<f64>,
 }
 
-/// Type of a number in a point cloud.
+/// Type of a field of a point cloud.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldType {
     /// One byte, unsigned.
@@ -143,186 +143,187 @@ pub enum FieldType {
     F32,
 }
 
-/// A number of every point of a cloud.
+/// A field that every point of a cloud has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PointField {
     /// Its name.
     pub name: &'static str,
-    /// Bytes from the point's first one.
+    /// Offset from the point's first byte, bytes.
     pub offset: usize,
     /// Its type, little-endian.
     pub kind: FieldType,
 }
 
-/// Points one after the other, packed.
+/// A point cloud: packed points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PointCloud {
-    /// How many.
+    /// Number of points.
     pub points: usize,
-    /// What each has.
+    /// Fields of each point.
     pub fields: Vec<PointField>,
-    /// Bytes of one.
+    /// Bytes of one point.
     pub point_bytes: usize,
-    /// The points.
+    /// The bytes of the points.
     pub data: Vec<u8>,
 }
 
 /// One scan of a lidar.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LidarSample {
-    /// Which lidar.
+    /// The lidar.
     pub sensor: SensorId,
-    /// The frame of its points, each at its own instant.
+    /// Name of the frame of its points, each at its own instant.
     pub frame: String,
-    /// When the scan starts.
+    /// Start of the scan.
     pub stamp: SimTime,
     /// Number of the scan since the scenario's start.
     pub index: u64,
-    /// What it met.
+    /// The points of the scan.
     pub cloud: PointCloud,
-    /// Ranges, m, and intensities as images of 32-bit floats, where the lidar asks for them: rows from the highest ring
-    /// down, columns in firing order; infinity (REP-117) and 0 where nothing came back.
+    /// Ranges, m, and intensities as images of 32-bit floats, if requested: rows from the highest ring down, columns
+    /// in firing order; infinity (REP-117) and 0 where there is no return.
     pub images: Option<[Image; 2]>,
-    /// One ring of it, where the lidar asks for it.
+    /// One ring of the scan, if requested.
     pub planar: Option<PlanarScan>,
 }
 
-/// One ring of a spinning lidar, as `sensor_msgs/LaserScan` has it: in firing order, so that angles of a lidar that
-/// turns clockwise fall.
+/// One ring of a spinning lidar, as in `sensor_msgs/LaserScan`: in firing order, so that the angles of a lidar that
+/// turns clockwise decrease.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanarScan {
     /// Azimuth of the first and of the last column, rad from x toward y.
     pub azimuths_rad: [f64; 2],
-    /// From one column to the next one, rad.
+    /// Azimuth step from one column to the next, rad.
     pub azimuth_step_rad: f64,
-    /// The same in time, s.
+    /// Time step from one column to the next, s.
     pub time_step_s: f64,
-    /// A scan's period, s.
+    /// Period of a scan, s.
     pub period_s: f64,
-    /// The nearest and the farthest range told, m.
+    /// Least and greatest range reported, m.
     pub ranges_m: [f64; 2],
-    /// Distance of each column's return, m; infinite where nothing came back.
+    /// Range of each column's return, m; infinite where there is none.
     pub range_m: Vec<f32>,
-    /// Its intensity.
+    /// Intensity of each column's return.
     pub intensity: Vec<f32>,
 }
 
-/// One measurement of a ranging sensor that is no lidar.
+/// One measurement of a ranging sensor other than a lidar.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RangingSample {
-    /// Which sensor.
+    /// The sensor.
     pub sensor: SensorId,
-    /// The frame that it measures in.
+    /// Name of the frame that it measures in.
     pub frame: String,
-    /// When.
+    /// Instant of the measurement.
     pub stamp: SimTime,
     /// Number of the measurement since the scenario's start.
     pub index: u64,
-    /// What it tells.
+    /// The measurement, with the sensor's errors.
     pub measured: Ranged,
-    /// What a perfect one in its place would tell, where its file asks for that.
+    /// The measurement of a perfect sensor, if its file asks for it.
     pub truth: Option<Ranged>,
 }
 
-/// What a ranging sensor tells, by kind.
+/// A measurement of a ranging sensor, by kind.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ranged {
-    /// Of a radar.
+    /// A radar scan.
     Radar(RadarSample),
-    /// Of a time-of-flight camera.
+    /// The images of a time-of-flight camera.
     Depth(Box<DepthSample>),
-    /// Of a sensor of one distance.
+    /// A single distance.
     Range(RangeSample),
 }
 
 /// One scan of a radar.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RadarSample {
-    /// The strongest first.
+    /// Returns, the strongest first.
     pub returns: Vec<selene_sensors::RadarReturn>,
-    /// The same as points, where the radar asks for them: x y z speed amplitude.
+    /// The returns as points, if requested: x y z speed amplitude.
     pub cloud: Option<PointCloud>,
 }
 
 /// One image of a time-of-flight camera.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DepthSample {
-    /// 32FC1, m along the optical axis; NaN where none is told, infinity in the truth where the sky is (REP-118).
+    /// Depth, 32FC1, m along the optical axis; NaN where there is no measurement, infinity in the truth for the sky
+    /// (REP-118).
     pub depth: Image,
-    /// mono16, electrons of its own light.
+    /// Amplitude of its own light, mono16, electrons.
     pub amplitude: Image,
-    /// mono16, electrons of all light.
+    /// Intensity of all light, mono16, electrons.
     pub intensity: Image,
-    /// How they are projected.
+    /// Projection of the images.
     pub calibration: CameraCalibration,
-    /// Pixels with a distance as points, where the camera asks for them: x y z intensity, which is the amplitude.
+    /// Pixels with a distance as points, if requested: x y z intensity, where intensity is the amplitude.
     pub cloud: Option<PointCloud>,
 }
 
-/// One distance, as `sensor_msgs/Range` has it.
+/// One distance, as in `sensor_msgs/Range`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RangeSample {
-    /// What was sent out.
+    /// Kind of radiation.
     pub radiation: selene_sensors::range_finder::Radiation,
     /// Full angle of the cone, rad.
     pub field_of_view_rad: f64,
-    /// The nearest and the farthest range told, m.
+    /// Least and greatest range reported, m.
     pub limits_m: [f64; 2],
-    /// Distance, m; minus infinity where something is too near, infinity where nothing came back (REP-117).
+    /// Distance, m; minus infinity if something is too near, infinity if there is no echo (REP-117).
     pub range_m: f64,
-    /// Its variance, m²; 0 where no distance is told.
+    /// Variance of the distance, m²; 0 if it is infinite.
     pub variance_m2: f64,
 }
 
 /// One reading of an instrument.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
-    /// Which sensor.
+    /// The sensor.
     pub sensor: SensorId,
-    /// The frame that it measures in.
+    /// Name of the frame that it measures in.
     pub frame: String,
-    /// When.
+    /// Instant of the measurement.
     pub stamp: SimTime,
     /// Number of the reading since the scenario's start.
     pub index: u64,
-    /// What it tells.
+    /// The measurement, with the sensor's errors.
     pub measured: Measured,
-    /// What a perfect one in its place would tell, where its file asks for that.
+    /// The measurement of a perfect sensor, if its file asks for it.
     pub truth: Option<Measured>,
 }
 
-/// What an instrument tells, by kind.
+/// A measurement of an instrument, by kind.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Measured {
-    /// It saw nothing to measure: no datum is told, and none was lost.
+    /// There was nothing to measure, as for a Sun sensor in the shadow: nothing is published, and no sample was lost.
     Nothing,
-    /// Of an inertial unit.
+    /// A reading of an inertial measurement unit.
     Imu(ImuSample),
-    /// Of a position receiver.
+    /// A position fix.
     Fix(selene_sensors::Fix),
-    /// Of a magnetometer.
+    /// A magnetic field.
     MagneticField(FieldSample),
-    /// Of an inclinometer.
+    /// Tilt angles of an inclinometer.
     Tilt(TiltSample),
-    /// Of sensors on joints.
+    /// Readings of encoders or torque sensors on joints.
     Joints(JointSample),
-    /// Of dead reckoning.
+    /// A reading of wheel odometry.
     Odometry(OdometrySample),
-    /// Of a battery.
+    /// Telemetry of a battery.
     Battery(selene_sensors::BatteryReading),
     /// A temperature, °C.
     Temperature(TemperatureSample),
-    /// Of a Sun sensor: toward the Sun, unit, in the sensor's frame.
+    /// The unit vector toward the Sun in the frame of a Sun sensor.
     SunDirection(Vector3<f64>),
-    /// Of a star tracker.
+    /// An attitude of a star tracker.
     StarAttitude(selene_sensors::StarAttitude),
-    /// Of a wheel's contact sensor.
+    /// A wheel's contact and load.
     Contact(selene_sensors::Contact),
-    /// Of a force–torque sensor: what the link puts on its carrier, in the sensor's frame.
+    /// The wrench that a link exerts on its parent, in the frame of a force–torque sensor.
     Load(Wrench),
 }
 
-/// What sensors on joints tell; a list is empty where they tell no such thing.
+/// Readings of sensors on joints; lists of quantities that the sensors do not measure are empty.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct JointSample {
     /// Names of the joints.
@@ -335,58 +336,58 @@ pub struct JointSample {
     pub effort: Vec<f64>,
 }
 
-/// What dead reckoning tells.
+/// A reading of wheel odometry with its frames.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OdometrySample {
-    /// The frame that the pose is in.
+    /// Name of the frame that the pose is in.
     pub odom_frame: String,
-    /// The frame whose pose it is, and in whose axes the twist is.
+    /// Name of the frame whose pose it is; the twist is in this frame's axes.
     pub base_frame: String,
     /// Pose, twist and covariances.
     pub reading: selene_sensors::OdometryReading,
 }
 
-/// A temperature and how sure it is.
+/// A temperature and its variance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TemperatureSample {
-    /// °C.
+    /// Temperature, °C.
     pub celsius: f64,
     /// Variance, K².
     pub variance_k2: f64,
 }
 
-/// What an inertial unit tells.
+/// A reading of an inertial measurement unit, in its own axes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImuSample {
-    /// Attitude in the map frame, if it tells one: no attitude filter is modelled.
+    /// Attitude in the map frame, if the unit publishes one.
     pub attitude: Option<UnitQuaternion<f64>>,
-    /// Turn rate, rad/s.
+    /// Angular velocity, rad/s.
     pub angular_velocity_rad_s: Vector3<f64>,
     /// Specific force, m/s².
     pub linear_acceleration_m_s2: Vector3<f64>,
-    /// Variance of the white part of the turn rate, rad²/s², and of the force, m²/s⁴.
+    /// Variances of the white noise of angular velocity, rad²/s², and specific force, m²/s⁴.
     pub white_variances: [f64; 2],
 }
 
-/// What a magnetometer tells.
+/// A reading of a magnetometer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FieldSample {
-    /// The field in its axes, T.
+    /// Magnetic field in the sensor's axes, T.
     pub field_t: Vector3<f64>,
-    /// Variance of the white part, T².
+    /// Variance of the white noise, T².
     pub white_variance_t2: f64,
 }
 
-/// What an inclinometer tells.
+/// A reading of an inclinometer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TiltSample {
-    /// About its x axis, rad.
+    /// Roll about its x axis, rad.
     pub roll_rad: f64,
-    /// About its y axis, nose down positive, rad.
+    /// Pitch about its y axis, nose down positive, rad.
     pub pitch_rad: f64,
 }
 
-/// What a rover's joints tell of themselves.
+/// The joint states of a rover.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct JointReadings {
     /// Positions in the order of the rover's moving joints, rad or m.

@@ -1,5 +1,4 @@
-//! Rust text of services and actions: a unit type each, which names the messages
-//! that travel.
+//! Generates the Rust text of services and actions: for each a unit type that names its messages.
 
 use crate::Interfaces;
 use crate::generate::{docs, rust_name};
@@ -18,7 +17,7 @@ pub(crate) fn service(key: &Key, interfaces: &Interfaces) -> String {
     )
 }
 
-/// The unit type of an action, and how its messages are put together.
+/// The unit type of an action, and the functions that build its messages.
 pub(crate) fn action(key: &Key, interfaces: &Interfaces) -> String {
     let (name, type_name) = (rust_name(key), key.type_name());
     let doc = doc(key, "_Goal", interfaces);
@@ -38,7 +37,7 @@ pub(crate) fn action(key: &Key, interfaces: &Interfaces) -> String {
          \x20       fn goal_answer(accepted: bool, stamp: crate::message::builtin_interfaces::Time) \
          -> {name}SendGoalResponse {{\n\
          \x20           {name}SendGoalResponse {{ accepted, stamp }}\n        }}\n\
-         \x20       fn asked_for(request: &{name}GetResultRequest) -> {uuid} {{\n\
+         \x20       fn requested(request: &{name}GetResultRequest) -> {uuid} {{\n\
          \x20           request.goal_id\n        }}\n\
          \x20       fn result_answer(status: i8, result: {name}Result) -> {name}GetResultResponse {{\n\
          \x20           {name}GetResultResponse {{ status, result }}\n        }}\n\
@@ -47,9 +46,9 @@ pub(crate) fn action(key: &Key, interfaces: &Interfaces) -> String {
     )
 }
 
-/// The comment that its text begins with, or its name.
+/// The comment at the beginning of its text, or its name.
 fn doc(key: &Key, first_part: &str, interfaces: &Interfaces) -> String {
-    let said = interfaces.structs.get(&key.with(first_part)).map(|part| part.doc.clone());
-    let doc = said.filter(|doc| !doc.is_empty()).unwrap_or_else(|| format!("`{}`.", key.type_name()));
+    let comment = interfaces.structs.get(&key.with(first_part)).map(|part| part.doc.clone());
+    let doc = comment.filter(|doc| !doc.is_empty()).unwrap_or_else(|| format!("`{}`.", key.type_name()));
     docs(&doc, "    ")
 }

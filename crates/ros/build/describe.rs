@@ -1,36 +1,36 @@
-//! Types by their fields, as `type_description_interfaces` has them (REP-2016): for the type's hash, and as a table for
-//! those who ask a node at run time.
+//! Describes types by their fields, as in `type_description_interfaces` (REP-2016): for a type's hash, and as a table
+//! for the service that answers peers at run time.
 
 use crate::Interfaces;
 use crate::generate::{DUMMY, dependencies};
 use crate::parse::{Arity, Base, Field, Interface};
 use crate::type_hash::type_hash;
 
-// Numbers of `type_description_interfaces/msg/FieldType`.
+// Values of `type_description_interfaces/msg/FieldType`.
 const NESTED_TYPE: u8 = 1;
 const UINT8: u8 = 3;
 const STRING: u8 = 17;
 const BOUNDED_STRING: u8 = 21;
-// What is added to the number of an element's type.
+// Offsets added to the value of the element's type.
 const ARRAY: u8 = 48;
 const BOUNDED_SEQUENCE: u8 = 96;
 const UNBOUNDED_SEQUENCE: u8 = 144;
 /// The encoding of a type that has no text of its own.
 const IMPLICIT: &str = "implicit";
 
-/// A field.
+/// The description of a field.
 pub(crate) struct Described<'a> {
     pub(crate) name: &'a str,
     pub(crate) type_id: u8,
     pub(crate) capacity: usize,
     pub(crate) string_capacity: usize,
-    /// The name of its type where that is another interface.
+    /// The name of its type if that is another interface.
     pub(crate) nested: String,
-    /// As Python writes it, in which rosidl is written.
+    /// In Python's notation, since rosidl is written in Python.
     default: String,
 }
 
-/// The fields of an interface; one without any has what rosidl puts there.
+/// The fields of an interface; for one without fields, the dummy field that rosidl adds.
 pub(crate) fn fields(interface: &Interface) -> Vec<Described<'_>> {
     match &interface.fields[..] {
         [] => vec![plain(DUMMY, UINT8)],
@@ -38,7 +38,7 @@ pub(crate) fn fields(interface: &Interface) -> Vec<Described<'_>> {
     }
 }
 
-/// All that an interface is made of, in the order of names.
+/// All types that an interface contains, sorted by name.
 pub(crate) fn referenced<'a>(interface: &Interface, all: &'a Interfaces) -> Result<Vec<&'a Interface>, String> {
     let mut referenced = dependencies(interface, all)?;
     referenced.sort_by_cached_key(|interface| interface.key.type_name());
@@ -75,7 +75,7 @@ fn default_text(field: &Field) -> String {
     }
 }
 
-/// A table of all types, in the order of names.
+/// A table of all types, sorted by name.
 pub(crate) fn table(all: &Interfaces) -> Result<String, String> {
     let mut types: Vec<&Interface> = all.structs.values().chain(all.whole.values()).collect();
     types.sort_by_cached_key(|interface| interface.key.type_name());

@@ -1,6 +1,5 @@
-//! Rust text from parsed interfaces: structs, constants, defaults where the text
-//! gives them, the schema text of each struct with all it depends on, and its type
-//! hash.
+//! Generates Rust text from parsed interfaces: structs, constants, defaults that the text gives, each struct's schema
+//! text with all its dependencies, and its type hash.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -9,14 +8,14 @@ use crate::parse::{Arity, Base, Constant, Field, Interface, Key, Kind};
 use crate::type_hash::type_hash;
 use crate::{Interfaces, calls, describe};
 
-/// The longest array serde and `Default` take by themselves.
+/// The longest array that serde and `Default` support.
 const PLAIN_ARRAY_MAX: usize = 32;
-/// What rosidl puts into a message without fields: C has no empty structs.
+/// The field that rosidl adds to a message without fields, since C has no empty structs.
 pub(crate) const DUMMY: &str = "structure_needs_at_least_one_member";
 const KEYWORDS: [&str; 12] =
     ["type", "match", "move", "ref", "loop", "use", "mod", "fn", "in", "where", "dyn", "final"];
 
-/// All modules, the list of messages, the test macros that visit each struct and the table of types.
+/// All modules, the list of messages, the test macros that visit each struct, and the table of types.
 pub(crate) fn code(interfaces: &Interfaces) -> Result<String, String> {
     let packages: BTreeSet<&str> = interfaces.structs.keys().map(|key| key.package.as_str()).collect();
     let mut code = String::new();
@@ -33,7 +32,7 @@ pub(crate) fn code(interfaces: &Interfaces) -> Result<String, String> {
     Ok(code)
 }
 
-/// What one folder of a package holds; services and actions have a module of their own.
+/// The content of one folder of a package; services and actions have modules of their own.
 fn folder(package: &str, kind: Kind, interfaces: &Interfaces) -> Result<String, String> {
     let ours = |key: &&Key| key.package == package && key.kind == kind;
     let mut code = String::new();
@@ -54,7 +53,7 @@ fn folder(package: &str, kind: Kind, interfaces: &Interfaces) -> Result<String, 
     ))
 }
 
-/// Decoding by the name of a type, for messages whose type is known when the program runs.
+/// A function that decodes messages whose type is known only at run time, by the type's name.
 fn check_by_name(interfaces: &Interfaces) -> String {
     let messages = interfaces.structs.keys().filter(|key| key.kind == Kind::Message);
     let arm = |key: &Key| {
@@ -81,7 +80,7 @@ fn listing(interfaces: &Interfaces) -> String {
     )
 }
 
-/// A macro of the tests that calls a function for each of `keys`.
+/// A macro for tests that calls a function for each of `keys`.
 fn visitor(name: &str, keys: &[&Key]) -> String {
     let call = |key: &&Key| format!("        $check::<$crate::message::{}>($($argument),*);\n", path(key));
     let calls: String = keys.iter().map(call).collect();
@@ -114,7 +113,7 @@ fn message(interface: &Interface, all: &Interfaces) -> Result<String, String> {
     Ok(code + &implementation(interface, all)?)
 }
 
-/// What the trait `Message` tells of the struct.
+/// The implementation of the trait `Message` for the struct.
 fn implementation(interface: &Interface, all: &Interfaces) -> Result<String, String> {
     let (name, type_name) = (rust_name(&interface.key), interface.key.type_name());
     let (definition, hash) = (definition(interface, all)?, type_hash(interface, all)?);
@@ -170,7 +169,7 @@ fn default_value(field: &Field) -> String {
 }
 
 fn needs_manual_default(field: &Field) -> bool {
-    // Rust's own defaults are zero and false.
+    // The defaults of Rust are zero and false.
     let is_own = field.default.as_ref().is_some_and(|value| !matches!(value.as_str(), "0" | "0.0" | "false"));
     is_own || matches!(field.arity, Arity::Array(length) if length > PLAIN_ARRAY_MAX)
 }
@@ -188,7 +187,7 @@ fn rust_type(field: &Field) -> String {
     }
 }
 
-/// Whether the message is plain data all the way down.
+/// Whether the message and all that it contains is plain data.
 fn is_copy(interface: &Interface, all: &Interfaces) -> Result<bool, String> {
     for field in &interface.fields {
         let plain = match &field.base {
@@ -213,7 +212,7 @@ fn definition(interface: &Interface, all: &Interfaces) -> Result<String, String>
     Ok(text)
 }
 
-/// All that an interface is made of, each once, in order of use.
+/// All types that an interface contains, each once, in order of use.
 pub(crate) fn dependencies<'a>(of: &Interface, all: &'a Interfaces) -> Result<Vec<&'a Interface>, String> {
     let mut found = Vec::new();
     collect_dependencies(of, all, &mut found)?;
@@ -237,7 +236,7 @@ fn find<'a>(key: &Key, user: &Interface, all: &'a Interfaces) -> Result<&'a Inte
         .ok_or_else(|| format!("{} uses {}, which is not among the interfaces", user.key.type_name(), key.type_name()))
 }
 
-/// A dependency's name in a schema: messages go without their folder.
+/// A dependency's name in a schema, where messages are named without their folder.
 fn schema_name(key: &Key) -> String {
     match key.kind {
         Kind::Message => format!("{}/{}", key.package, key.name),
@@ -245,7 +244,7 @@ fn schema_name(key: &Key) -> String {
     }
 }
 
-/// The path from the module `message`.
+/// The path of a type, relative to the module `message`.
 fn path(key: &Key) -> String {
     match key.kind {
         Kind::Message => format!("{}::{}", key.package, rust_name(key)),
@@ -253,7 +252,7 @@ fn path(key: &Key) -> String {
     }
 }
 
-/// The name in Rust, which has no underscores: `SpawnEntityRequest`.
+/// The name in Rust, without underscores, such as `SpawnEntityRequest`.
 pub(crate) fn rust_name(key: &Key) -> String {
     key.name.replace('_', "")
 }
@@ -262,7 +261,7 @@ fn identifier(name: &str) -> String {
     if KEYWORDS.contains(&name) { format!("r#{name}") } else { name.to_owned() }
 }
 
-/// Doc lines; units in brackets are not links.
+/// Doc lines; units in brackets are escaped, since they are not links.
 pub(crate) fn docs(text: &str, indent: &str) -> String {
     let escaped = text.replace('[', "\\[").replace(']', "\\]");
     escaped.lines().map(|line| format!("{indent}/// {line}\n")).collect()

@@ -1,9 +1,8 @@
-//! Makes Rust from ROS 2 interface texts. Input: `interfaces/PACKAGE/msg/*.msg`,
-//! `srv/*.srv` and `action/*.action` (the standard interfaces Selene speaks) and
-//! the repository's own package under `msgs/`. Output: one file with a module per
-//! package, a struct per message and its `Message` implementation, whose schema
-//! is the very text read here and whose type hash is computed from it, a type
-//! per service and action, and a table that describes all of them to peers.
+//! Generates Rust from ROS 2 interface texts. Input: `interfaces/PACKAGE/msg/*.msg`, `srv/*.srv` and `action/*.action`
+//! (the standard interfaces that Selene uses) and the repository's own package under `msgs/`. Output: one file with a
+//! module for each package, a struct for each message and its `Message` implementation, whose schema is the text read
+//! here and whose type hash is computed from it, a type for each service and action, and a table that describes all of
+//! them to peers.
 
 mod calls;
 mod describe;
@@ -21,25 +20,25 @@ use std::path::{Path, PathBuf};
 
 use parse::{Interface, Key, Kind};
 
-/// Selene's own package, which lies outside this crate as ROS 2 wants it.
+/// Selene's own package, which lies outside this crate, where ROS 2 expects it.
 const OWN_PACKAGE: (&str, &str) = ("selene_msgs", "../../msgs");
 
-/// All that was read.
+/// All interfaces that were read.
 #[derive(Default)]
 struct Interfaces {
     /// Messages, and the parts of services and actions.
     structs: BTreeMap<Key, Interface>,
-    /// Services; those that an action is made of are of kind action.
+    /// Services; those that belong to an action have its kind.
     services: BTreeSet<Key>,
     actions: BTreeSet<Key>,
-    /// What is described and not sent: services and actions as a whole, events of services.
+    /// Types that are described but never sent: services and actions as a whole, events of services.
     whole: BTreeMap<Key, Interface>,
-    /// The texts as they are in their files, by what each is about.
+    /// The texts of the files, by interface.
     sources: BTreeMap<Key, String>,
 }
 
 impl Interfaces {
-    /// Takes in the interface `key`, whose text is given.
+    /// Parses the interface `key` with this text.
     fn read(&mut self, key: Key, text: &str) -> Result<(), String> {
         self.add(parse::interfaces(&key, text)?);
         self.sources.insert(key.clone(), text.to_owned());
@@ -51,7 +50,7 @@ impl Interfaces {
         Ok(())
     }
 
-    /// Takes in a message that is described and not sent.
+    /// Parses a message that is described but never sent.
     fn describe(&mut self, key: Key, text: &str) -> Result<(), String> {
         self.whole.extend(keyed(parse::interfaces(&key, text)?));
         self.sources.insert(key, text.to_owned());
@@ -77,7 +76,7 @@ impl Interfaces {
         Ok(())
     }
 
-    /// What is sent or described under this name.
+    /// The message with this name, whether it is sent or only described.
     fn find(&self, key: &Key) -> Option<&Interface> {
         self.structs.get(key).or_else(|| self.whole.get(key))
     }
@@ -116,7 +115,7 @@ fn packages() -> Result<Vec<(String, PathBuf)>, Box<dyn Error>> {
     Ok(packages)
 }
 
-/// Reads what a package has of one kind; it need not have any.
+/// Reads a package's interfaces of one kind; it may have none.
 fn read_folder(package: &str, kind: Kind, folder: &Path, interfaces: &mut Interfaces) -> Result<(), Box<dyn Error>> {
     if !folder.is_dir() {
         return Ok(());

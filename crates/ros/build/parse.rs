@@ -1,12 +1,10 @@
-//! The grammar of interface texts (docs.ros.org, "About ROS 2 interfaces"): one
-//! field or constant a line, comments after `#`, arrays `[N]`, `[]`, `[<=N]`,
-//! bounded strings, defaults. Lines `---` part a `.srv` text into request and
-//! response, an `.action` text into goal, result and feedback. Bounds are read
-//! for the type's hash and not enforced: they change neither the bytes nor the
-//! Rust type.
+//! Parser of interface texts (docs.ros.org, "About ROS 2 interfaces"): one field or constant per line, comments after
+//! `#`, arrays `[N]`, `[]`, `[<=N]`, bounded strings, defaults. Lines `---` divide a `.srv` text into request and
+//! response, an `.action` text into goal, result and feedback. Bounds are read for the type's hash but not enforced:
+//! they change neither the bytes nor the Rust type.
 
-/// Words of C++ (ISO/IEC 14882:2017, 5.11 and 5.5) that a text of ROS 2 might have for a field. rosidl makes the field's
-/// name a member's in C++ as it is.
+/// Keywords of C++ (ISO/IEC 14882:2017, 5.11 and 5.5) that a ROS 2 text might use as a field name. rosidl would use the
+/// name unchanged for a C++ member.
 #[rustfmt::skip]
 const CPP_KEYWORDS: [&str; 60] = [
     "alignas", "alignof", "and", "asm", "auto", "bool", "break", "case", "catch", "char", "class", "concept", "const",
@@ -16,7 +14,7 @@ const CPP_KEYWORDS: [&str; 60] = [
     "switch", "template", "this", "throw", "true", "try", "typedef", "typename", "union", "unsigned", "using",
 ];
 
-/// What a folder of an interface package holds.
+/// The kind of the interfaces in a folder of a package.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     Message,
@@ -27,7 +25,7 @@ pub(crate) enum Kind {
 impl Kind {
     pub(crate) const ALL: [Self; 3] = [Self::Message, Self::Service, Self::Action];
 
-    /// The folder, the ending of its files and the middle of its types' names.
+    /// The name of the folder, which is also the extension of its files and the middle part of its types' names.
     pub(crate) fn folder(self) -> &'static str {
         match self {
             Self::Message => "msg",
@@ -36,7 +34,7 @@ impl Kind {
         }
     }
 
-    /// What rosidl appends to the name for each part of a text.
+    /// Suffixes that rosidl appends to the name for the parts of a text.
     fn suffixes(self) -> &'static [&'static str] {
         match self {
             Self::Message => &[""],
@@ -51,7 +49,7 @@ impl Kind {
 pub(crate) struct Key {
     pub(crate) package: String,
     pub(crate) kind: Kind,
-    /// As rosidl has it, `SpawnEntity_Request`.
+    /// The name in rosidl, such as `SpawnEntity_Request`.
     pub(crate) name: String,
 }
 
@@ -60,12 +58,12 @@ impl Key {
         Self { package: package.to_owned(), kind, name: name.to_owned() }
     }
 
-    /// The key of what belongs to this one, `SpawnEntity` + `_Request`.
+    /// The key of a derived type: `SpawnEntity` + `_Request`.
     pub(crate) fn with(&self, suffix: &str) -> Self {
         Self { name: format!("{}{suffix}", self.name), ..self.clone() }
     }
 
-    /// `simulation_interfaces/srv/SpawnEntity_Request`.
+    /// The full name, such as `simulation_interfaces/srv/SpawnEntity_Request`.
     pub(crate) fn type_name(&self) -> String {
         format!("{}/{}/{}", self.package, self.kind.folder(), self.name)
     }
@@ -102,13 +100,13 @@ pub(crate) struct Constant {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Base {
-    /// A number or truth value: its name in Rust, and its number in `type_description_interfaces/msg/FieldType`,
-    /// where `byte` is another type than `uint8`.
+    /// A number or a Boolean: its name in Rust, and its value in `type_description_interfaces/msg/FieldType`, where
+    /// `byte` differs from `uint8`.
     Primitive {
         rust: &'static str,
         type_id: u8,
     },
-    /// With at most so many characters.
+    /// A string, with its maximum length if it is bounded.
     Text(Option<usize>),
     Interface(Key),
 }
@@ -117,11 +115,11 @@ pub(crate) enum Base {
 pub(crate) enum Arity {
     One,
     Array(usize),
-    /// With at most so many elements.
+    /// A sequence, with its maximum length if it is bounded.
     Sequence(Option<usize>),
 }
 
-/// Reads the text of a message, service or action: its parts in their order.
+/// Parses the text of a message, service or action; returns its parts in order.
 pub(crate) fn interfaces(key: &Key, text: &str) -> Result<Vec<Interface>, String> {
     let (parts, suffixes) = (parts(text), key.kind.suffixes());
     if parts.len() != suffixes.len() {
@@ -132,20 +130,20 @@ pub(crate) fn interfaces(key: &Key, text: &str) -> Result<Vec<Interface>, String
     parts.iter().zip(suffixes).map(read).collect()
 }
 
-/// The services and the message that rosidl makes of an action (design.ros2.org,
-/// "Actions"), by what it appends to the action's name.
+/// The services and the message that rosidl derives from an action (design.ros2.org, "Actions"), named by suffixes of
+/// the action's name.
 pub(crate) fn derived(action: &Key) -> Result<Vec<Interface>, String> {
     let Key { package, name, .. } = action;
     let texts = [
         (
             "_SendGoal_Request",
-            format!("# Asks for a goal.\n\nunique_identifier_msgs/UUID goal_id\n{package}/action/{name}_Goal goal"),
+            format!("# Requests a goal.\n\nunique_identifier_msgs/UUID goal_id\n{package}/action/{name}_Goal goal"),
         ),
         (
             "_SendGoal_Response",
             "# Whether the goal was accepted, and when.\n\nbool accepted\nbuiltin_interfaces/Time stamp".to_owned(),
         ),
-        ("_GetResult_Request", "# Asks how a goal ended.\n\nunique_identifier_msgs/UUID goal_id".to_owned()),
+        ("_GetResult_Request", "# Requests the result of a goal.\n\nunique_identifier_msgs/UUID goal_id".to_owned()),
         ("_GetResult_Response", format!("# How a goal ended.\n\nint8 status\n{package}/action/{name}_Result result")),
         (
             "_FeedbackMessage",
@@ -157,7 +155,7 @@ pub(crate) fn derived(action: &Key) -> Result<Vec<Interface>, String> {
     texts.iter().map(|(suffix, text)| part(action.with(suffix), 1, &text.lines().collect::<Vec<_>>())).collect()
 }
 
-/// The lines between `---`, each with the number of its first line.
+/// The parts between lines `---`, each with the number of its first line.
 fn parts(text: &str) -> Vec<(usize, Vec<&str>)> {
     let mut parts = vec![(1, Vec::new())];
     for (index, line) in text.lines().enumerate() {
@@ -170,7 +168,7 @@ fn parts(text: &str) -> Vec<(usize, Vec<&str>)> {
     parts
 }
 
-/// One part, whose lines are given with the number of the first.
+/// Parses one part; `first_line` is the number of its first line.
 pub(crate) fn part(key: Key, first_line: usize, lines: &[&str]) -> Result<Interface, String> {
     let (text, doc) = (lines.join("\n").trim_end().to_owned(), leading_comment(lines));
     let mut read = Interface { key, text, doc, fields: Vec::new(), constants: Vec::new() };
@@ -214,7 +212,7 @@ fn default_literal(base: &Base, arity: Arity, value: &str) -> Result<Option<Stri
     }
 }
 
-/// A number as Rust writes it: `1` is no `f64` there.
+/// A number in Rust's notation, where `1` is not an `f64`.
 fn literal(rust_type: &str, value: &str) -> String {
     let whole = !value.contains(['.', 'e', 'E']);
     if rust_type.starts_with('f') && whole { format!("{value}.0") } else { value.to_owned() }
@@ -259,13 +257,13 @@ fn base(text: &str, package: &str) -> Result<Base, String> {
         "float32" => ("f32", 10),
         "float64" => ("f64", 11),
         "string" => return Ok(Base::Text(None)),
-        wide if wide.starts_with("wstring") => return Err("wide strings are not spoken".into()),
+        wide if wide.starts_with("wstring") => return Err("wide strings are not supported".into()),
         name => return reference(name, package).map(Base::Interface),
     };
     Ok(Base::Primitive { rust, type_id })
 }
 
-/// `Pose`, `geometry_msgs/Pose`, `geometry_msgs/msg/Pose` or a part of an action.
+/// Parses a reference to a type: `Pose`, `geometry_msgs/Pose`, `geometry_msgs/msg/Pose` or a part of an action.
 fn reference(text: &str, package: &str) -> Result<Key, String> {
     let words: Vec<&str> = text.split('/').collect();
     let known = |folder: &str| Kind::ALL.into_iter().find(|kind| kind.folder() == folder);

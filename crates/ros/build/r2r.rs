@@ -1,19 +1,19 @@
-//! Which of `r2r`'s types answer to a name. `r2r` generates types for the interface packages that are sourced when it
-//! is built, so what is named here is what it has, as its own build finds it. Without a sourced ROS 2
-//! (`r2r-doc-only`) those packages are named that it cannot do without.
+//! Generates the functions that find `r2r`'s types by name. `r2r` generates types for the interface packages that are
+//! sourced when it is built; they are found here in the same way as in its own build. Without a sourced ROS 2
+//! (`r2r-doc-only`), only the packages that it cannot do without are listed.
 
 use crate::Interfaces;
 use crate::parse::{Key, Kind};
 
 /// Packages whose interfaces `r2r` always has.
 const ALWAYS: [&str; 2] = ["action_msgs", "rcl_interfaces"];
-/// The services and the message that rosidl makes of an action.
+/// Suffixes of the services and the message that rosidl derives from an action.
 const SEND_GOAL: &str = "_SendGoal";
 const GET_RESULT: &str = "_GetResult";
 const FEEDBACK: &str = "_FeedbackMessage";
 
-/// A function from the name of a service to `ServiceType`, and one from the name of a message that `r2r` knows by no
-/// name to `MessageType`.
+/// A function from a service's name to its `ServiceType`, and one from a message's name to its `MessageType`, for
+/// messages that `r2r` cannot find by name itself.
 pub(crate) fn code(interfaces: &Interfaces) -> String {
     r2r_common::print_cargo_watches();
     let sourced: Vec<Key> = r2r_common::get_wanted_messages().iter().filter_map(key).collect();
@@ -42,20 +42,20 @@ fn key(message: &r2r_common::RosMsg) -> Option<Key> {
     Some(Key::new(&message.module, kind, &message.name))
 }
 
-/// The interface whose text `key` comes from.
+/// The interface whose text contains `key`.
 fn whole(key: &Key) -> Key {
     let name = part_of_action(key).map_or(&*key.name, |(action, _)| action);
     Key::new(&key.package, key.kind, name)
 }
 
-/// Where `r2r` has it: what belongs to an action is in the action's own module.
+/// The path of a type in `r2r`: parts of an action are in the action's own module.
 fn path(key: &Key) -> String {
     let (name, part) = part_of_action(key).unwrap_or((&key.name, ""));
     let path = format!("r2r::{}::{}::{name}", key.package, key.kind.folder());
     if part.is_empty() { path } else { format!("{path}::{}", part.trim_start_matches('_')) }
 }
 
-/// An action's name and what rosidl appended to it.
+/// An action's name and the suffix that rosidl appended to it.
 fn part_of_action(key: &Key) -> Option<(&str, &'static str)> {
     let parts = [SEND_GOAL, GET_RESULT];
     let split = |part: &'static str| key.name.strip_suffix(part).map(|action| (action, part));

@@ -1,5 +1,5 @@
-//! Type hashes (REP-2016, RIHS01), by which ROS 2 peers see that a type of the same name has the same fields: SHA-256
-//! of a JSON text that describes the fields of the type and of all types that it is made of. Comments, constants and
+//! Type hashes (REP-2016, RIHS01), by which ROS 2 peers check that types of the same name have the same fields: SHA-256
+//! of a JSON text that describes the fields of the type and of all types that it contains. Comments, constants and
 //! defaults do not count. The text is that of `rosidl_generator_type_description`, byte for byte.
 
 use sha2::{Digest, Sha256};

@@ -1,16 +1,15 @@
-//! Services and actions as a whole, and events of services: types that rosidl makes
-//! (`rosidl_parser`, Jazzy) and that Selene never sends, but by which peers know and
-//! describe a service.
+//! Types of services and actions as a whole, and of events of services. rosidl derives them (`rosidl_parser`, Jazzy);
+//! Selene never sends them, but peers identify and describe a service by them.
 
 use crate::parse::{Interface, Key, Kind, part};
 
-/// `service_msgs/msg/ServiceEventInfo`, with which each event begins. It is not among the interfaces: those are sent or
-/// taken, and their packages are needed wherever Selene is built on another ROS 2.
+/// `service_msgs/msg/ServiceEventInfo`, with which each event begins. It is not one of the interfaces: those are sent
+/// or received, and their packages are needed wherever Selene is built with an installed ROS 2.
 pub(crate) fn event_info() -> (Key, &'static str) {
     (Key::new("service_msgs", Kind::Message, "ServiceEventInfo"), include_str!("ServiceEventInfo.msg"))
 }
 
-/// The event of a service, and the service itself.
+/// The event type of a service, and the type of the service as a whole.
 pub(crate) fn service(key: &Key) -> Result<Vec<Interface>, String> {
     let of = key.type_name();
     let event = format!("service_msgs/ServiceEventInfo info\n{of}_Request[<=1] request\n{of}_Response[<=1] response");
@@ -18,7 +17,7 @@ pub(crate) fn service(key: &Key) -> Result<Vec<Interface>, String> {
     Ok(vec![read(key.with("_Event"), &event)?, read(key.clone(), &whole)?])
 }
 
-/// The action itself.
+/// The type of the action as a whole.
 pub(crate) fn action(key: &Key) -> Result<Interface, String> {
     let of = key.type_name();
     let whole = format!(

@@ -1,8 +1,8 @@
-//! Publishes what a rover with a large camera, a 64-beam lidar and an IMU sends: to measure a network, or a peer.
+//! Publishes the data of a rover with a large camera, a 64-beam lidar and an IMU, to measure a network or a peer.
 //!
 //! `cargo run --release -p selene-ros --example camera_load -- SECONDS [reliable]` publishes on `ROS_DOMAIN_ID`:
 //! `/load/image` (1280×720 mono16 at 30 Hz, 1.8 MB each), `/load/points` (64×1024 points at 10 Hz, 1.4 MB each) and
-//! `/load/imu` (400 Hz), best effort unless "reliable" is asked for. Stamps are DDS source timestamps.
+//! `/load/imu` (400 Hz), best effort unless `reliable` is given. Stamps are DDS source timestamps.
 
 use std::error::Error;
 use std::thread;

@@ -1,12 +1,9 @@
-//! Actions: a goal that takes its time, with feedback on the way and a result at
-//! the end. [`serve_action`] speaks the protocol of `rcl_action` (design.ros2.org,
-//! "Actions") over any [`Transport`]: services `send_goal`, `cancel_goal` and
-//! `get_result` and topics `feedback` and `status` (latched) under
-//! `NAME/_action/`.
+//! Action servers: a goal runs for a while, with feedback during it and a result at its end. [`serve_action`]
+//! implements the protocol of `rcl_action` (design.ros2.org, "Actions") over any [`Transport`]: services `send_goal`,
+//! `cancel_goal` and `get_result` and topics `feedback` and `status` (latched) under `NAME/_action/`.
 //!
-//! Time is that of `/clock`, as in every node with `use_sim_time`: goals are
-//! stamped with it. Results are kept by number ([`RESULTS_MAX`]), not by time, so
-//! that a paused simulation loses none.
+//! Time is that of `/clock`, as in every node with `use_sim_time`: goals are stamped with it. The number of kept
+//! results is limited ([`RESULTS_MAX`]), not their age, so that a paused simulation loses none.
 
 mod goals;
 
@@ -25,46 +22,43 @@ use crate::service::{Reply, Service, serve};
 use crate::transport::{Publisher, Subscription, Transport, TransportError, subscribe};
 use crate::unique_identifier_msgs::UUID;
 pub use goals::{GOALS_MAX, RESULTS_MAX};
-use goals::{GoalId, Goals, Known};
+use goals::{GoalId, Goals, ResultAnswer};
 
-/// A ROS 2 action and the messages that it puts on the wire.
+/// A ROS 2 action and the messages that it sends.
 pub trait Action: 'static {
-    /// What is to be done.
+    /// The goal's description.
     type Goal: Message;
-    /// What came of it.
+    /// The result at the goal's end.
     type Result: Message + Default;
-    /// How far it is.
+    /// The progress of a goal.
     type Feedback: Message;
     /// The service `send_goal`.
     type SendGoal: Service;
     /// The service `get_result`.
     type GetResult: Service;
-    /// What topic `feedback` carries.
+    /// The message type of topic `feedback`.
     type FeedbackMessage: Message;
-    /// `simulation_interfaces/action/SimulateSteps`.
+    /// Full name of the type, such as `simulation_interfaces/action/SimulateSteps`.
     const TYPE_NAME: &'static str;
 
-    /// What a request of `send_goal` holds.
+    /// The goal's id and description in a request of `send_goal`.
     fn goal(request: <Self::SendGoal as Service>::Request) -> (UUID, Self::Goal);
-    /// A response of `send_goal`.
+    /// Builds a response of `send_goal`.
     fn goal_answer(accepted: bool, stamp: Time) -> <Self::SendGoal as Service>::Response;
-    /// Whose result a request of `get_result` asks for.
-    fn asked_for(request: &<Self::GetResult as Service>::Request) -> UUID;
-    /// A response of `get_result`.
+    /// The id of the goal whose result a request of `get_result` asks for.
+    fn requested(request: &<Self::GetResult as Service>::Request) -> UUID;
+    /// Builds a response of `get_result`.
     fn result_answer(status: i8, result: Self::Result) -> <Self::GetResult as Service>::Response;
-    /// A message of topic `feedback`.
+    /// Builds a message of topic `feedback`.
     fn feedback(goal_id: UUID, feedback: Self::Feedback) -> Self::FeedbackMessage;
 }
 
-/// Serves action `name` until the subscription is dropped. `decide` says whether
-/// a goal is accepted; one that is goes to `begin`, whose handle tells how it
-/// goes. Both run on the adapter's thread and must not block. More than
-/// [`GOALS_MAX`] goals at a time, and a goal whose number is known already, are
-/// not accepted.
+/// Serves action `name` until the subscription is dropped. `decide` returns whether a goal is accepted; an accepted
+/// goal is passed to `begin` with a handle for its feedback and result. Both run on the adapter's thread and must not
+/// block. More than [`GOALS_MAX`] goals at a time, and goals with a known id, are rejected.
 ///
 /// # Errors
-/// When the name is not a ROS name, the process serves it already, or the
-/// middleware refuses.
+/// When the name is not a ROS name, the process serves it already, or the middleware refuses.
 pub fn serve_action<A: Action>(
     transport: &dyn Transport,
     name: &str,
@@ -86,14 +80,14 @@ pub fn serve_action<A: Action>(
             cancels.cancel(&request, reply);
         })?,
         serve::<A::GetResult>(transport, &format!("{name}/_action/get_result"), move |request, reply| {
-            results.answer_result(A::asked_for(&request).uuid, reply);
+            results.answer_result(A::requested(&request).uuid, reply);
         })?,
     ];
     Ok(Subscription::guarded_by(served))
 }
 
-/// An accepted goal in the server's hands: it says how it goes and, once, how it
-/// ended. A handle that is dropped aborts its goal with an empty result.
+/// The server's handle of an accepted goal: it sends feedback and, once, the result. Dropping the handle aborts its
+/// goal with an empty result.
 pub struct GoalHandle<A: Action> {
     server: Arc<Server<A>>,
     goal: GoalId,
@@ -101,29 +95,29 @@ pub struct GoalHandle<A: Action> {
 }
 
 impl<A: Action> GoalHandle<A> {
-    /// Tells how far the goal is.
+    /// Publishes the progress of the goal.
     pub fn feedback(&self, feedback: &A::Feedback) {
         let message = A::feedback(UUID { uuid: self.goal }, feedback.clone());
-        told(self.server.feedback.publish(&message, self.server.now()));
+        reported(self.server.feedback.publish(&message, self.server.now()));
     }
 
-    /// Whether somebody has asked for the goal's end.
+    /// Whether a client has requested the goal's cancellation.
     #[must_use]
     pub fn is_cancel_requested(&self) -> bool {
         self.server.goals().is_cancelling(&self.goal)
     }
 
-    /// The goal was reached.
+    /// Ends the goal successfully.
     pub fn succeed(self, result: A::Result) {
         self.end(GoalStatus::STATUS_SUCCEEDED, result);
     }
 
-    /// The goal was given up for a reason that the result tells.
+    /// Ends the goal unsuccessfully; the result says why.
     pub fn abort(self, result: A::Result) {
         self.end(GoalStatus::STATUS_ABORTED, result);
     }
 
-    /// The goal was given up because somebody asked for it.
+    /// Ends the goal as cancelled, after a client's request.
     pub fn cancelled(self, result: A::Result) {
         self.end(GoalStatus::STATUS_CANCELED, result);
     }
@@ -142,12 +136,12 @@ impl<A: Action> Drop for GoalHandle<A> {
     }
 }
 
-/// What the services, the topics and the handles of one action share.
+/// State shared by the services, topics and handles of one action.
 struct Server<A: Action> {
     goals: Mutex<Goals<A>>,
     feedback: Publisher<A::FeedbackMessage>,
     status: Publisher<GoalStatusArray>,
-    /// The latest time of `/clock`, nanoseconds.
+    /// The latest time of `/clock`, ns.
     now_ns: AtomicI64,
 }
 
@@ -174,15 +168,15 @@ impl<A: Action> Server<A> {
         self.goals().accept(goal, self.now().into())
     }
 
-    /// Answers whether the goal was accepted; true when it may begin. A goal whose
-    /// asker cannot be answered is forgotten.
+    /// Answers whether the goal was accepted; returns true if it may begin. If the client cannot be answered, the goal
+    /// is removed.
     fn answer_goal(&self, goal: GoalId, accepted: bool, reply: Reply<A::SendGoal>) -> bool {
-        let answered = told(reply.send(&A::goal_answer(accepted, self.now().into())));
+        let answered = reported(reply.send(&A::goal_answer(accepted, self.now().into())));
         if accepted && !answered {
             self.goals().forget(&goal);
         }
         if accepted && answered {
-            self.tell_status();
+            self.publish_status();
         }
         accepted && answered
     }
@@ -191,46 +185,45 @@ impl<A: Action> Server<A> {
         let response = self.goals().cancel(request);
         let changed = !response.goals_canceling.is_empty();
         if changed {
-            self.tell_status();
+            self.publish_status();
         }
-        told(reply.send(&response));
+        reported(reply.send(&response));
     }
 
     fn answer_result(&self, goal: GoalId, reply: Reply<A::GetResult>) {
         let known = self.goals().result(&goal, reply);
         let (status, result, reply) = match known {
-            Known::Waits => return,
-            Known::Ended(status, result, reply) => (status, result, reply),
-            Known::Not(reply) => (GoalStatus::STATUS_UNKNOWN, A::Result::default(), reply),
+            ResultAnswer::Waits => return,
+            ResultAnswer::Ended(status, result, reply) => (status, result, reply),
+            ResultAnswer::Not(reply) => (GoalStatus::STATUS_UNKNOWN, A::Result::default(), reply),
         };
-        told(reply.send(&A::result_answer(status, result)));
+        reported(reply.send(&A::result_answer(status, result)));
     }
 
     fn end(&self, goal: &GoalId, status: i8, result: A::Result) {
         let waiting = self.goals().end(goal, status, result.clone());
         let response = A::result_answer(status, result);
         for reply in waiting {
-            told(reply.send(&response));
+            reported(reply.send(&response));
         }
-        self.tell_status();
+        self.publish_status();
     }
 
-    /// Publishes how far all goals are. One thread at a time does, outside the
-    /// lock, and does it again when something has changed meanwhile: the last word
-    /// is the newest.
-    fn tell_status(&self) {
-        if !self.goals().begin_telling() {
+    /// Publishes the status of all goals. Only one thread at a time does so, outside the lock, and repeats it if
+    /// something has changed meanwhile, so that the last message is the newest state.
+    fn publish_status(&self) {
+        if !self.goals().begin_reporting() {
             return;
         }
         loop {
-            let Some(status) = self.goals().next_telling() else { return };
-            told(self.status.publish(&status, self.now()));
+            let Some(status) = self.goals().next_report() else { return };
+            reported(self.status.publish(&status, self.now()));
         }
     }
 }
 
-/// Whether it was sent; a peer that cannot be told does not stop the goal.
-fn told(sent: Result<(), TransportError>) -> bool {
+/// Whether it was sent; the goal goes on even if the client cannot be reached.
+fn reported(sent: Result<(), TransportError>) -> bool {
     sent.inspect_err(|error| tracing::warn!("{error}; the goal goes on")).is_ok()
 }
 

@@ -1,16 +1,13 @@
-//! Bags as rosbag2 has them: a directory with `metadata.yaml` beside `NAME_0.mcap`, `NAME_1.mcap` … (MCAP profile
-//! `ros2`, CDR messages, `ros2msg` schemas).
+//! Recording and reading of rosbag2 bags: a directory with `metadata.yaml` and the files `NAME_0.mcap`, `NAME_1.mcap` …
+//! (MCAP profile `ros2`, CDR messages, `ros2msg` schemas).
 //!
-//! The recorder is one more [`Transport`]: what is sent to its outlets is
-//! written with the simulated stamp as publish time and the latest stamp so far
-//! as log time (nodes do not run in step, so stamps alone are not in order); its
-//! subscriptions never deliver, and services are not recorded. Writing has its own thread behind a bounded
-//! queue; a full queue makes the sender wait, so nothing is lost in silence.
-//! A file is a whole MCAP after every chunk, whatever ends the process. When
-//! the disk fails, the recorder turns itself off and says so in
-//! [`BagRecorder::fault`]; the run goes on and what was written stays readable.
-//! Where a bag has several files, each begins with the last messages of latched
-//! topics, with the sequence numbers and publish times that they had.
+//! The recorder is another [`Transport`]. Messages sent to its outlets are written with the simulated stamp as publish
+//! time and the latest stamp so far as log time (nodes do not run in step, so stamps alone are not in order). Its
+//! subscriptions never deliver, and services are not recorded. A thread of its own writes behind a bounded queue; a
+//! full queue blocks the sender, so that nothing is lost silently. A file is a complete MCAP after every chunk, however
+//! the process ends. When the disk fails, the recorder turns itself off and reports it in [`BagRecorder::fault`]; the
+//! run goes on, and what was written stays readable. If a bag has several files, each begins with the last messages of
+//! latched topics, with their original sequence numbers and publish times.
 //!
 //! [`BagReader`] reads bags of this recorder and of others.
 
@@ -38,68 +35,68 @@ use crate::qos::{Durability, Topic};
 use crate::service::ServiceName;
 use crate::transport::{Caller, Outlet, RequestSink, ResponseSink, Sink, Subscription, Transport, TransportError};
 use disk::Disks;
-use latched::Latch;
-use writer::{Arrived, Job, Writer};
+use latched::LatchedPublisher;
+use writer::{Job, QueuedMessage, Writer};
 
 pub use filter::{INTERNAL_TOPICS, PatternError, TopicFilter, TopicPattern, is_internal};
 pub use options::{BagCompression, MetadataVersion, RecordOptions};
 pub use reader::{
-    BagContents, BagDamage, BagFile, BagMessage, BagMetadata, BagReader, BagTopic, FileEnding, Messages, ReadError,
-    ToldFile, TopicCount,
+    BagContents, BagDamage, BagFile, BagMessage, BagMetadata, BagReader, BagTopic, FileEnding, FileMetadata, Messages,
+    TopicCount,
 };
 
-/// Messages that may wait for the disk: an image each, at worst some 60 MB.
+/// Maximum number of messages that wait for the disk: if all are images, some 60 MB.
 const QUEUE_LENGTH: usize = 128;
 
-/// A recording that cannot begin or end.
+/// A recording that cannot be started.
 #[derive(Debug, thiserror::Error)]
 pub enum BagError {
-    /// Something has that name already.
+    /// The path exists already.
     #[error("{}: exists already and is left as it is; name a directory that does not exist", path.display())]
     Exists {
-        /// The directory asked for.
+        /// The requested directory.
         path: PathBuf,
     },
-    /// The directory or a file in it cannot be made.
+    /// The directory or a file in it cannot be created.
     #[error("{}: cannot be written: {source}", path.display())]
     Create {
         /// The directory or file.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// The file's head cannot be written.
+    /// The header of a file cannot be written.
     #[error("{}: cannot be written: {source}", path.display())]
     Write {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error of the MCAP writer.
         source: mcap::McapError,
     },
 }
 
-/// What a recording holds.
+/// Content of a finished recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BagSummary {
     /// The bag's directory.
     pub directory: PathBuf,
     /// Size of the MCAP files, bytes.
     pub bytes: u64,
-    /// How many MCAP files there are.
+    /// Number of MCAP files.
     pub files: usize,
-    /// Messages written, by topic name; topics without messages are listed too. Latched messages that were
+    /// Number of messages written, by topic name, including topics without messages. Latched messages that were
     /// repeated in a later file count once.
     pub messages: BTreeMap<String, u64>,
-    /// Patterns of the filter that match none of the topics that were advertised.
+    /// Filter patterns that match none of the advertised topics.
     pub unmatched: Vec<String>,
-    /// Messages that came after the recorder had turned itself off.
+    /// Number of messages that arrived after the recorder had turned itself off.
     pub lost: u64,
-    /// Why it turned itself off, if it did.
+    /// Why the recorder turned itself off, if it did.
     pub fault: Option<String>,
 }
 
-/// Records what is sent through it. Clones share the recording; it ends
-/// with [`BagRecorder::finish`] or when the last clone and outlet are dropped.
+/// Records the messages sent through it. Clones share the recording; it ends with [`BagRecorder::finish`] or when the
+/// last clone and outlet are dropped.
 #[derive(Clone)]
 pub struct BagRecorder {
     shared: Arc<Shared>,
@@ -108,7 +105,7 @@ pub struct BagRecorder {
 struct Shared {
     jobs: SyncSender<Job>,
     filter: TopicFilter,
-    /// Whether messages of latched topics are to be kept for the next file.
+    /// Whether messages of latched topics are kept for the next file.
     keeps_latched: bool,
     advertised: Mutex<Advertised>,
     fault: Arc<Mutex<Option<String>>>,
@@ -116,17 +113,17 @@ struct Shared {
     summary: Mutex<BagSummary>,
 }
 
-/// The topics that somebody publishes.
+/// The topics that have been advertised.
 #[derive(Default)]
 struct Advertised {
-    /// Number and type of those that are recorded.
+    /// Number and type name of the recorded topics.
     recorded: BTreeMap<String, (usize, &'static str)>,
     passed_over: BTreeSet<String>,
     publishers: u64,
 }
 
 impl BagRecorder {
-    /// Makes the directory and begins the recording.
+    /// Creates the directory and begins the recording.
     ///
     /// # Errors
     /// When `directory` exists, or it or its files cannot be written.
@@ -163,8 +160,7 @@ impl BagRecorder {
         locked(&self.shared.fault).clone()
     }
 
-    /// Ends the recording and tells what it holds; later calls tell the same,
-    /// later messages are refused.
+    /// Ends the recording and returns its content. Later calls return the same; later messages are refused.
     #[must_use]
     pub fn finish(&self) -> BagSummary {
         self.shared.finish()
@@ -174,7 +170,7 @@ impl BagRecorder {
 impl Shared {
     fn finish(&self) -> BagSummary {
         if let Some(thread) = locked(&self.thread).take() {
-            // The queue is closed only when the writer has ended, which join() tells.
+            // Sending fails only when the writer has ended; then join() returns its result.
             let _ = self.jobs.send(Job::Finish);
             let unmatched = self.unmatched();
             let mut summary = locked(&self.summary);
@@ -197,13 +193,13 @@ impl Shared {
         self.jobs.send(job).map_err(closed)
     }
 
-    /// The number of a topic that is recorded.
+    /// The number of a recorded topic, which is assigned at its first use.
     fn number(&self, advertised: &mut Advertised, topic: &Topic) -> Result<usize, TransportError> {
         match advertised.recorded.get(&topic.name) {
             Some((index, carried)) if *carried == topic.type_name => Ok(*index),
             Some((_, carried)) => {
-                let (topic, asked) = (topic.name.clone(), topic.type_name.to_owned());
-                Err(TransportError::TypeMismatch { topic, carried: (*carried).to_owned(), asked })
+                let (topic, requested) = (topic.name.clone(), topic.type_name.to_owned());
+                Err(TransportError::TypeMismatch { topic, carried: (*carried).to_owned(), requested })
             }
             None => {
                 let index = advertised.recorded.len();
@@ -227,12 +223,13 @@ impl Transport for BagRecorder {
         let mut advertised = locked(&shared.advertised);
         if !shared.filter.admits(&topic.name) {
             advertised.passed_over.insert(topic.name.clone());
-            return Ok(Box::new(PassedOver));
+            return Ok(Box::new(UnrecordedOutlet));
         }
         let index = shared.number(&mut advertised, topic)?;
         advertised.publishers += 1;
         let is_kept = shared.keeps_latched && topic.qos.durability == Durability::TransientLocal;
-        let latch = is_kept.then(|| Latch { publisher: advertised.publishers, depth: topic.qos.depth.max(1) });
+        let latch =
+            is_kept.then(|| LatchedPublisher { publisher: advertised.publishers, depth: topic.qos.depth.max(1) });
         Ok(Box::new(BagOutlet { shared: Arc::clone(shared), topic: topic.name.clone(), index, latch }))
     }
 
@@ -249,7 +246,7 @@ impl Transport for BagRecorder {
     }
 }
 
-/// A client on a bag, which answers nothing.
+/// A client on a bag, where no service is served.
 struct BagCaller {
     service: String,
 }
@@ -265,9 +262,9 @@ impl Caller for BagCaller {
 }
 
 /// An outlet of a topic that is not recorded.
-struct PassedOver;
+struct UnrecordedOutlet;
 
-impl Outlet for PassedOver {
+impl Outlet for UnrecordedOutlet {
     fn send(&self, _message: &Encoded, _stamp: SimTime) -> Result<(), TransportError> {
         Ok(())
     }
@@ -277,7 +274,7 @@ struct BagOutlet {
     shared: Arc<Shared>,
     topic: String,
     index: usize,
-    latch: Option<Latch>,
+    latch: Option<LatchedPublisher>,
 }
 
 impl Outlet for BagOutlet {
@@ -286,7 +283,7 @@ impl Outlet for BagOutlet {
             let what = format!("the bag takes no stamp before zero, but this one is {stamp}");
             return Err(TransportError::Send { topic: self.topic.clone(), what });
         };
-        let arrived = Arrived { topic: self.index, message: message.clone(), stamp_ns, latch: self.latch };
+        let arrived = QueuedMessage { topic: self.index, message: message.clone(), stamp_ns, latch: self.latch };
         self.shared.send(&self.topic, Job::Message(arrived))
     }
 }
@@ -294,7 +291,7 @@ impl Outlet for BagOutlet {
 impl Drop for BagOutlet {
     fn drop(&mut self) {
         if let Some(latch) = self.latch {
-            // A bag that is closed has no next file to repeat anything in.
+            // Sending fails when the bag is closed: then there is no next file.
             let _ = self.shared.jobs.send(Job::Gone(latch.publisher));
         }
     }
@@ -311,7 +308,7 @@ fn make_directory(path: &Path) -> Result<(), BagError> {
     })
 }
 
-/// The lock's content; a thread that panicked elsewhere leaves it usable.
+/// Locks a mutex; its content is usable even if a thread panicked while holding it.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

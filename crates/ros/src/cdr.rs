@@ -1,10 +1,8 @@
-//! Messages as CDR bytes: plain CDR (XCDR version 1, OMG DDS-XTypes 1.3, 7.4.1)
-//! behind the four-byte encapsulation header, as every ROS 2 middleware and
-//! rosbag2 have them. Selene writes little-endian and reads both byte orders.
+//! Messages as CDR bytes: plain CDR (XCDR version 1, OMG DDS-XTypes 1.3, 7.4.1) after the four-byte encapsulation
+//! header, as in every ROS 2 middleware and in rosbag2. Selene writes little-endian and reads both byte orders.
 //!
-//! Alignment counts from the byte after the header. Sequences are read element
-//! by element and grow with what is really there, so a length that lies costs
-//! an error, not memory.
+//! Alignment counts from the byte after the header. Sequences are read element by element and grow with the bytes that
+//! are really there, so that a wrong length costs an error, not memory.
 
 use std::sync::Arc;
 
@@ -12,15 +10,15 @@ use byteorder::{BigEndian, LittleEndian};
 
 use crate::message::Message;
 
-/// Bytes of the encapsulation header.
+/// Size of the encapsulation header.
 const HEADER_BYTES: usize = 4;
 /// Representation identifier of plain CDR, big-endian.
 pub(crate) const CDR_BE: [u8; 2] = [0, 0];
-/// And little-endian, as Selene writes it.
+/// Representation identifier of plain CDR, little-endian, which Selene writes.
 pub(crate) const CDR_LE: [u8; 2] = [0, 1];
-/// Bytes a sender may add at the end to fill a word.
+/// Maximum number of bytes that a sender may append to fill a word.
 const FILL_BYTES_MAX: usize = 3;
-/// The largest message: lengths in RTPS and in ROS 2 are signed 32-bit at places.
+/// Maximum size of a message: some lengths in RTPS and in ROS 2 are signed 32-bit numbers.
 const BYTES_MAX: usize = i32::MAX as usize;
 
 /// One encoded message, header included; cloning shares the bytes.
@@ -32,47 +30,45 @@ pub struct Encoded {
 }
 
 impl Encoded {
-    /// Bytes as they came from a wire or a bag, header included. They are
-    /// looked at by [`decode`] only.
+    /// Bytes received from a network or a bag, header included. Only [`decode`] checks them.
     #[must_use]
     pub fn from_bytes(bytes: impl Into<Arc<[u8]>>) -> Self {
         Self { bytes: bytes.into(), has_room: false }
     }
 
-    /// Bytes that a middleware made of a message whose type it knows; it may leave unused ones behind.
+    /// Bytes that a middleware encoded from a message of a known type; unused ones may follow the message.
     #[must_use]
     pub fn with_room(bytes: impl Into<Arc<[u8]>>) -> Self {
         Self { bytes: bytes.into(), has_room: true }
     }
 
-    /// A payload and the representation identifier that stood apart from it.
+    /// A message from its payload and its representation identifier.
     #[must_use]
     pub fn from_parts(representation: [u8; 2], payload: &[u8]) -> Self {
         let [kind_high, kind_low] = representation;
         Self::from_bytes([&[kind_high, kind_low, 0, 0], payload].concat())
     }
 
-    /// The whole, header included.
+    /// All bytes, header included.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// What follows the header.
+    /// The bytes after the header.
     #[must_use]
     pub fn payload(&self) -> &[u8] {
         self.bytes.get(HEADER_BYTES..).unwrap_or_default()
     }
 
-    /// The representation identifier, `[0, 1]` in what Selene writes; none when
-    /// the bytes are shorter than a header.
+    /// The representation identifier, `[0, 1]` in what Selene writes; `None` if the bytes are shorter than a header.
     #[must_use]
     pub fn representation(&self) -> Option<[u8; 2]> {
         self.bytes.first_chunk::<HEADER_BYTES>().map(|header| [header[0], header[1]])
     }
 }
 
-/// A message that cannot be encoded, or bytes that are not the message expected.
+/// A message that cannot be encoded, or bytes that are not the expected message.
 #[derive(Debug, thiserror::Error)]
 pub enum CdrError {
     /// The message does not fit CDR.
@@ -80,7 +76,7 @@ pub enum CdrError {
     Encode {
         /// The message's type.
         type_name: &'static str,
-        /// Why.
+        /// The encoder's error.
         source: cdr_encoding::Error,
     },
     /// The message is larger than ROS 2 carries.
@@ -88,38 +84,38 @@ pub enum CdrError {
     TooLarge {
         /// The message's type.
         type_name: &'static str,
-        /// Its size.
+        /// Its size, bytes.
         bytes: usize,
     },
     /// The header is missing or names another representation than plain CDR.
     #[error("{type_name} expected, but the bytes begin with {found:02x?}: only plain CDR (00 00 or 00 01) is read")]
     Encapsulation {
-        /// The type expected.
+        /// The expected type.
         type_name: &'static str,
-        /// The representation identifier; none when even the header is cut.
+        /// The representation identifier; `None` if the bytes are shorter than a header.
         found: Option<[u8; 2]>,
     },
-    /// The bytes end early or hold what the type does not allow.
+    /// The bytes end too early or hold a value that the type does not allow.
     #[error("{bytes} bytes are not a {type_name}: {source}")]
     Decode {
-        /// The type expected.
+        /// The expected type.
         type_name: &'static str,
-        /// Bytes there were.
+        /// Number of bytes.
         bytes: usize,
-        /// Why.
+        /// The decoder's error.
         source: cdr_encoding::Error,
     },
-    /// The bytes go on after the message: they are of another type.
+    /// Bytes are left after the message: they are of another type.
     #[error("{left_over} bytes are left after a {type_name}: sender and receiver differ in the type")]
     LeftOver {
-        /// The type expected.
+        /// The expected type.
         type_name: &'static str,
-        /// Bytes after its end.
+        /// Number of bytes after its end.
         left_over: usize,
     },
 }
 
-/// Encodes a message: little-endian plain CDR behind its header.
+/// Encodes a message as little-endian plain CDR after its header.
 ///
 /// # Errors
 /// When the message is larger than ROS 2 carries.

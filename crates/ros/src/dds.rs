@@ -1,17 +1,14 @@
-//! The transport over DDS: the process is a ROS 2 node that any DDS peer hears,
-//! with no ROS installed. RustDDS speaks RTPS; `ros2-client` gives the ROS names,
-//! types and graph messages.
+//! The transport over DDS: the process is a ROS 2 node that any DDS peer can hear, without ROS being installed. RustDDS
+//! implements RTPS; `ros2-client` provides the ROS names, types and graph messages.
 //!
-//! Readers and writers are made on the RustDDS participant with serialisation
-//! hooks of our own, which pass ready CDR bytes, and the node's graph information
-//! is announced here. `ros2-client`'s own node is not used: its publishers
-//! serialise once more, and its background task subscribes to `/clock` with
-//! another type than ROS 2's, which every `ros2 topic list -t` would show.
+//! Readers and writers are created on the RustDDS participant with serialization hooks of our own, which pass encoded
+//! CDR bytes, and the node's graph information is published here. `ros2-client`'s own node is not used: its publishers
+//! would serialize again, and its background task subscribes to `/clock` with another type than ROS 2's, which every
+//! `ros2 topic list -t` would show.
 //!
-//! Nothing blocks: a reliable writer whose readers fall behind refuses the next
-//! sample ([`TransportError::Send`]) instead of waiting. Samples of our own
-//! participant are passed over, so that in-process delivery beside DDS delivers
-//! once.
+//! Nothing blocks: a reliable writer whose readers fall behind refuses the next sample ([`TransportError::Send`])
+//! instead of waiting. Samples of our own participant are ignored, so that together with in-process delivery each
+//! message is delivered once.
 
 mod discovery;
 mod graph;
@@ -35,53 +32,52 @@ use rustdds::{
 };
 use selene_base::SimTime;
 
-pub use self::discovery::{AskedDiscovery, Discovery, DiscoveryError, Range};
+pub use self::discovery::{Discovery, DiscoveryError, DiscoveryOptions, Range};
 use self::graph::{Endpoint, Graph};
 use self::listener::{Listener, Purpose, Reader, Requests, Sample, SampleSink};
 pub use self::mapping::ServiceMapping;
 use self::matches::Matches;
-use self::mismatches::{OwnEndpoints, Watch};
+use self::mismatches::{MismatchMonitor, OwnEndpoints};
 use self::raw::Raw;
 use crate::cdr::{CDR_LE, Encoded};
 use crate::qos::{Durability, Qos, Reliability, Topic};
 use crate::service::ServiceName;
 use crate::transport::{Caller, Outlet, RequestSink, Sink, Subscription, Transport, TransportError};
 
-/// The highest domain whose ports fit 16 bits (RTPS 2.5, 9.6.2.3).
+/// The highest domain whose ports fit into 16 bits (RTPS 2.5, 9.6.2.3).
 const DOMAIN_ID_MAX: u16 = 232;
-/// Samples a reliable writer holds for readers that have not acknowledged them, at
-/// least: 25 s of a 10 Hz camera.
+/// Minimum number of unacknowledged samples that a reliable writer holds: 25 s of a 10 Hz camera.
 const UNACKNOWLEDGED_MIN: i32 = 256;
-/// And in depths of its history: a minute of snapshots, longer than the 50 s for which
-/// a peer of ours that died without a goodbye is still believed alive.
+/// The same as a multiple of the history depth: a minute of snapshots, longer than the 50 s for which a peer that was
+/// killed is still believed alive.
 const UNACKNOWLEDGED_DEPTHS: i32 = 12;
 const UNLIMITED: i32 = -1;
-/// How long a latched topic that is closed waits for subscribers that have not acknowledged its last message: a dead
-/// one must not hold up the end of a run for long.
+/// How long a latched topic that is closed waits for acknowledgements of its last message: a dead subscriber must not
+/// delay the end of a run for long.
 const FAREWELL: std::time::Duration = std::time::Duration::from_millis(500);
 
-/// Which node to be on which DDS domain.
+/// The node and the DDS domain that it joins.
 #[derive(Clone, Debug)]
 pub struct DdsOptions {
-    /// `ROS_DOMAIN_ID`, 0 to 232.
+    /// The domain (`ROS_DOMAIN_ID`), 0 to 232.
     pub domain_id: u16,
-    /// Name of the node, `selene`.
+    /// Name of the node, such as `selene`.
     pub node_name: String,
-    /// Namespace of the node, `/` or `/viper`.
+    /// Namespace of the node, such as `/` or `/viper`.
     pub namespace: String,
-    /// Which peers it looks for.
+    /// Which peers the node looks for.
     pub discovery: Discovery,
-    /// Whose mapping of services is spoken: that of the middleware of the peers.
+    /// How services map to DDS topics: as in the middleware of the peers.
     pub service_mapping: ServiceMapping,
 }
 
-/// A ROS 2 node on a DDS domain. Dropping it says goodbye to all peers and ends
-/// its threads; outlets and subscriptions that outlive it do nothing.
+/// A ROS 2 node on a DDS domain. Dropping it takes it off the graph and ends its threads; outlets and subscriptions
+/// that outlive it do nothing.
 pub struct Dds {
-    // Dropped in this order: no sink runs any more when the endpoints leave, and
-    // the participant leaves last.
+    // Fields are dropped in this order: no sink runs any more when the endpoints are removed, and the participant is
+    // removed last.
     listener: Listener,
-    watch: Watch,
+    watch: MismatchMonitor,
     graph: Arc<Graph>,
     matches: Arc<Matches>,
     mapping: ServiceMapping,
@@ -94,7 +90,7 @@ impl Dds {
     /// Joins the domain.
     ///
     /// # Errors
-    /// When the domain or a name is not valid, nobody may be discovered, or no port can be opened.
+    /// When the domain or a name is invalid, the discovery range is off, or no port can be opened.
     pub fn open(options: DdsOptions) -> Result<Self, TransportError> {
         let refused = |what: String| TransportError::Open { middleware: middleware(&options), what };
         if options.domain_id > DOMAIN_ID_MAX {
@@ -113,7 +109,7 @@ impl Dds {
         let publisher = participant.create_publisher(&QosPolicies::default())?;
         let subscriber = participant.create_subscriber(&QosPolicies::default())?;
         let graph = Arc::new(Graph::new(&participant, &publisher, node)?);
-        let watch = Watch::start(&participant)?;
+        let watch = MismatchMonitor::start(&participant)?;
         let matches = Arc::new(Matches::new(participant.guid()));
         let listener = Listener::start(&participant, Arc::clone(&matches))?;
         let mapping = options.service_mapping;
@@ -139,19 +135,26 @@ impl Dds {
         self.subscriber.create_simple_datareader_no_key(&self.dds_topic(topic)?, Some(qos))
     }
 
-    /// Says in the graph that we have an endpoint; that of a `topic` is compared with those of peers.
-    fn presence(&self, endpoint: Endpoint, guid: GUID, topic: Option<&Topic>) -> Presence {
+    /// Adds our endpoint to the graph; if it belongs to a `topic`, peers' endpoints are compared with it.
+    fn presence(&self, endpoint: Endpoint, guid: GUID, topic: Option<&Topic>) -> Registration {
         let (graph, own) = (Arc::clone(&self.graph), Arc::clone(self.watch.own()));
         graph.add(endpoint);
         topic.into_iter().for_each(|topic| own.add(endpoint, topic));
-        Presence { graph, own, matches: Arc::clone(&self.matches), endpoint, guid }
+        Registration { graph, own, matches: Arc::clone(&self.matches), endpoint, guid }
     }
 
-    /// Hands what `reader` gets to `sink` until it is dropped.
-    fn heard(&self, reader: Reader, purpose: Purpose, topic: String, sink: SampleSink, presence: Presence) -> Heard {
+    /// Passes the samples of `reader` to `sink` until the guard is dropped.
+    fn received(
+        &self,
+        reader: Reader,
+        purpose: Purpose,
+        topic: String,
+        sink: SampleSink,
+        presence: Registration,
+    ) -> RegisteredReader {
         let requests = self.listener.requests().clone();
         let token = requests.add(reader, purpose, topic, sink);
-        Heard { requests, token, _presence: presence }
+        RegisteredReader { requests, token, _presence: presence }
     }
 }
 
@@ -161,11 +164,11 @@ impl Drop for Dds {
     }
 }
 
-/// What makes the participant.
+/// The builder of the participant.
 fn builder(options: &DdsOptions) -> DomainParticipantBuilder {
     let Discovery { only_networks, static_peers, range } = &options.discovery;
     let builder = DomainParticipantBuilder::new(options.domain_id);
-    // Who keeps to this machine and to the hosts that it was told of sends nothing to everybody.
+    // A node limited to this machine and static peers sends no multicast.
     let builder = builder.static_peers(static_peers.iter().copied()).multicast(*range == Range::Subnet);
     match only_networks {
         Some(only) => builder.with_only_networks(only.iter().copied()),
@@ -177,7 +180,7 @@ fn middleware(options: &DdsOptions) -> String {
     format!("DDS domain {}", options.domain_id)
 }
 
-/// `sensor_msgs/msg/Image` as DDS has it: `sensor_msgs::msg::dds_::Image_`.
+/// The DDS name of a type: `sensor_msgs/msg/Image` is `sensor_msgs::msg::dds_::Image_`.
 fn dds_type_name(type_name: &str) -> String {
     let (folder, name) = type_name.rsplit_once('/').unwrap_or_default();
     format!("{}::dds_::{name}_", folder.replace('/', "::"))
@@ -191,12 +194,12 @@ fn dds_qos(qos: Qos) -> QosPolicyBuilder {
     });
     match qos.reliability {
         Reliability::BestEffort => builder.best_effort(),
-        // The longest a write may block while too many samples are unacknowledged.
+        // The longest time that a write may block when too many samples are unacknowledged.
         Reliability::Reliable => builder.reliable(Duration::ZERO),
     }
 }
 
-/// RustDDS takes the sample limit as how many may be unacknowledged.
+/// RustDDS uses the sample limit as the maximum number of unacknowledged samples.
 fn writer_qos(qos: Qos) -> QosPolicies {
     let limits = ResourceLimits {
         max_samples: dds_depth(qos).saturating_mul(UNACKNOWLEDGED_DEPTHS).max(UNACKNOWLEDGED_MIN),
@@ -206,7 +209,7 @@ fn writer_qos(qos: Qos) -> QosPolicies {
     dds_qos(qos).resource_limits(limits).build()
 }
 
-/// Peers read the type's hash in USER_DATA and warn of every endpoint without one (`rmw_dds_common`,
+/// Adds the type's hash as USER_DATA: peers read it there and warn of every endpoint without one (`rmw_dds_common`,
 /// `encode_type_hash_for_user_data_qos`).
 fn with_type_hash(qos: QosPolicies, type_hash: &str) -> QosPolicies {
     qos.with_user_data(format!("typehash={type_hash};").into_bytes())
@@ -232,8 +235,8 @@ impl Transport for Dds {
         let reader = self.reader(topic).map_err(endpoint_error(topic))?;
         let presence = self.presence(Endpoint::reader(reader.guid()), reader.guid(), Some(topic));
         let sink = move |sample: Sample| sink(&sample.message);
-        let heard = self.heard(reader, Purpose::Topic, topic.name.clone(), Box::new(sink), presence);
-        Ok(Subscription::guarded_by(heard))
+        let received = self.received(reader, Purpose::Topic, topic.name.clone(), Box::new(sink), presence);
+        Ok(Subscription::guarded_by(received))
     }
 
     fn serve(&self, service: &ServiceName, sink: RequestSink) -> Result<Subscription, TransportError> {
@@ -249,9 +252,9 @@ impl Transport for Dds {
     }
 }
 
-/// An endpoint's line in the graph, its place among those that peers are compared with, and what is known of its
-/// matches.
-struct Presence {
+/// Registration of an endpoint in the graph, in the comparison with peers' endpoints, and in the table of matches;
+/// dropping it removes the endpoint from all of them.
+struct Registration {
     graph: Arc<Graph>,
     own: Arc<OwnEndpoints>,
     matches: Arc<Matches>,
@@ -259,7 +262,7 @@ struct Presence {
     guid: GUID,
 }
 
-impl Drop for Presence {
+impl Drop for Registration {
     fn drop(&mut self) {
         self.graph.remove(self.endpoint);
         self.own.remove(self.endpoint);
@@ -270,18 +273,18 @@ impl Drop for Presence {
 struct DdsOutlet {
     topic: String,
     writer: DataWriter<Encoded, Raw>,
-    /// How long its last messages are waited for when it goes.
+    /// How long to wait for acknowledgements of the last messages when the outlet is dropped.
     farewell: Option<std::time::Duration>,
-    presence: Presence,
+    presence: Registration,
 }
 
 impl Drop for DdsOutlet {
-    /// What is latched is a state that peers go by, such as a run's end: nobody sends it again once the writer is
-    /// gone, so it goes after its readers have it.
+    /// Waits until the readers have the latched message: peers depend on such a state, for instance a run's end, and
+    /// nobody sends it again once the writer is gone.
     fn drop(&mut self) {
         let Some(longest) = self.farewell else { return };
         if self.writer.wait_for_acknowledgments(longest).is_ok_and(|all_have_it| !all_have_it) {
-            tracing::debug!(topic = self.topic, "not every subscriber has said that it has the last message");
+            tracing::debug!(topic = self.topic, "not every subscriber has acknowledged the last message");
         }
     }
 }
@@ -297,7 +300,7 @@ impl Outlet for DdsOutlet {
         if message.representation() != Some(CDR_LE) {
             return Err(self.refused("only little-endian plain CDR is sent"));
         }
-        // The source timestamp is the wall clock's, as every ROS 2 node has it.
+        // The source timestamp is wall time, as for every ROS 2 node.
         self.writer.write(message.clone(), Some(Timestamp::now())).map_err(|error| self.refused(refusal(error)))
     }
 
@@ -318,14 +321,14 @@ fn refusal(error: WriteError<Encoded>) -> String {
     }
 }
 
-/// A reader on the listener thread; dropping it takes the reader away.
-struct Heard {
+/// A reader on the listener thread; dropping it removes the reader.
+struct RegisteredReader {
     requests: Requests,
     token: Token,
-    _presence: Presence,
+    _presence: Registration,
 }
 
-impl Drop for Heard {
+impl Drop for RegisteredReader {
     fn drop(&mut self) {
         self.requests.remove(self.token);
     }

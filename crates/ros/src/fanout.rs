@@ -1,7 +1,6 @@
-//! Several transports as one: what is sent goes to all of them, and a
-//! subscription hears all of them. One that fails does not keep a message from
-//! the others. A service is served on all of them; a call goes to the first of
-//! them on which somebody answers.
+//! Several transports as one: a message goes to all of them, and a subscription receives from all of them. If one fails, the
+//! others still get the message. A service is served on all of them; a call goes to the first one on which the service
+//! is served.
 
 use std::sync::Arc;
 
@@ -43,7 +42,7 @@ impl Transport for Fanout {
         Ok(Subscription::guarded_by(subscriptions?))
     }
 
-    /// Those of all parts that know.
+    /// The sum over all parts that know their publishers.
     fn publishers_of(&self, name: &str) -> Option<usize> {
         self.parts.iter().filter_map(|part| part.publishers_of(name)).reduce(|all, more| all + more)
     }
@@ -87,7 +86,7 @@ struct FanoutOutlet {
 }
 
 impl Outlet for FanoutOutlet {
-    /// Tries every part; the first error is told after all have been tried.
+    /// Tries every part; returns the first error after all have been tried.
     fn send(&self, message: &Encoded, stamp: SimTime) -> Result<(), TransportError> {
         let each = self.outlets.iter().map(|outlet| outlet.send(message, stamp));
         each.fold(Ok(()), Result::and)
@@ -97,7 +96,7 @@ impl Outlet for FanoutOutlet {
         self.outlets.iter().map(|outlet| outlet.repeat(message, stamp)).fold(Ok(()), Result::and)
     }
 
-    /// Those of all parts that know.
+    /// The sum over all parts that know their subscribers.
     fn subscribers(&self) -> Option<usize> {
         self.outlets.iter().filter_map(|outlet| outlet.subscribers()).reduce(|all, more| all + more)
     }
@@ -144,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn all_are_tried_and_the_first_failure_is_told() {
+    fn all_are_tried_and_the_first_failure_is_reported() {
         let sound = InProcess::new();
         let (tx, rx) = mpsc::channel();
         let on = move |message: Float64| tx.send(message.data).unwrap();
@@ -156,10 +155,10 @@ mod tests {
         assert_eq!(rx.try_iter().collect::<Vec<_>>(), vec![3.0]);
     }
 
-    /// A transport whose topics have so many publishers elsewhere.
-    struct Crowded(usize);
+    /// A transport whose topics have this many publishers elsewhere.
+    struct PublishersElsewhere(usize);
 
-    impl Transport for Crowded {
+    impl Transport for PublishersElsewhere {
         fn advertise(&self, topic: &Topic) -> Result<Box<dyn Outlet>, TransportError> {
             InProcess::new().advertise(topic)
         }
@@ -181,11 +180,14 @@ mod tests {
     fn publishers_elsewhere_are_those_of_the_parts_that_know() {
         let of = |parts| Fanout::new(parts).publishers_of("/cmd_vel");
         assert_eq!(of(vec![Arc::new(InProcess::new())]), None);
-        assert_eq!(of(vec![Arc::new(InProcess::new()), Arc::new(Crowded(2)), Arc::new(Crowded(1))]), Some(3));
+        assert_eq!(
+            of(vec![Arc::new(InProcess::new()), Arc::new(PublishersElsewhere(2)), Arc::new(PublishersElsewhere(1))]),
+            Some(3)
+        );
     }
 
     #[test]
-    fn what_is_said_again_reaches_subscribers_and_no_bag() {
+    fn repeated_messages_reach_subscribers_and_no_bag() {
         let folder = std::env::temp_dir().join(format!("selene-repeat-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&folder);
         let (bus, bag) = (InProcess::new(), BagRecorder::create(&folder, RecordOptions::default()).unwrap());
@@ -202,20 +204,20 @@ mod tests {
     }
 
     #[test]
-    fn a_subscription_hears_every_part() {
+    fn a_subscription_receives_every_part() {
         let (left, right) = (InProcess::new(), InProcess::new());
         let fanout = Fanout::new(vec![Arc::new(left.clone()), Arc::new(right.clone())]);
         let (tx, rx) = mpsc::channel();
         let on = move |message: Float64| tx.send(message.data).unwrap();
         let subscription = subscribe(&fanout, "/depth", Qos::reliable(), on).unwrap();
-        let say = |transport: &InProcess, data| {
+        let publish_on = |transport: &InProcess, data| {
             let publisher = Publisher::new(transport, "/depth", Qos::reliable()).unwrap();
             publisher.publish(&Float64 { data }, SimTime::ZERO).unwrap();
         };
-        say(&left, 1.0);
-        say(&right, 2.0);
+        publish_on(&left, 1.0);
+        publish_on(&right, 2.0);
         drop(subscription);
-        say(&left, 3.0);
+        publish_on(&left, 3.0);
         assert_eq!(rx.try_iter().collect::<Vec<_>>(), vec![1.0, 2.0]);
     }
 
@@ -226,7 +228,7 @@ mod tests {
         serve::<SetBool>(transport, "/switch", on).unwrap()
     }
 
-    fn ask(client: &Client<SetBool>) -> Option<String> {
+    fn call(client: &Client<SetBool>) -> Option<String> {
         let answered = client.call(&SetBoolRequest { data: true }).ok()?;
         Some(answered.try_recv().unwrap().message)
     }
@@ -236,20 +238,20 @@ mod tests {
         let (left, right) = (InProcess::new(), InProcess::new());
         let fanout = Fanout::new(vec![Arc::new(left.clone()), Arc::new(right.clone())]);
         let client = Client::new(&fanout, "/switch").unwrap();
-        assert_eq!((client.is_served(), ask(&client)), (false, None));
+        assert_eq!((client.is_served(), call(&client)), (false, None));
         let on_right = answer(&right, "right");
-        assert_eq!(ask(&client).as_deref(), Some("right"));
+        assert_eq!(call(&client).as_deref(), Some("right"));
         let on_left = answer(&left, "left");
-        assert_eq!(ask(&client).as_deref(), Some("left"));
+        assert_eq!(call(&client).as_deref(), Some("left"));
         drop((on_left, on_right));
         let _served = answer(&fanout, "both");
         for part in [&left, &right] {
-            assert_eq!(ask(&Client::new(part, "/switch").unwrap()).as_deref(), Some("both"));
+            assert_eq!(call(&Client::new(part, "/switch").unwrap()).as_deref(), Some("both"));
         }
     }
 
     #[test]
-    fn a_part_that_cannot_serve_is_told() {
+    fn a_part_that_cannot_serve_is_reported() {
         let parts: Vec<Arc<dyn Transport>> = vec![Arc::new(InProcess::new()), Arc::new(Broken("no services here"))];
         let fanout = Fanout::new(parts);
         let refused = serve::<SetBool>(&fanout, "/switch", |_, _| ()).err().expect("one part refuses");

@@ -1,14 +1,14 @@
-//! A wire made worse on purpose, for tests of a stack: messages of chosen topics come late or not at all, in both
-//! directions. What happens to a message follows from the rule's seed, the topic, the direction and the message's
-//! number, so two runs lose the same messages.
+//! A deliberately impaired link for tests of a user's software: messages of chosen topics are delayed or lost, in both
+//! directions. The effect on a message follows from the rule's seed, the topic, the direction and the message's number,
+//! so that two runs lose the same messages.
 //!
-//! - Losses are stratified: of every 1/p messages in a row exactly one is lost, drawn evenly. So the first k/p
-//!   messages have lost exactly k, and no run is luckier than another.
-//! - A delay is `delay` and an even part of `jitter` (wall time). Messages of one link do not overtake one another, as
-//!   on a DDS topic of one writer.
-//! - Topics under `/selene/`, by which Selene's own nodes keep one world, are left as they are.
+//! - Losses are stratified: of every 1/p messages in a row exactly one is lost, drawn uniformly. So the first k/p
+//!   messages contain exactly k losses, and no run is luckier than another.
+//! - A delay is `delay` plus a uniform random part of `jitter` (wall time). Messages of one link do not overtake each
+//!   other, as on a DDS topic with one writer.
+//! - Topics under `/selene/`, by which Selene's own nodes share one world, are not affected.
 //!
-//! Messages that are still on their way when the transport is dropped are lost. Services are left as they are.
+//! Messages still under way when the transport is dropped are lost. Services are not affected.
 
 mod delay;
 mod effects;
@@ -29,27 +29,27 @@ use crate::layer::Layer;
 use crate::qos::Topic;
 use crate::transport::{Outlet, Sink, Subscription, Transport, TransportError};
 
-/// The longest delay and jitter taken, ms.
+/// Maximum delay and maximum jitter, ms.
 const DELAY_MAX_MS: f64 = 60_000.0;
 
-/// What happens to messages of some topics.
+/// A rule: which topics are impaired, and how.
 #[derive(Clone, Debug)]
 pub struct Impairment {
     topics: Regex,
     effect: Effect,
 }
 
-/// What happens to a message.
+/// The impairment of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Effect {
     delay: Duration,
     jitter: Duration,
-    /// Part of the messages that is lost, 0 to 1.
+    /// Fraction of messages that is lost, 0 to 1.
     loss: f64,
     seed: u64,
 }
 
-/// A text that is no impairment.
+/// A text that is not a valid impairment.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}; an impairment reads like '/cmd_vel|/tf:delay_ms=30,jitter_ms=5,loss=0.01,seed=1'")]
 pub struct ImpairmentError {
@@ -57,7 +57,7 @@ pub struct ImpairmentError {
 }
 
 impl Impairment {
-    /// Whether it is about a topic: its expression matches somewhere in the name.
+    /// Whether the rule applies to a topic: its expression matches anywhere in the name.
     fn is_about(&self, topic: &str) -> bool {
         !is_internal(topic) && self.topics.is_match(topic)
     }
@@ -66,7 +66,7 @@ impl Impairment {
 impl FromStr for Impairment {
     type Err = ImpairmentError;
 
-    /// Reads `EXPRESSION:key=value,…`; the expression is a regular one.
+    /// Parses `EXPRESSION:key=value,…`, where EXPRESSION is a regular expression.
     fn from_str(text: &str) -> Result<Self, ImpairmentError> {
         let refuse = |what: String| ImpairmentError { what };
         let parts = text.rsplit_once(':').filter(|(topics, _)| !topics.is_empty());
@@ -79,7 +79,7 @@ impl FromStr for Impairment {
 }
 
 impl Effect {
-    /// Takes over one `key=value`; else what is wrong with it.
+    /// Parses one `key=value`; the error says what is wrong with it.
     fn set(&mut self, text: &str) -> Result<(), String> {
         let (key, value) = text.split_once('=').ok_or_else(|| format!("'{text}' is no key=value"))?;
         match key.trim() {
@@ -104,7 +104,7 @@ fn number(text: &str, value: &str, max: f64) -> Result<f64, String> {
     number.ok_or_else(|| format!("'{text}': must be 0 to {max}"))
 }
 
-/// A transport whose messages come late or not at all.
+/// A transport that delays or loses messages.
 pub struct Impaired {
     inner: Arc<dyn Transport>,
     rules: Vec<Impairment>,
@@ -112,10 +112,10 @@ pub struct Impaired {
 }
 
 impl Impaired {
-    /// Impairs `inner`; of several rules about a topic the first one counts.
+    /// Impairs `inner`; if several rules apply to a topic, the first one counts.
     ///
     /// # Errors
-    /// When the system has no thread for what is delayed.
+    /// When the thread for delayed messages cannot be started.
     pub fn new(inner: Arc<dyn Transport>, rules: Vec<Impairment>) -> Result<Self, TransportError> {
         let refused = |error: std::io::Error| TransportError::Open {
             middleware: "impaired wire".to_owned(),
@@ -124,7 +124,7 @@ impl Impaired {
         Ok(Self { inner, rules, line: DelayLine::start().map_err(refused)? })
     }
 
-    /// What one direction of a topic goes through; none where no rule is about it.
+    /// The impairment of one direction of a topic; `None` if no rule applies.
     fn link(&self, topic: &Topic, direction: &str) -> Option<Link> {
         let rule = self.rules.iter().find(|rule| rule.is_about(&topic.name))?;
         let effects = LinkEffects::new(rule.effect, &format!("impaired {direction} {}", topic.name));
@@ -132,17 +132,17 @@ impl Impaired {
     }
 }
 
-/// One direction of a topic.
+/// The impairment of one direction of a topic.
 struct Link {
     effects: Mutex<LinkEffects>,
     line: DelayLine,
 }
 
 impl Link {
-    /// Has `job` done when the message comes out at the other end; never, if it is lost.
+    /// Runs `job` when the message arrives at the other end; never if it is lost.
     fn pass(&self, job: Job) {
         let mut effects = self.effects.lock().unwrap_or_else(PoisonError::into_inner);
-        // Under the lock: messages that are sent at the same time stay in the order of their numbers.
+        // Under the lock, so that messages sent at the same time keep the order of their numbers.
         if let Some(delay) = effects.next() {
             let due = effects.in_order(self.line.now() + delay);
             self.line.put(due, job);
@@ -175,7 +175,7 @@ impl Layer for Impaired {
 struct ImpairedOutlet {
     outlet: Arc<dyn Outlet>,
     link: Link,
-    /// Whether a message could not be handed over later: that is said once.
+    /// Whether a delayed message could not be sent; only the first failure is logged.
     failed: Arc<AtomicBool>,
 }
 

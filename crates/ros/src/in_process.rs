@@ -1,10 +1,8 @@
-//! Delivery inside the process: a message goes to every sink of its topic on the
-//! sender's thread, in order, before `send` returns, so that nodes in one process
-//! are as deterministic as one program. Nothing is lost and nobody waits, so any
-//! publisher meets any subscriber; only durability is honoured: a transient-local
-//! publisher keeps its last `depth` messages for transient-local subscribers that
-//! come late, as DDS does. No lock is held while a sink runs: a sink may publish,
-//! subscribe and unsubscribe. Services are in `services.rs`.
+//! Transport within the process: a message goes to every sink of its topic on the sender's thread, in order, before
+//! `send` returns, so that nodes in one process are as deterministic as one program. Nothing is lost and nothing
+//! blocks, so every publisher matches every subscriber. Only durability is honoured: a transient-local publisher keeps
+//! its last `depth` messages for transient-local subscribers that join late, as in DDS. No lock is held while a sink
+//! runs: a sink may publish, subscribe and unsubscribe. Services are in `services.rs`.
 
 mod services;
 
@@ -19,16 +17,14 @@ use crate::service::ServiceName;
 use crate::transport::{Caller, Outlet, RequestSink, Sink, Subscription, Transport, TransportError};
 use services::Services;
 
-/// The transport between the nodes of one process. Clones share their topics and
-/// services.
+/// The transport between the nodes of one process. Clones share their topics and services.
 #[derive(Clone, Default)]
 pub struct InProcess {
     topics: Arc<Mutex<BTreeMap<String, Weak<Channel>>>>,
     services: Services,
 }
 
-/// What the publishers and subscribers of one topic share; it lives as long as
-/// one of them does.
+/// State shared by the publishers and subscribers of one topic; it exists as long as one of them does.
 struct Channel {
     type_name: &'static str,
     state: Mutex<State>,
@@ -36,12 +32,12 @@ struct Channel {
 
 #[derive(Default)]
 struct State {
-    /// The last key given to a publisher or subscriber.
+    /// The key given to the latest publisher or subscriber.
     last_key: u64,
-    /// How many messages have been kept for late subscribers so far.
+    /// Number of messages kept for late subscribers so far.
     kept: u64,
     sinks: Arc<BTreeMap<u64, Arc<Sink>>>,
-    /// By publisher: its last messages, each with its place among all kept.
+    /// The last messages of each publisher, each with its index among all kept ones.
     latched: BTreeMap<u64, VecDeque<(u64, Encoded)>>,
 }
 
@@ -51,7 +47,7 @@ impl State {
         self.last_key
     }
 
-    /// Messages kept after the first `seen`, oldest first.
+    /// Messages kept after the first `seen` ones, oldest first.
     fn kept_since(&self, seen: u64) -> Vec<(u64, Encoded)> {
         let fresh = self.latched.values().flatten().filter(|(place, _)| *place > seen);
         let mut fresh: Vec<_> = fresh.cloned().collect();
@@ -65,8 +61,8 @@ impl Channel {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Delivers what is kept to `sink` and enters it. What another thread sends
-    /// meanwhile is caught up with first, so that no newer message is overtaken.
+    /// Delivers the kept messages to `sink` and registers it. Messages that another thread sends meanwhile are
+    /// delivered first, so that the sink gets all in order.
     fn enter(&self, sink: Sink, latched: bool) -> u64 {
         let sink = Arc::new(sink);
         let mut seen = 0;
@@ -113,7 +109,7 @@ fn same_type(channel: Arc<Channel>, topic: &Topic) -> Result<Arc<Channel>, Trans
     Err(TransportError::TypeMismatch {
         topic: topic.name.clone(),
         carried: channel.type_name.to_owned(),
-        asked: topic.type_name.to_owned(),
+        requested: topic.type_name.to_owned(),
     })
 }
 
@@ -129,7 +125,7 @@ impl Transport for InProcess {
     fn subscribe(&self, topic: &Topic, sink: Sink) -> Result<Subscription, TransportError> {
         let channel = self.channel(topic)?;
         let key = channel.enter(sink, topic.qos.durability == Durability::TransientLocal);
-        Ok(Subscription::guarded_by(Entered { channel, key }))
+        Ok(Subscription::guarded_by(SinkRegistration { channel, key }))
     }
 
     fn serve(&self, service: &ServiceName, sink: RequestSink) -> Result<Subscription, TransportError> {
@@ -185,13 +181,13 @@ impl Drop for InProcessOutlet {
     }
 }
 
-/// A sink's place in its channel; dropping it takes the sink out.
-struct Entered {
+/// Registration of a sink in its channel; dropping it removes the sink.
+struct SinkRegistration {
     channel: Arc<Channel>,
     key: u64,
 }
 
-impl Drop for Entered {
+impl Drop for SinkRegistration {
     fn drop(&mut self) {
         let mut state = self.channel.state();
         let removed = Arc::make_mut(&mut state.sinks).remove(&self.key);
@@ -223,7 +219,7 @@ mod tests {
         (subscribe(transport, "/depth", qos, on).unwrap(), rx)
     }
 
-    fn heard(rx: &mpsc::Receiver<f64>) -> Vec<f64> {
+    fn received(rx: &mpsc::Receiver<f64>) -> Vec<f64> {
         rx.try_iter().collect()
     }
 
@@ -235,18 +231,18 @@ mod tests {
         let publisher = publisher(&transport, Qos::sensor_data());
         publisher.publish(&number(1.0), SimTime::ZERO).unwrap();
         publisher.publish(&number(2.0), SimTime::ZERO).unwrap();
-        assert_eq!((heard(&first), heard(&second)), (vec![1.0, 2.0], vec![1.0, 2.0]));
+        assert_eq!((received(&first), received(&second)), (vec![1.0, 2.0], vec![1.0, 2.0]));
         assert_eq!(publisher.sent(), 2);
     }
 
     #[test]
-    fn a_dropped_subscription_hears_no_more() {
+    fn a_dropped_subscription_receives_no_more() {
         let transport = InProcess::new();
         let publisher = publisher(&transport, Qos::reliable());
         let (subscription, rx) = listen(&transport, Qos::reliable());
         drop(subscription);
         publisher.publish(&number(1.0), SimTime::ZERO).unwrap();
-        assert!(heard(&rx).is_empty());
+        assert!(received(&rx).is_empty());
     }
 
     #[test]
@@ -259,10 +255,10 @@ mod tests {
         ground.publish(&number(2.0), SimTime::ZERO).unwrap();
         let (_latched, late) = listen(&transport, Qos::latched());
         let (_volatile, indifferent) = listen(&transport, Qos::reliable());
-        assert_eq!((heard(&late), heard(&indifferent)), (vec![5.0, 2.0], vec![]));
+        assert_eq!((received(&late), received(&indifferent)), (vec![5.0, 2.0], vec![]));
         drop(ground);
         let (_later, later) = listen(&transport, Qos::latched());
-        assert_eq!(heard(&later), vec![5.0]);
+        assert_eq!(received(&later), vec![5.0]);
     }
 
     #[test]
@@ -270,10 +266,10 @@ mod tests {
         let transport = InProcess::new();
         let publisher = publisher(&transport, Qos::reliable());
         let refused = Publisher::<Text>::new(&transport, "/depth", Qos::reliable()).err();
-        let Some(TransportError::TypeMismatch { carried, asked, .. }) = refused else {
+        let Some(TransportError::TypeMismatch { carried, requested, .. }) = refused else {
             panic!("must be refused: {refused:?}");
         };
-        assert_eq!((carried.as_str(), asked.as_str()), ("std_msgs/msg/Float64", "std_msgs/msg/String"));
+        assert_eq!((carried.as_str(), requested.as_str()), ("std_msgs/msg/Float64", "std_msgs/msg/String"));
         drop(publisher);
         assert!(Publisher::<Text>::new(&transport, "/depth", Qos::reliable()).is_ok());
     }
@@ -296,6 +292,6 @@ mod tests {
         let publisher = publisher(&transport, Qos::reliable());
         publisher.publish(&number(1.0), SimTime::ZERO).unwrap();
         publisher.publish(&number(2.0), SimTime::ZERO).unwrap();
-        assert_eq!(heard(&rx), vec![1.0], "the second came after it unsubscribed");
+        assert_eq!(received(&rx), vec![1.0], "the second came after it unsubscribed");
     }
 }

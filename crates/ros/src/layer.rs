@@ -1,50 +1,49 @@
-//! A transport over another one that changes a part of what passes through. It
-//! says which transport is below it and what it changes; all else goes straight
-//! through.
+//! A transport on top of another one that changes part of its behaviour. A layer implements only the methods that it
+//! changes; all others pass straight through.
 
 use crate::qos::Topic;
 use crate::service::ServiceName;
 use crate::transport::{Caller, Outlet, RequestSink, Sink, Subscription, Transport, TransportError};
 
-/// What lies over another transport. Every layer is a [`Transport`]; each method
-/// is that of `Transport`, on what is below unless the layer says otherwise.
+/// A layer on top of another transport. Every layer is a [`Transport`]; each method calls the one of the transport
+/// below unless the layer overrides it.
 pub trait Layer: Send + Sync {
-    /// What is below.
+    /// The transport below.
     fn inner(&self) -> &dyn Transport;
 
-    /// As [`Transport::advertise`].
+    /// Like [`Transport::advertise`].
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Transport::advertise`].
     fn advertise(&self, topic: &Topic) -> Result<Box<dyn Outlet>, TransportError> {
         self.inner().advertise(topic)
     }
 
-    /// As [`Transport::subscribe`].
+    /// Like [`Transport::subscribe`].
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Transport::subscribe`].
     fn subscribe(&self, topic: &Topic, sink: Sink) -> Result<Subscription, TransportError> {
         self.inner().subscribe(topic, sink)
     }
 
-    /// As [`Transport::publishers_of`].
+    /// Like [`Transport::publishers_of`].
     fn publishers_of(&self, name: &str) -> Option<usize> {
         self.inner().publishers_of(name)
     }
 
-    /// As [`Transport::serve`].
+    /// Like [`Transport::serve`].
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Transport::serve`].
     fn serve(&self, service: &ServiceName, sink: RequestSink) -> Result<Subscription, TransportError> {
         self.inner().serve(service, sink)
     }
 
-    /// As [`Transport::client`].
+    /// Like [`Transport::client`].
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Transport::client`].
     fn client(&self, service: &ServiceName) -> Result<Box<dyn Caller>, TransportError> {
         self.inner().client(service)
     }
@@ -86,10 +85,10 @@ mod tests {
     use selene_base::SimTime;
     use std::sync::mpsc;
 
-    /// A process in which seven others publish on every topic.
-    struct Below(InProcess);
+    /// A process whose every topic has seven other publishers.
+    struct SevenPublishers(InProcess);
 
-    impl Transport for Below {
+    impl Transport for SevenPublishers {
         fn advertise(&self, topic: &Topic) -> Result<Box<dyn Outlet>, TransportError> {
             self.0.advertise(topic)
         }
@@ -107,27 +106,27 @@ mod tests {
         }
     }
 
-    /// Changes nothing.
-    struct Clear(Below);
+    /// A layer that changes nothing.
+    struct PassThrough(SevenPublishers);
 
-    impl Layer for Clear {
+    impl Layer for PassThrough {
         fn inner(&self) -> &dyn Transport {
             &self.0
         }
     }
 
     #[test]
-    fn what_a_layer_says_nothing_of_is_done_by_what_is_below() {
+    fn what_a_layer_does_not_implement_is_done_by_the_transport_below() {
         let bus = InProcess::new();
-        let clear = Clear(Below(bus.clone()));
-        let (sender, heard) = mpsc::channel();
+        let clear = PassThrough(SevenPublishers(bus.clone()));
+        let (sender, received) = mpsc::channel();
         let on = move |message: Float64| sender.send(message.data).unwrap();
         let _through = subscribe(&clear, "/depth", Qos::reliable(), on).unwrap();
         for (side, data) in [(&bus as &dyn Transport, 1.0), (&clear as &dyn Transport, 2.0)] {
             let publisher = Publisher::new(side, "/depth", Qos::reliable()).unwrap();
             publisher.publish(&Float64 { data }, SimTime::ZERO).unwrap();
         }
-        assert_eq!(heard.try_iter().collect::<Vec<_>>(), [1.0, 2.0]);
+        assert_eq!(received.try_iter().collect::<Vec<_>>(), [1.0, 2.0]);
         assert_eq!(Layer::publishers_of(&clear, "/depth"), Some(7));
         assert_eq!(Transport::publishers_of(&clear, "/depth"), Some(7));
     }
@@ -135,7 +134,7 @@ mod tests {
     #[test]
     fn services_go_through_a_layer() {
         let bus = InProcess::new();
-        let clear = Clear(Below(bus.clone()));
+        let clear = PassThrough(SevenPublishers(bus.clone()));
         let on = |request: SetBoolRequest, reply: Reply<SetBool>| {
             reply.send(&SetBoolResponse { success: request.data, message: String::new() }).unwrap();
         };

@@ -1,11 +1,8 @@
-//! What Selene says to ROS 2 and how: messages, services and actions generated
-//! from `.msg`, `.srv` and `.action` text, their CDR bytes, quality of service,
-//! the [`transport::Transport`] port that moves those bytes by topic and service,
-//! and its adapters (in-process, DDS, the machine's own ROS 2, a bag,
-//! a wire made worse for tests).
+//! Selene's interface to ROS 2: messages, services and actions generated from `.msg`, `.srv` and `.action` text, their
+//! CDR bytes, quality of service, the trait [`transport::Transport`] that moves those bytes by topic and service, and
+//! its adapters (in-process, DDS, the machine's own ROS 2, a bag, a deliberately impaired link for tests).
 //!
-//! A message is encoded once; the wire, the bag and the neighbour in the same
-//! process all get the same bytes.
+//! A message is encoded once; the network, the bag and subscribers in the same process all get the same bytes.
 
 pub mod action;
 pub mod bag;

@@ -1,13 +1,11 @@
-//! ROS 2 messages, services and actions. One source: the texts under
-//! `interfaces/` (standard packages, as in ROS 2 Jazzy) and in the repository's
-//! `msgs/` (`selene_msgs`). The build script makes from each text its Rust struct,
-//! its [`Message::DEFINITION`] and its [`Message::TYPE_HASH`], so that what is
-//! encoded and what bags and peers are told about it cannot drift apart.
+//! Types of ROS 2 messages, services and actions. Their only source are the texts under `interfaces/` (standard
+//! packages, as in ROS 2 Jazzy) and in the repository's `msgs/` (`selene_msgs`). The build script generates from each
+//! text its Rust struct, its [`Message::DEFINITION`] and its [`Message::TYPE_HASH`], so that the encoding always agrees
+//! with what bags and peers learn about it.
 //!
-//! Types live in a module per package: [`sensor_msgs::Image`]. Fields keep the
-//! order and names of the text; `uint8[]` is `Vec<u8>` and encodes in one copy.
-//! Services and actions are in modules of their own: [`std_srvs::srv::SetBool`]
-//! pairs [`std_srvs::srv::SetBoolRequest`] with [`std_srvs::srv::SetBoolResponse`].
+//! Each package has a module: [`sensor_msgs::Image`]. Fields keep the order and names of the text; `uint8[]` is
+//! `Vec<u8>` and encodes in one copy. Services and actions are in submodules: [`std_srvs::srv::SetBool`] pairs
+//! [`std_srvs::srv::SetBoolRequest`] with [`std_srvs::srv::SetBoolResponse`].
 
 use selene_base::SimTime;
 use serde::Serialize;
@@ -15,30 +13,28 @@ use serde::de::DeserializeOwned;
 
 /// A ROS 2 message, or a part of a service or action.
 pub trait Message: Serialize + DeserializeOwned + Clone + Send + 'static {
-    /// `sensor_msgs/msg/Image`, `std_srvs/srv/SetBool_Request`.
+    /// Full name of the type, such as `sensor_msgs/msg/Image` or `std_srvs/srv/SetBool_Request`.
     const TYPE_NAME: &'static str;
-    /// The type's text followed by those of all types it depends on, each
-    /// after a line of 80 `=` and a line `MSG: package/Type` (schema encoding
-    /// `ros2msg`).
+    /// The type's text, followed by those of all types that it depends on, each after a line of 80 `=` and a line
+    /// `MSG: package/Type` (schema encoding `ros2msg`).
     const DEFINITION: &'static str;
-    /// `RIHS01_` and 64 hexadecimal digits (REP-2016): peers see by it whether they
-    /// mean the same fields.
+    /// `RIHS01_` and 64 hexadecimal digits (REP-2016), by which peers check that their types have the same fields.
     const TYPE_HASH: &'static str;
 }
 
-/// What is told of a message's type.
+/// Name, definition and hash of a message type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interface {
-    /// As [`Message::TYPE_NAME`].
+    /// [`Message::TYPE_NAME`].
     pub type_name: &'static str,
-    /// As [`Message::DEFINITION`].
+    /// [`Message::DEFINITION`].
     pub definition: &'static str,
-    /// As [`Message::TYPE_HASH`].
+    /// [`Message::TYPE_HASH`].
     pub type_hash: &'static str,
 }
 
 impl Interface {
-    /// The interface of messages `M`.
+    /// The interface of message type `M`.
     #[must_use]
     pub const fn of<M: Message>() -> Self {
         Self { type_name: M::TYPE_NAME, definition: M::DEFINITION, type_hash: M::TYPE_HASH }
@@ -68,7 +64,7 @@ impl std_msgs::Header {
     }
 }
 
-/// Arrays longer than serde's 32, as CDR wants them: elements without a count.
+/// Serialization of arrays longer than serde's limit of 32 as CDR requires: elements without a count.
 mod array {
     use std::fmt;
 
@@ -123,7 +119,7 @@ mod tests {
     use crate::service::Service;
     use selene_base::SimTime;
 
-    /// Hashes that ROS 2 Jazzy installs (`share/PACKAGE/msg/NAME.json`): messages in messages, fixed arrays, bytes,
+    /// Hashes that ROS 2 Jazzy installs (`share/PACKAGE/msg/NAME.json`), for nested messages, fixed arrays, bytes,
     /// bounded sequences and bounded strings.
     const HASHES: [(&str, &str); 11] = [
         ("std_msgs/msg/String", "df668c740482bbd48fb39d76a70dfd4bd59db1288021743503259e948f6b1a18"),

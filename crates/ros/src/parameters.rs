@@ -1,12 +1,10 @@
-//! Parameters of a node as ROS 2 has them: each is declared once with a name, a
-//! value of one type, a description and a range. [`serve_parameters`] lets others
-//! read, list, describe and set them.
+//! ROS 2 parameters of a node: each is declared once with a name, a value of one type, a description and a range.
+//! [`serve_parameters`] lets other nodes read, list, describe and set them.
 //!
-//! All of them are declared before they are served. From outside none can be added,
-//! deleted or given another type, and one that is read-only keeps its value. A
-//! change is checked first and applied afterwards, so that several can be set
-//! together or not at all. Sources: `rcl_interfaces` and `NodeParameters` of rclcpp
-//! (Jazzy), whose rules of prefixes and depth are kept.
+//! All of them are declared before they are served. Other nodes cannot add or delete parameters or change their type,
+//! and a read-only one keeps its value. A change is checked first and applied afterwards, so that several can be set
+//! together or not at all. Sources: `rcl_interfaces` and `NodeParameters` of rclcpp (Jazzy), whose rules for prefixes
+//! and depth are kept.
 
 mod served;
 mod value;
@@ -21,64 +19,64 @@ use crate::rcl_interfaces::{self, FloatingPointRange, IntegerRange, ListParamete
 pub use served::{PARAMETER_EVENTS, ServedParameters, serve_parameters};
 pub use value::Value;
 
-/// What stands between the parts of a name.
+/// Separator between the parts of a name.
 const SEPARATOR: char = '.';
 
 /// Why a parameter was not set.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ParameterError {
-    /// Nobody declared it.
+    /// No parameter of this name is declared.
     #[error("parameter {name:?} is not declared; there are {known}")]
     Unknown {
-        /// The name asked for.
+        /// The requested name.
         name: String,
-        /// Those that there are.
+        /// The names of all declared parameters.
         known: String,
     },
     /// The value is of another type.
     #[error("parameter {name} is of type {declared}; given was {given}")]
     WrongType {
-        /// The parameter.
+        /// The parameter's name.
         name: String,
-        /// Its type.
+        /// Its declared type.
         declared: &'static str,
-        /// What was given.
+        /// The type of the given value.
         given: String,
     },
-    /// The value is not in its range.
+    /// The value is outside the parameter's range.
     #[error("parameter {name}: {value} is not allowed: must be {allowed}")]
     OutOfRange {
-        /// The parameter.
+        /// The parameter's name.
         name: String,
-        /// The value.
+        /// The given value.
         value: Value,
-        /// The range.
+        /// The allowed range, as text.
         allowed: String,
     },
-    /// It cannot be changed.
+    /// The parameter is read-only.
     #[error("parameter {name} is read-only: {description}")]
     ReadOnly {
-        /// The parameter.
+        /// The parameter's name.
         name: String,
-        /// What it is.
+        /// The parameter's description.
         description: String,
     },
-    /// The value is not one that the node takes.
+    /// The node's own check refuses the value.
     #[error("parameter {name}: {value} is not allowed: {why}")]
     Refused {
-        /// The parameter.
+        /// The parameter's name.
         name: String,
-        /// The value.
+        /// The given value.
         value: Value,
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
 
-/// The values that a parameter may have besides what its check says.
+/// The values that a parameter may have, apart from its check.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ValueRange {
-    /// All of its type.
+    /// All values of its type.
     Any,
     /// Integers, both ends included.
     Integers(RangeInclusive<i64>),
@@ -110,15 +108,15 @@ type Check = Box<dyn Fn(&Value) -> Result<(), String> + Send + Sync>;
 type Apply = Box<dyn Fn(&Value) + Send + Sync>;
 type Read = Box<dyn Fn() -> Value + Send + Sync>;
 
-/// How a parameter changes. Both closures run on the adapter's thread and must not
-/// block or touch the parameters: what takes time is queued for the node.
-pub struct Change {
+/// How a parameter is changed. Both closures run on the adapter's thread and must not block or use the parameters: work
+/// that takes time is queued for the node.
+pub struct ParameterChange {
     check: Check,
     apply: Apply,
 }
 
-impl Change {
-    /// A change to a value that `check` takes, made by `apply`; `check` gives the reason of a refusal.
+impl ParameterChange {
+    /// A change that `apply` makes if `check` accepts the value; otherwise `check` returns the reason.
     pub fn new(
         check: impl Fn(&Value) -> Result<(), String> + Send + Sync + 'static,
         apply: impl Fn(&Value) + Send + Sync + 'static,
@@ -129,10 +127,10 @@ impl Change {
 
 /// Whether a parameter can be changed.
 pub enum Access {
-    /// It keeps its value.
+    /// It cannot be set.
     ReadOnly,
-    /// It can be set.
-    Changeable(Change),
+    /// It can be set, in this way.
+    Changeable(ParameterChange),
 }
 
 /// A declared parameter.
@@ -141,20 +139,20 @@ pub struct Parameter {
     pub name: String,
     /// Its value.
     pub value: Value,
-    /// What it is, with its unit.
+    /// Its description, with the unit.
     pub description: String,
-    /// What the range does not say about its values.
+    /// Limits of its values that the range does not express.
     pub constraints: String,
-    /// The values it may have.
+    /// The range of its values.
     pub range: ValueRange,
-    /// Whether it can be changed.
+    /// Whether and how it can be changed.
     pub access: Access,
-    /// What its value is where others than parameters change it too.
+    /// Reads the value, if it also changes by other means than parameters.
     read: Option<Read>,
 }
 
 impl Parameter {
-    /// One that keeps its value.
+    /// A parameter that keeps its value.
     pub fn read_only(name: impl Into<String>, value: Value, description: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -167,25 +165,25 @@ impl Parameter {
         }
     }
 
-    /// One that can be set.
+    /// A parameter that can be set.
     pub fn changeable(
         name: impl Into<String>,
         value: Value,
         description: impl Into<String>,
         range: ValueRange,
-        change: Change,
+        change: ParameterChange,
     ) -> Self {
         Self { range, access: Access::Changeable(change), ..Self::read_only(name, value, description) }
     }
 
-    /// It, with what its range does not say about its values.
+    /// Adds a description of limits that the range does not express.
     #[must_use]
     pub fn constrained(self, constraints: impl Into<String>) -> Self {
         Self { constraints: constraints.into(), ..self }
     }
 
-    /// It, with its value read by `read` whenever somebody asks for it: not only parameters change it. `read` must
-    /// not block, and gives values of the parameter's type.
+    /// Has the value read by `read` on each request, since it also changes by other means than parameters. `read` must
+    /// not block, and returns values of the parameter's type.
     #[must_use]
     pub fn read_by(self, read: impl Fn() -> Value + Send + Sync + 'static) -> Self {
         Self { read: Some(Box::new(read)), ..self }
@@ -195,18 +193,18 @@ impl Parameter {
         self.read.as_ref().map_or_else(|| self.value.clone(), |read| read())
     }
 
-    /// That of every node of Selene, whose time is simulated time.
+    /// The parameter `use_sim_time` of every Selene node, which is always true.
     fn use_sim_time() -> Self {
         let reason = "Selene's time is its own: it is always simulated";
         let check = move |value: &Value| if *value == Value::Bool(true) { Ok(()) } else { Err(reason.to_owned()) };
         let description = "Whether time is that of /clock: always, since Selene itself makes it.";
-        let change = Change::new(check, |_| ());
+        let change = ParameterChange::new(check, |_| ());
         Self::changeable("use_sim_time", Value::Bool(true), description, ValueRange::Any, change)
             .constrained("must be true")
     }
 
-    /// The change to `value`, if it may be made.
-    fn change(&self, value: &Value) -> Result<&Change, ParameterError> {
+    /// The parameter's change, if it may be set to `value`.
+    fn change(&self, value: &Value) -> Result<&ParameterChange, ParameterError> {
         let name = self.name.clone();
         if value.ros_type() != self.value.ros_type() {
             let given = format!("{} {value}", value::type_name(value.ros_type()));
@@ -266,7 +264,7 @@ impl Default for Parameters {
 }
 
 impl Parameters {
-    /// These, and `parameter`; it takes the place of one of the same name.
+    /// Adds `parameter`, replacing one of the same name.
     #[must_use]
     pub fn with(mut self, parameter: Parameter) -> Self {
         self.declared.insert(parameter.name.clone(), parameter);
@@ -279,7 +277,7 @@ impl Parameters {
         self.declared.get(name).map(Parameter::value_now)
     }
 
-    /// All of them as messages, by name.
+    /// All parameters as messages, sorted by name.
     fn to_messages(&self) -> Vec<rcl_interfaces::Parameter> {
         let message = |(name, parameter): (&String, &Parameter)| rcl_interfaces::Parameter {
             name: name.clone(),
@@ -291,7 +289,7 @@ impl Parameters {
     /// Sets parameter `name`.
     ///
     /// # Errors
-    /// When it is not declared, is read-only or does not take `value`; it keeps its own then.
+    /// When it is not declared, is read-only or does not accept `value`; it then keeps its value.
     pub fn set(&mut self, name: &str, value: &Value) -> Result<(), ParameterError> {
         (self.declared(name)?.change(value)?.apply)(value);
         if let Some(parameter) = self.declared.get_mut(name) {
@@ -300,10 +298,10 @@ impl Parameters {
         Ok(())
     }
 
-    /// Sets all of them or, when one cannot be set, none.
+    /// Sets all these parameters or, if one cannot be set, none.
     ///
     /// # Errors
-    /// As `set`, of the first that cannot be set.
+    /// Those of `set`, for the first that cannot be set.
     pub fn set_all(&mut self, values: &[(String, Value)]) -> Result<(), ParameterError> {
         values.iter().try_for_each(|(name, value)| self.declared(name)?.change(value).map(|_| ()))?;
         values.iter().try_for_each(|(name, value)| self.set(name, value))
@@ -319,21 +317,21 @@ impl Parameters {
         self.declared.get(name).map_or_else(unknown, Parameter::described)
     }
 
-    /// The names below the prefixes, at most `depth` parts below them, and the prefixes of these names.
+    /// The names below the prefixes, at most `depth` parts deeper, and the prefixes of these names.
     fn listed(&self, request: &ListParametersRequest) -> ListParametersResult {
         let ListParametersRequest { prefixes, depth } = request;
-        let is_asked = |name: &str| match &prefixes[..] {
+        let is_requested = |name: &str| match &prefixes[..] {
             [] => reaches(name, *depth),
             prefixes => prefixes.iter().any(|prefix| is_below(name, prefix, *depth)),
         };
-        let names: Vec<String> = self.declared.keys().filter(|name| is_asked(name)).cloned().collect();
+        let names: Vec<String> = self.declared.keys().filter(|name| is_requested(name)).cloned().collect();
         let prefixes: BTreeSet<&str> =
             names.iter().filter_map(|name| name.rsplit_once(SEPARATOR)).map(|(p, _)| p).collect();
         ListParametersResult { prefixes: prefixes.into_iter().map(str::to_owned).collect(), names }
     }
 }
 
-/// Whether a name has at most so many parts; 0 is any number.
+/// Whether a name has at most `depth` parts; 0 allows any number.
 fn reaches(name: &str, depth: u64) -> bool {
     depth == ListParametersRequest::DEPTH_RECURSIVE || (name.split(SEPARATOR).count() as u64) <= depth
 }

@@ -1,13 +1,12 @@
-//! Quality of service and the names of topics and services.
+//! Quality of service, and the names of topics and services.
 //!
-//! The profiles are those users expect (REP-2003 and the `rmw` presets): a
-//! best-effort publisher never matches a reliable subscriber, a volatile one
-//! never matches a transient-local subscriber. History is always "keep last".
+//! The profiles are those that users expect (REP-2003 and the `rmw` presets): a best-effort publisher never matches a
+//! reliable subscriber, and a volatile one never matches a transient-local subscriber. History is always "keep last".
 //! Names follow `rmw_validate_full_topic_name`.
 
 use crate::message::{INTERFACES, Interface, Message};
 
-/// The longest name a ROS 2 middleware takes, characters.
+/// Maximum length of a ROS 2 name, characters.
 const NAME_LENGTH_MAX: usize = 247;
 
 /// Whether lost samples are sent again.
@@ -19,12 +18,12 @@ pub enum Reliability {
     Reliable,
 }
 
-/// Whether late subscribers get what was sent before they came.
+/// Whether late subscribers get messages that were sent before they joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Durability {
-    /// They do not.
+    /// Late subscribers do not get them.
     Volatile,
-    /// They get the kept samples.
+    /// Late subscribers get the kept samples.
     TransientLocal,
 }
 
@@ -33,9 +32,9 @@ pub enum Durability {
 pub struct Qos {
     /// Whether lost samples are sent again.
     pub reliability: Reliability,
-    /// Whether late subscribers get what was sent before.
+    /// Whether late subscribers get messages that were sent before they joined.
     pub durability: Durability,
-    /// Samples kept, at least 1.
+    /// Number of samples kept, at least 1.
     pub depth: usize,
 }
 
@@ -70,20 +69,20 @@ impl Qos {
         Self { depth: 1000, ..Self::latched() }
     }
 
-    /// The world's state between nodes: reliable, volatile, the last 1000, so
-    /// that a slow participant misses no terrain edit.
+    /// The world's state between nodes: reliable, volatile, the last 1000, so that a slow participant misses no terrain
+    /// edit.
     #[must_use]
     pub const fn state() -> Self {
         Self { depth: 1000, ..Self::reliable() }
     }
 }
 
-/// A topic: what travels under which name and how.
+/// A topic: its name, message type and quality of service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Topic {
-    /// Full name, `/viper/odom`.
+    /// Full name, such as `/viper/odom`.
     pub name: String,
-    /// Type, `nav_msgs/msg/Odometry`.
+    /// Full name of the type, such as `nav_msgs/msg/Odometry`.
     pub type_name: &'static str,
     /// The type's `ros2msg` text with all that it depends on.
     pub definition: &'static str,
@@ -104,7 +103,7 @@ impl Topic {
         Ok(Self { name, type_name, definition, type_hash, qos })
     }
 
-    /// The topic `name` of messages whose type is known by its name alone; none where Selene knows no such type.
+    /// The topic `name` for a message type given by name; `None` if Selene does not have that type.
     ///
     /// # Errors
     /// When `name` is not a full ROS 2 topic name.
@@ -121,7 +120,7 @@ impl Topic {
     }
 }
 
-/// The full name of a topic, service or node, as it is, if ROS 2 takes it.
+/// Returns a full name of a topic, service or node unchanged if ROS 2 accepts it.
 ///
 /// # Errors
 /// When it is not a full name.

@@ -1,11 +1,9 @@
-//! The transport over the machine's own ROS 2 and whatever RMW it is set to,
-//! through `r2r`'s raw publishers and subscribers and its types of services. Needs
-//! a sourced ROS 2 at build time (without one the code still type-checks with
-//! feature `r2r-doc-only`). The domain is the one rcl reads from `ROS_DOMAIN_ID`.
+//! The transport over the machine's own ROS 2 and its RMW, through `r2r`'s raw publishers and subscribers and its
+//! service types. It needs a sourced ROS 2 at build time (without one, the code still type-checks with feature
+//! `r2r-doc-only`). The domain is the one that rcl reads from `ROS_DOMAIN_ID`.
 //!
-//! One thread spins the node and calls the sinks. rcl hands a node's own samples
-//! back to its own subscriptions and `r2r` does not say who sent a sample, so an
-//! own sample is told by its bytes and passed over once.
+//! One thread spins the node and calls the sinks. rcl delivers a node's own samples to its own subscriptions, and `r2r`
+//! does not give the sender of a sample; therefore an own sample is recognized by its bytes and skipped once.
 
 mod publishers;
 mod services;
@@ -28,49 +26,48 @@ use crate::qos::{Durability, Qos, Reliability, Topic};
 use crate::service::ServiceName;
 use crate::transport::{Caller, Outlet, RequestSink, Sink, Subscription, Transport, TransportError};
 
-/// How long one spin waits for samples; it ends at the first one.
+/// Longest wait of one spin for samples; it ends at the first one.
 const SPIN: Duration = Duration::from_millis(10);
-/// Own samples that may be on their way back on one topic; older ones are lost.
+/// Maximum number of own samples on their way back on one topic; older ones are assumed lost.
 const ECHOES_MAX: usize = 64;
-/// How often the publishers of our subscriptions are counted.
+/// How often the publishers that our subscriptions have are counted.
 const COUNT_EVERY: Duration = Duration::from_secs(1);
 
-/// A node of the machine's ROS 2. Dropping it ends its thread; outlets and
-/// subscriptions that outlive it do nothing.
+/// A node of the machine's ROS 2. Dropping it ends its thread; outlets and subscriptions that outlive it do nothing.
 pub struct R2r {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
 
 struct Shared {
-    /// None once the transport is dropped.
+    /// `None` once the transport is dropped.
     node: Mutex<Option<Node>>,
-    /// How many want the node; the spinning thread lets them go first.
+    /// Number of threads that wait for the node; the spinning thread lets them go first.
     waiting: AtomicUsize,
     stopped: AtomicBool,
-    attended: Mutex<BTreeMap<u64, Arc<dyn Attended>>>,
+    attended: Mutex<BTreeMap<u64, Arc<dyn Polled>>>,
     last_key: AtomicUsize,
 }
 
-/// What the spinning thread looks after: subscriptions, services and clients.
-trait Attended: Send + Sync {
-    /// Hands on what has come.
+/// What the spinning thread polls: subscriptions, services and clients.
+trait Polled: Send + Sync {
+    /// Passes on everything that has arrived.
     fn attend(&self);
 
-    /// Own samples of `topic` will come back.
+    /// Notes that an own sample of `topic` will come back.
     fn expect_echo(&self, _topic: &str, _message: &Encoded) {}
 
-    /// Counts who publishes what is subscribed to.
+    /// Counts the publishers of the subscribed topic.
     fn count_publishers(&self, _node: &Node) {}
 
-    /// How many others publish `topic`; none where it is not subscribed to.
+    /// Number of other publishers of `topic`; `None` if this is no subscription to it.
     fn publishers_of(&self, _topic: &str) -> Option<usize> {
         None
     }
 }
 
-/// A subscription and who listens.
-struct Ear {
+/// A subscription and its sink.
+struct PolledSubscription {
     topic: String,
     stream: Mutex<BoxStream<'static, Vec<u8>>>,
     sink: Sink,
@@ -129,7 +126,7 @@ impl Shared {
         act(&mut node)
     }
 
-    /// Acts on the live node; what rcl refuses, or that the node has ended, is told by `refused`.
+    /// Calls `act` with the live node; `refused` makes the error if rcl refuses or the node has ended.
     fn act<T>(
         &self,
         refused: impl Fn(String) -> TransportError,
@@ -158,7 +155,7 @@ impl Shared {
         }
     }
 
-    fn attended(&self) -> Vec<Arc<dyn Attended>> {
+    fn attended(&self) -> Vec<Arc<dyn Polled>> {
         lock(&self.attended).values().cloned().collect()
     }
 
@@ -168,20 +165,20 @@ impl Shared {
         }
     }
 
-    /// The own subscriptions of `topic` will get `message` back.
+    /// Notes that the own subscriptions of `topic` will get `message` back.
     fn expect_echo(&self, topic: &str, message: &Encoded) {
         lock(&self.attended).values().for_each(|attended| attended.expect_echo(topic, message));
     }
 }
 
-/// Has the spinning thread look after `attended` until the guard is dropped.
-fn keep(shared: &Arc<Shared>, attended: Arc<dyn Attended>) -> Kept {
+/// Has the spinning thread poll `attended` until the guard is dropped.
+fn keep(shared: &Arc<Shared>, attended: Arc<dyn Polled>) -> PollRegistration {
     let key = shared.last_key.fetch_add(1, Ordering::Relaxed) as u64;
     lock(&shared.attended).insert(key, attended);
-    Kept { shared: Arc::downgrade(shared), key }
+    PollRegistration { shared: Arc::downgrade(shared), key }
 }
 
-impl Attended for Ear {
+impl Polled for PolledSubscription {
     fn attend(&self) {
         while let Some(message) = self.next() {
             if !self.is_echo(&message) {
@@ -213,13 +210,13 @@ impl Attended for Ear {
     }
 }
 
-impl Ear {
+impl PolledSubscription {
     fn next(&self) -> Option<Encoded> {
         let bytes = lock(&self.stream).next().now_or_never()?;
         bytes.map(Encoded::from_bytes)
     }
 
-    /// Samples of one writer come in order: what was sent before a match is lost.
+    /// Samples of one writer arrive in order, so that expected echoes older than the found one are lost.
     fn is_echo(&self, message: &Encoded) -> bool {
         let mut echoes = lock(&self.echoes);
         let found = echoes.iter().position(|echo| echo == message);
@@ -248,17 +245,18 @@ fn profile(qos: Qos) -> QosProfile {
 
 impl Transport for R2r {
     fn advertise(&self, topic: &Topic) -> Result<Box<dyn Outlet>, TransportError> {
-        let make = |node: &mut Node| types::speaker(node, topic, profile(topic.qos));
-        let speaker = self.shared.act(|what| endpoint_error(topic, what), make)?;
-        Ok(Box::new(R2rOutlet::new(topic, speaker, &self.shared)))
+        let make = |node: &mut Node| types::publisher(node, topic, profile(topic.qos));
+        let publisher = self.shared.act(|what| endpoint_error(topic, what), make)?;
+        Ok(Box::new(R2rOutlet::new(topic, publisher, &self.shared)))
     }
 
     fn subscribe(&self, topic: &Topic, sink: Sink) -> Result<Subscription, TransportError> {
         let make = |node: &mut Node| node.subscribe_raw(&topic.name, topic.type_name, profile(topic.qos));
         let stream = self.shared.act(|what| endpoint_error(topic, what), make)?;
         let (stream, publishers) = (Mutex::new(stream.boxed()), AtomicUsize::new(0));
-        let ear = Ear { topic: topic.name.clone(), stream, sink, echoes: Mutex::default(), publishers };
-        Ok(Subscription::guarded_by(keep(&self.shared, Arc::new(ear))))
+        let polled =
+            PolledSubscription { topic: topic.name.clone(), stream, sink, echoes: Mutex::default(), publishers };
+        Ok(Subscription::guarded_by(keep(&self.shared, Arc::new(polled))))
     }
 
     fn publishers_of(&self, name: &str) -> Option<usize> {
@@ -278,13 +276,13 @@ fn endpoint_error(topic: &Topic, what: String) -> TransportError {
     TransportError::Endpoint { topic: topic.name.clone(), what }
 }
 
-/// A place among what is attended to; dropping it ends the stream, and rcl's subscription with it.
-struct Kept {
+/// Registration of something polled; dropping it ends the stream, and with it rcl's subscription.
+struct PollRegistration {
     shared: Weak<Shared>,
     key: u64,
 }
 
-impl Drop for Kept {
+impl Drop for PollRegistration {
     fn drop(&mut self) {
         if let Some(shared) = self.shared.upgrade() {
             let attended = lock(&shared.attended).remove(&self.key);

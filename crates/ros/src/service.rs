@@ -1,10 +1,9 @@
-//! Services: one asks, one answers. A [`Service`] is a pair of messages; [`serve`]
-//! answers its requests and [`Client`] sends them, over any [`Transport`].
+//! Services: a client sends a request, a server answers it. A [`Service`] is a pair of messages; [`serve`] answers its
+//! requests and [`Client`] sends them, over any [`Transport`].
 //!
-//! Nothing waits: `answer` runs on the adapter's thread and may take its [`Reply`]
-//! to another one, and [`Client::call`] returns the channel that the response
-//! comes through. Requests and responses that do not decode are dropped and
-//! counted; a request that was dropped gets no response, as in ROS 2.
+//! Nothing blocks: `answer` runs on the adapter's thread and may move its [`Reply`] to another one, and
+//! [`Client::call`] returns the channel through which the response arrives. Requests and responses that do not decode
+//! are dropped and counted; a dropped request gets no response, as in ROS 2.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -16,22 +15,22 @@ use crate::message::Message;
 use crate::qos::{TopicError, checked_name};
 use crate::transport::{Answer, Caller, Subscription, Transport, TransportError};
 
-/// A ROS 2 service: what is asked and what is answered.
+/// A ROS 2 service type: its request and response messages.
 pub trait Service: 'static {
-    /// What is asked.
+    /// The request message.
     type Request: Message;
-    /// What is answered.
+    /// The response message.
     type Response: Message;
-    /// `std_srvs/srv/Trigger`.
+    /// Full name of the type, such as `std_srvs/srv/Trigger`.
     const TYPE_NAME: &'static str;
 }
 
-/// A service by name and type.
+/// A service: its name and type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServiceName {
-    /// Full name, `/selene/spawn_entity`.
+    /// Full name, such as `/selene/spawn_entity`.
     pub name: String,
-    /// Type, `simulation_interfaces/srv/SpawnEntity`.
+    /// Full name of the type, such as `simulation_interfaces/srv/SpawnEntity`.
     pub type_name: &'static str,
     /// Hash of the request's type ([`Message::TYPE_HASH`]).
     pub request_hash: &'static str,
@@ -55,29 +54,27 @@ impl ServiceName {
     }
 }
 
-/// Answers requests of service `name` until the subscription is dropped. `answer`
-/// runs on the adapter's thread and must not block.
+/// Serves service `name` until the subscription is dropped. `answer` runs on the adapter's thread and must not block.
 ///
 /// # Errors
-/// When the name is not a ROS name, the process serves it already, or the
-/// middleware refuses.
+/// When the name is not a ROS name, the process serves it already, or the middleware refuses.
 pub fn serve<S: Service>(
     transport: &dyn Transport,
     name: &str,
     answer: impl Fn(S::Request, Reply<S>) + Send + Sync + 'static,
 ) -> Result<Subscription, TransportError> {
     let service = Arc::new(ServiceName::new::<S>(name)?);
-    let undecodable = Dropped::new(name);
+    let undecodable = Arc::new(Dropped::new(name));
+    let counter = Arc::clone(&undecodable);
     let of = Arc::clone(&service);
     let sink = move |request: &Encoded, back: Answer| match cdr::decode(request) {
         Ok(request) => answer(request, Reply { service: Arc::clone(&of), back, response: PhantomData }),
         Err(error) => _ = undecodable.add(error),
     };
-    transport.serve(&service, Box::new(sink))
+    Ok(transport.serve(&service, Box::new(sink))?.counting(counter))
 }
 
-/// The way back to who sent one request. Dropped without sending, the request
-/// gets no response.
+/// Sends the response to one request. If it is dropped without sending, the request gets no response.
 #[must_use = "a request whose reply is dropped gets no response"]
 pub struct Reply<S: Service> {
     service: Arc<ServiceName>,
@@ -89,14 +86,14 @@ impl<S: Service> Reply<S> {
     /// Sends the response.
     ///
     /// # Errors
-    /// When it cannot be encoded or handed over.
+    /// When it cannot be encoded or sent.
     pub fn send(self, response: &S::Response) -> Result<(), TransportError> {
         let encoded = cdr::encode(response).map_err(|error| self.service.refused(error))?;
         (self.back)(&encoded)
     }
 }
 
-/// Calls one service.
+/// A client of one service.
 pub struct Client<S: Service> {
     service: ServiceName,
     caller: Box<dyn Caller>,
@@ -105,7 +102,7 @@ pub struct Client<S: Service> {
 }
 
 impl<S: Service> Client<S> {
-    /// A client of service `name`, which need not be served yet.
+    /// Creates a client of service `name`, which need not be served yet.
     ///
     /// # Errors
     /// When the name is not a ROS name or the middleware refuses.
@@ -115,25 +112,23 @@ impl<S: Service> Client<S> {
         Ok(Self { service, caller, undecodable: Arc::new(Dropped::new(name)), calls: PhantomData })
     }
 
-    /// Whether somebody answers the service now.
+    /// Whether the service is served now.
     #[must_use]
     pub fn is_served(&self) -> bool {
         self.caller.is_served()
     }
 
-    /// Sends `request`. The response comes through the receiver, once; none comes
-    /// when the server gives none, and where that is known the receiver is
-    /// disconnected.
+    /// Sends `request`. The receiver gets the response, once. If the server sends none, nothing arrives; where that is
+    /// known, the receiver is disconnected.
     ///
     /// # Errors
-    /// When nobody answers the service now, or the request cannot be encoded or
-    /// handed over.
+    /// When the service is not served now, or the request cannot be encoded or sent.
     pub fn call(&self, request: &S::Request) -> Result<Receiver<S::Response>, TransportError> {
         let encoded = cdr::encode(request).map_err(|error| self.service.refused(error))?;
         let (sender, receiver) = channel();
         let undecodable = Arc::clone(&self.undecodable);
         let on = move |response: &Encoded| match cdr::decode(response) {
-            // Who asked may have stopped waiting.
+            // The caller may have stopped waiting.
             Ok(response) => _ = sender.send(response),
             Err(error) => _ = undecodable.add(error),
         };

@@ -1,11 +1,11 @@
-//! The stamp of a message whose Rust type is not at hand: a message whose definition begins with a
-//! `std_msgs/Header` has its stamp first, seconds and nanoseconds, right behind the encapsulation header.
+//! Reads the stamp of a message whose Rust type is unknown: if its definition begins with a `std_msgs/Header`, the
+//! stamp (seconds, nanoseconds) comes first, right after the encapsulation header.
 
 use selene_base::SimTime;
 
 use crate::cdr::Encoded;
 
-/// The field that holds a stamp, as it stands in a definition.
+/// How the field that holds a stamp begins in a definition.
 const HEADER: &str = "std_msgs/Header ";
 const CDR_BE: [u8; 2] = [0, 0];
 const CDR_LE: [u8; 2] = [0, 1];
@@ -18,7 +18,7 @@ pub fn begins_with_header(definition: &str) -> bool {
     first_field.is_some_and(|field| field.starts_with(HEADER))
 }
 
-/// The stamp of a message that begins with a header; none where it is too short or not plain CDR.
+/// The stamp of a message that begins with a header; `None` if it is too short or not plain CDR.
 #[must_use]
 pub fn header_stamp(message: &Encoded) -> Option<SimTime> {
     let payload = message.payload();
@@ -39,11 +39,11 @@ mod tests {
     use selene_base::SimTime;
 
     #[test]
-    fn definitions_tell_which_messages_are_stamped() {
+    fn definitions_report_which_messages_are_stamped() {
         for stamped in [geometry_msgs::TwistStamped::DEFINITION, vision_msgs::Detection2DArray::DEFINITION] {
             assert!(begins_with_header(stamped), "{stamped}");
         }
-        // These have none, or only where another message has one.
+        // These have no header, or only inside another message.
         for bare in [geometry_msgs::Twist::DEFINITION, rosgraph_msgs::Clock::DEFINITION, std_msgs::Empty::DEFINITION] {
             assert!(!begins_with_header(bare), "{bare}");
         }

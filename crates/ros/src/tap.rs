@@ -1,5 +1,5 @@
-//! A transport that only takes: what is published through it goes to a [`Taker`], nothing comes back, and nobody
-//! answers services on it. Joined to others by [`Fanout`](crate::fanout::Fanout) it gets what they get.
+//! A transport that only receives: published messages go to a [`TapSink`]; it delivers nothing and serves no services. As
+//! a part of a [`Fanout`](crate::fanout::Fanout) it gets what the other parts get.
 
 use std::sync::Arc;
 
@@ -8,19 +8,19 @@ use crate::qos::Topic;
 use crate::service::ServiceName;
 use crate::transport::{Caller, Outlet, RequestSink, ResponseSink, Sink, Subscription, Transport, TransportError};
 
-/// Takes what publishers send.
-pub trait Taker: Send + Sync {
-    /// As [`Transport::advertise`].
+/// Receives what publishers send.
+pub trait TapSink: Send + Sync {
+    /// Like [`Transport::advertise`].
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Transport::advertise`].
     fn advertise(self: Arc<Self>, topic: &Topic) -> Result<Box<dyn Outlet>, TransportError>;
 }
 
-/// The transport of a taker.
+/// The transport that passes everything to a taker.
 pub struct Tap<T>(pub Arc<T>);
 
-impl<T: Taker> Transport for Tap<T> {
+impl<T: TapSink> Transport for Tap<T> {
     fn advertise(&self, topic: &Topic) -> Result<Box<dyn Outlet>, TransportError> {
         Arc::clone(&self.0).advertise(topic)
     }
@@ -34,16 +34,16 @@ impl<T: Taker> Transport for Tap<T> {
     }
 
     fn client(&self, service: &ServiceName) -> Result<Box<dyn Caller>, TransportError> {
-        Ok(Box::new(Unserved { service: service.name.clone() }))
+        Ok(Box::new(UnservedClient { service: service.name.clone() }))
     }
 }
 
-/// A client that nobody answers.
-struct Unserved {
+/// A client of a service that nobody serves.
+struct UnservedClient {
     service: String,
 }
 
-impl Caller for Unserved {
+impl Caller for UnservedClient {
     fn is_served(&self) -> bool {
         false
     }
@@ -53,10 +53,10 @@ impl Caller for Unserved {
     }
 }
 
-/// An outlet of a topic that a taker passes over.
-pub struct PassedOver;
+/// An outlet for topics that a taker ignores.
+pub struct IgnoredOutlet;
 
-impl Outlet for PassedOver {
+impl Outlet for IgnoredOutlet {
     fn send(&self, _message: &Encoded, _stamp: selene_base::SimTime) -> Result<(), TransportError> {
         Ok(())
     }

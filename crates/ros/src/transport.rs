@@ -1,18 +1,16 @@
-//! The port through which messages leave and enter: CDR bytes by topic, type and
-//! QoS, and requests and responses by service. A message is encoded once, and the
-//! same bytes go to the wire, the bag and the neighbour in the process. The
-//! adapters behind the port are closed in number:
-//! [`InProcess`](crate::in_process::InProcess), `Dds`, `R2r`, the bag recorder,
-//! and [`Fanout`](crate::fanout::Fanout), which joins several of them. What lies
-//! over one of them and changes a part is a [`Layer`](crate::layer::Layer).
+//! The interface through which messages are sent and received: CDR bytes by topic, type and QoS, and requests and
+//! responses by service. A message is encoded once, and the same bytes go to the network, the bag and subscribers in
+//! the process. These adapters implement it: [`InProcess`](crate::in_process::InProcess), `Dds`, `R2r`, the bag
+//! recorder, and [`Fanout`](crate::fanout::Fanout), which joins several of them. A [`Layer`](crate::layer::Layer) on
+//! top of one changes part of its behaviour.
 //!
-//! A sink runs on its adapter's thread and should hand over and return; bytes
-//! that do not decode are dropped and counted, never passed on. Messages are
-//! published by [`Publisher`] and taken by [`subscribe`], services answered by
-//! [`serve`](crate::service::serve) and called by [`Client`](crate::service::Client).
+//! A sink runs on its adapter's thread and should pass the message on and return. Bytes that do not decode are dropped
+//! and counted, never passed on. Messages are published by [`Publisher`] and received by [`subscribe`]; services are
+//! served by [`serve`](crate::service::serve) and called by [`Client`](crate::service::Client).
 
 use std::any::Any;
 use std::marker::PhantomData;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use selene_base::SimTime;
@@ -23,111 +21,109 @@ use crate::message::Message;
 use crate::qos::{Qos, Topic, TopicError};
 use crate::service::ServiceName;
 
-/// What a transport cannot do, with what to do about it.
+/// An error of a transport, with advice on what to do about it.
 #[derive(Debug, thiserror::Error)]
 pub enum TransportError {
     /// The name of the topic or service is not a ROS name.
     #[error(transparent)]
     Topic(#[from] TopicError),
     /// A topic is used with two message types.
-    #[error("topic {topic}: already carries {carried}, not {asked}; rename one of the two topics")]
+    #[error("topic {topic}: already carries {carried}, not {requested}; rename one of the two topics")]
     TypeMismatch {
-        /// The topic.
+        /// The topic's name.
         topic: String,
         /// The type in use.
         carried: String,
-        /// The type asked for.
-        asked: String,
+        /// The requested type.
+        requested: String,
     },
     /// The middleware cannot be started.
     #[error("{middleware}: cannot be opened: {what}; choose another ROS_DOMAIN_ID or run with --no-dds")]
     Open {
-        /// Which middleware, on which domain.
+        /// The middleware and its domain.
         middleware: String,
-        /// Why.
+        /// The reason.
         what: String,
     },
-    /// A publisher or subscription cannot be made.
+    /// A publisher or subscription cannot be created.
     #[error("topic {topic}: no publisher or subscription could be made: {what}")]
     Endpoint {
-        /// The topic.
+        /// The topic's name.
         topic: String,
-        /// Why.
+        /// The reason.
         what: String,
     },
     /// A message cannot be encoded.
     #[error("topic {topic}: a message cannot be encoded: {source}")]
     Encode {
-        /// The topic.
+        /// The topic's name.
         topic: String,
-        /// Why.
+        /// The encoder's error.
         source: CdrError,
     },
-    /// A message could not be handed over; the next one may be.
+    /// A message could not be sent; later ones may be.
     #[error("topic {topic}: a message was not sent: {what}")]
     Send {
-        /// The topic.
+        /// The topic's name.
         topic: String,
-        /// Why.
+        /// The reason.
         what: String,
     },
     /// A service cannot be served or called, or a request or response not sent.
     #[error("service {service}: {what}")]
     Service {
-        /// The service.
+        /// The service's name.
         service: String,
-        /// Why.
+        /// The reason.
         what: String,
     },
-    /// A service is called that nobody answers.
+    /// A call to a service that nobody serves.
     #[error("service {service}: nobody answers it now; start the node that does, or call again when it is there")]
     NotServed {
-        /// The service.
+        /// The service's name.
         service: String,
     },
 }
 
-/// Takes each message of a subscription, on the adapter's thread.
+/// Receives each message of a subscription, on the adapter's thread.
 pub type Sink = Box<dyn Fn(&Encoded) + Send + Sync>;
 
-/// Takes each request of a service and the way back to who sent it, on the
-/// adapter's thread.
+/// Receives each request of a service with the function that sends its response, on the adapter's thread.
 pub type RequestSink = Box<dyn Fn(&Encoded, Answer) + Send + Sync>;
 
-/// Sends the response of one request; dropped unused, there is no response.
+/// Sends the response to one request; if it is dropped unused, there is no response.
 pub type Answer = Box<dyn FnOnce(&Encoded) -> Result<(), TransportError> + Send>;
 
-/// Takes the response of one request, on the adapter's thread; dropped unused
-/// when it is known that none will come.
+/// Receives the response to one request, on the adapter's thread; dropped unused when it is known that none will come.
 pub type ResponseSink = Box<dyn FnOnce(&Encoded) + Send>;
 
 /// Moves encoded messages between publishers and subscriptions, clients and servers.
 pub trait Transport: Send + Sync {
-    /// Announces a publisher on `topic`; it is gone when the outlet is dropped.
+    /// Creates a publisher on `topic`; dropping the outlet closes it.
     ///
     /// # Errors
     /// When the topic carries another type or the middleware refuses.
     fn advertise(&self, topic: &Topic) -> Result<Box<dyn Outlet>, TransportError>;
 
-    /// Hands every message of `topic` to `sink` until the subscription is dropped.
+    /// Passes every message of `topic` to `sink` until the subscription is dropped.
     ///
     /// # Errors
     /// When the topic carries another type or the middleware refuses.
     fn subscribe(&self, topic: &Topic, sink: Sink) -> Result<Subscription, TransportError>;
 
-    /// How many publishers outside this process reach our subscription to topic `name`; none where the transport
-    /// does not know, or nobody here subscribes.
+    /// Number of publishers outside this process that match our subscription to topic `name`; `None` if the transport
+    /// does not know, or nothing here subscribes.
     fn publishers_of(&self, _name: &str) -> Option<usize> {
         None
     }
 
-    /// Hands every request of `service` to `sink` until the subscription is dropped.
+    /// Passes every request of `service` to `sink` until the subscription is dropped.
     ///
     /// # Errors
-    /// When the service is served here already or the middleware refuses.
+    /// When the process serves the service already or the middleware refuses.
     fn serve(&self, service: &ServiceName, sink: RequestSink) -> Result<Subscription, TransportError>;
 
-    /// Announces a client of `service`, which need not be served yet.
+    /// Creates a client of `service`, which need not be served yet.
     ///
     /// # Errors
     /// When the middleware refuses.
@@ -139,51 +135,63 @@ pub trait Outlet: Send + Sync {
     /// Sends `message`, made at simulated time `stamp`, without waiting for anyone.
     ///
     /// # Errors
-    /// When it cannot be handed over; the outlet stays usable.
+    /// When it cannot be sent; the outlet stays usable.
     fn send(&self, message: &Encoded, stamp: SimTime) -> Result<(), TransportError>;
 
-    /// Sends again what was sent before, to subscribers that may have missed it. What keeps or counts messages
-    /// has it already and does nothing.
+    /// Sends a message again, to subscribers that may have missed it. Outlets that keep or count messages have it
+    /// already and do nothing.
     ///
     /// # Errors
-    /// As `send`.
+    /// Those of [`Self::send`].
     fn repeat(&self, _message: &Encoded, _stamp: SimTime) -> Result<(), TransportError> {
         Ok(())
     }
 
-    /// How many subscribers a message goes to now, of those in other processes; none where that is not known.
+    /// Number of subscribers in other processes that a message goes to now; `None` if that is unknown.
     fn subscribers(&self) -> Option<usize> {
         None
     }
 }
 
-/// The asking end of a service.
+/// The client end of a service.
 pub trait Caller: Send + Sync {
-    /// Whether somebody answers the service now.
+    /// Whether the service is served now.
     fn is_served(&self) -> bool;
 
-    /// Sends `request` without waiting; `on` takes its response.
+    /// Sends `request` without waiting; `on` receives its response.
     ///
     /// # Errors
-    /// When nobody answers the service now, the server is of another type, or the
-    /// request cannot be handed over; the caller stays usable.
+    /// When the service is not served now, the server is of another type, or the request cannot be sent; the caller
+    /// stays usable.
     fn call(&self, request: &Encoded, on: ResponseSink) -> Result<(), TransportError>;
 }
 
-/// A live subscription or service; dropping it ends it. A delivery under way on
-/// another thread may still end after the drop.
+/// A live subscription or service; dropping it closes it. A delivery in progress on another thread may still complete
+/// after the drop.
 #[must_use = "a subscription ends when it is dropped"]
 pub struct Subscription {
     _guard: Box<dyn Any + Send + Sync>,
+    undecodable: Option<Arc<Dropped>>,
 }
 
 impl Subscription {
     /// A subscription that ends by dropping `guard`.
     pub fn guarded_by(guard: impl Any + Send + Sync) -> Self {
-        Self { _guard: Box::new(guard) }
+        Self { _guard: Box::new(guard), undecodable: None }
     }
 
-    /// A subscription that never delivers, for transports that only take.
+    /// The same subscription, with the counter of what did not decode.
+    pub(crate) fn counting(self, undecodable: Arc<Dropped>) -> Self {
+        Self { undecodable: Some(undecodable), ..self }
+    }
+
+    /// Number of messages or requests that were dropped because they did not decode.
+    #[must_use]
+    pub fn undecodable(&self) -> u64 {
+        self.undecodable.as_ref().map_or(0, |undecodable| undecodable.count())
+    }
+
+    /// A subscription that never delivers, for transports that only receive.
     pub fn inert() -> Self {
         Self::guarded_by(())
     }
@@ -198,11 +206,10 @@ pub struct Publisher<M> {
 }
 
 impl<M: Message> Publisher<M> {
-    /// Announces topic `name`.
+    /// Creates a publisher on topic `name`.
     ///
     /// # Errors
-    /// When the name is not a ROS name, the topic carries another type, or the
-    /// middleware refuses.
+    /// When the name is not a ROS name, the topic carries another type, or the middleware refuses.
     pub fn new(transport: &dyn Transport, name: &str, qos: Qos) -> Result<Self, TransportError> {
         let topic = Topic::new::<M>(name, qos)?;
         let outlet = transport.advertise(&topic)?;
@@ -212,17 +219,17 @@ impl<M: Message> Publisher<M> {
     /// Encodes `message` once and sends it with its simulated `stamp`.
     ///
     /// # Errors
-    /// When it cannot be encoded or handed over; the publisher stays usable.
+    /// When it cannot be encoded or sent; the publisher stays usable.
     pub fn publish(&self, message: &M, stamp: SimTime) -> Result<(), TransportError> {
         self.outlet.send(&self.encoded(message)?, stamp)?;
         self.sent.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 
-    /// Sends `message` again to subscribers that may have missed it; bags and counters have it already.
+    /// Sends `message` again to subscribers that may have missed it; bags and counters already have it.
     ///
     /// # Errors
-    /// As `publish`.
+    /// Those of [`Self::publish`].
     pub fn repeat(&self, message: &M, stamp: SimTime) -> Result<(), TransportError> {
         self.outlet.repeat(&self.encoded(message)?, stamp)
     }
@@ -231,31 +238,30 @@ impl<M: Message> Publisher<M> {
         cdr::encode(message).map_err(|source| TransportError::Encode { topic: self.topic.name.clone(), source })
     }
 
-    /// How many subscribers in other processes a message goes to now; none where that is not known.
+    /// Number of subscribers in other processes that a message goes to now; `None` if that is unknown.
     #[must_use]
     pub fn subscribers(&self) -> Option<usize> {
         self.outlet.subscribers()
     }
 
-    /// The topic.
+    /// The topic's name, type and quality of service.
     #[must_use]
     pub fn topic(&self) -> &Topic {
         &self.topic
     }
 
-    /// How many messages have been sent.
+    /// Number of messages sent.
     #[must_use]
     pub fn sent(&self) -> u64 {
         self.sent.load(Ordering::Relaxed)
     }
 }
 
-/// Subscribes to topic `name`; `on` takes each decoded message on the adapter's
-/// thread. Bytes that do not decode are dropped and counted.
+/// Subscribes to topic `name`; `on` receives each decoded message on the adapter's thread. Bytes that do not decode are
+/// dropped and counted ([`Subscription::undecodable`]).
 ///
 /// # Errors
-/// When the name is not a ROS name, the topic carries another type, or the
-/// middleware refuses.
+/// When the name is not a ROS name, the topic carries another type, or the middleware refuses.
 pub fn subscribe<M: Message>(
     transport: &dyn Transport,
     name: &str,
@@ -263,10 +269,11 @@ pub fn subscribe<M: Message>(
     on: impl Fn(M) + Send + Sync + 'static,
 ) -> Result<Subscription, TransportError> {
     let topic = Topic::new::<M>(name, qos)?;
-    let undecodable = Dropped::new(&topic.name);
+    let undecodable = Arc::new(Dropped::new(&topic.name));
+    let counter = Arc::clone(&undecodable);
     let sink = move |encoded: &Encoded| match cdr::decode(encoded) {
         Ok(message) => on(message),
         Err(error) => _ = undecodable.add(error),
     };
-    transport.subscribe(&topic, Box::new(sink))
+    Ok(transport.subscribe(&topic, Box::new(sink))?.counting(counter))
 }

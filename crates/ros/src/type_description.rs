@@ -1,8 +1,7 @@
-//! What types are made of (REP-2016), told to those who ask a node: peers that meet
-//! a type of which they have no text. Each node of Selene answers for every type
-//! that the program knows, whether the node uses it or not: messages, services,
-//! actions, and all that those are made of. The answers are those of rcl (Jazzy): a
-//! description without defaults has the type's hash, and texts are whole files.
+//! The service that describes types (REP-2016), for peers that meet a type without having its text. Each Selene node
+//! answers for every type that the program knows, whether the node uses it or not: messages, services, actions, and all
+//! types that they contain. The answers are those of rcl (Jazzy): a description without defaults has the type's hash,
+//! and texts are whole files.
 
 use crate::dropped::Dropped;
 use crate::message::TYPES;
@@ -13,33 +12,32 @@ use crate::type_description_interfaces::srv::{
 };
 use crate::type_description_interfaces::{Field, FieldType, IndividualTypeDescription, TypeDescription, TypeSource};
 
-/// A type.
+/// A type that the program knows.
 #[derive(Debug)]
 pub(crate) struct KnownType {
     pub(crate) name: &'static str,
     pub(crate) hash: &'static str,
     pub(crate) fields: &'static [KnownField],
-    /// The names of all types that it is made of, in their order.
+    /// The names of all types that it contains, sorted.
     pub(crate) referenced: &'static [&'static str],
-    /// How its text is written: `msg`, `srv` or `action`; `implicit` where rosidl makes it from another one's.
+    /// The encoding of its text: `msg`, `srv` or `action`; `implicit` if rosidl derives it from another one's.
     pub(crate) encoding: &'static str,
     pub(crate) text: &'static str,
 }
 
-/// A field, numbered as in `type_description_interfaces/msg/FieldType`.
+/// A field, with its type numbered as in `type_description_interfaces/msg/FieldType`.
 #[derive(Debug)]
 pub(crate) struct KnownField {
     pub(crate) name: &'static str,
     pub(crate) type_id: u8,
     pub(crate) capacity: u64,
     pub(crate) string_capacity: u64,
-    /// The name of its type where that is another interface.
+    /// The name of its type if that is another interface.
     pub(crate) nested: &'static str,
     pub(crate) default: &'static str,
 }
 
-/// Answers what types are made of, as the node of full name `node`, such as `/selene`, until the subscription is
-/// dropped.
+/// Serves type descriptions for the node with full name `node`, such as `/selene`, until the subscription is dropped.
 ///
 /// # Errors
 /// When the name is not a ROS name, the service is served already, or the middleware refuses.
@@ -53,16 +51,16 @@ pub fn serve_type_descriptions(transport: &dyn Transport, node: &str) -> Result<
     })
 }
 
-/// The description that is asked for, or why there is none.
+/// The requested description, or why there is none.
 fn answer(request: &GetTypeDescriptionRequest) -> GetTypeDescriptionResponse {
-    match KnownType::asked(request) {
-        Ok(known) => known.told(request.include_type_sources),
+    match KnownType::requested(request) {
+        Ok(known) => known.reported(request.include_type_sources),
         Err(failure_reason) => GetTypeDescriptionResponse { failure_reason, ..GetTypeDescriptionResponse::default() },
     }
 }
 
 impl KnownType {
-    fn asked(request: &GetTypeDescriptionRequest) -> Result<&'static Self, String> {
+    fn requested(request: &GetTypeDescriptionRequest) -> Result<&'static Self, String> {
         let GetTypeDescriptionRequest { type_name, type_hash, .. } = request;
         let known = Self::find(type_name).ok_or_else(|| {
             format!("{type_name:?} is no type that this node knows; a name reads like \"sensor_msgs/msg/Image\"")
@@ -77,7 +75,7 @@ impl KnownType {
         TYPES.binary_search_by(|known| known.name.cmp(name)).ok().map(|index| &TYPES[index])
     }
 
-    fn told(&self, with_sources: bool) -> GetTypeDescriptionResponse {
+    fn reported(&self, with_sources: bool) -> GetTypeDescriptionResponse {
         let referenced: Vec<&Self> = self.referenced.iter().filter_map(|name| Self::find(name)).collect();
         let sources = || std::iter::once(self).chain(referenced.iter().copied()).map(Self::source).collect::<Vec<_>>();
         GetTypeDescriptionResponse {

@@ -1,4 +1,4 @@
-//! The build script's reading of interface texts, which the crate itself never calls.
+//! Tests of the build script's parser of interface texts, which the crate itself never calls.
 
 #[allow(dead_code, reason = "the build script uses all of it, these tests a part")]
 #[path = "../build/parse.rs"]
@@ -26,8 +26,8 @@ fn a_service_has_two_parts_and_an_action_three_each_with_its_constants() {
     assert_eq!(names, ["Demo_Request", "Demo_Response"]);
     assert_eq!((parts[0].doc.as_str(), parts[1].text.as_str()), ("Turns it on.", "uint8 BROKEN = 101\nbool success"));
     let constant = &parts[0].constants[0];
-    let told = (constant.name.as_str(), constant.rust_type, constant.value.as_str(), constant.doc.as_str());
-    assert_eq!(told, ("MODE_SLOW", "u8", "1", "as a snail"));
+    let reported = (constant.name.as_str(), constant.rust_type, constant.value.as_str(), constant.doc.as_str());
+    assert_eq!(reported, ("MODE_SLOW", "u8", "1", "as a snail"));
     assert_eq!((parts[1].constants[0].name.as_str(), parts[1].constants[0].value.as_str()), ("BROKEN", "101"));
     let parts = read(Kind::Action, "uint64 steps\n---\n---\nuint64 done\n").expect("an action");
     let fields: Vec<usize> = parts.iter().map(|part| part.fields.len()).collect();
@@ -76,7 +76,7 @@ fn defaults_and_constants_are_written_as_rust_writes_them() {
 #[test]
 fn what_rosidl_makes_of_an_action_names_the_actions_own_parts() {
     let parts = derived(&Key::new("demo_msgs", Kind::Action, "Demo")).expect("derived");
-    let told: Vec<(&str, Vec<&str>)> = parts
+    let reported: Vec<(&str, Vec<&str>)> = parts
         .iter()
         .map(|part| (part.key.name.as_str(), part.fields.iter().map(|field| field.name.as_str()).collect()))
         .collect();
@@ -87,7 +87,7 @@ fn what_rosidl_makes_of_an_action_names_the_actions_own_parts() {
         ("Demo_GetResult_Response", vec!["status", "result"]),
         ("Demo_FeedbackMessage", vec!["goal_id", "feedback"]),
     ];
-    assert_eq!(told, wanted);
+    assert_eq!(reported, wanted);
     assert_eq!(parts[4].fields[1].base, Base::Interface(Key::new("demo_msgs", Kind::Action, "Demo_Feedback")));
 }
 
@@ -97,7 +97,7 @@ fn a_text_that_is_wrong_is_refused_with_its_line() {
         (Kind::Service, "bool on\n", "has 0 lines \"---\", but a .srv text has 1"),
         (Kind::Message, "bool on\n---\n", "has 1 lines \"---\", but a .msg text has 0"),
         (Kind::Action, "---\n---\n---\n", "but a .action text has 2"),
-        (Kind::Service, "bool on\n---\n\nwstring word\n", "line 4: wide strings are not spoken"),
+        (Kind::Service, "bool on\n---\n\nwstring word\n", "line 4: wide strings are not supported"),
         (Kind::Message, "string<=five word\n", "line 1: length \"five\""),
         (Kind::Message, "uint8[<=] few\n", "line 1: length \"\""),
         (Kind::Message, "bool on\nstring namespace\n", "line 2: the name is a keyword of C++"),
@@ -105,7 +105,7 @@ fn a_text_that_is_wrong_is_refused_with_its_line() {
         (Kind::Message, "string WORD=\"on\"\n", "line 1: only numbers can be constants"),
         (Kind::Message, "demo_msgs/folder/Demo demo\n", "line 1: \"folder\" is none of msg, srv and action"),
     ] {
-        let said = refusal(kind, text);
-        assert!(said.contains(words), "{said}");
+        let refused = refusal(kind, text);
+        assert!(refused.contains(words), "{refused}");
     }
 }

@@ -1,5 +1,5 @@
-//! Boxes around what an image shows: in the image the smallest that holds an instance's
-//! visible pixels, in the world the box of its mesh along the mesh's own axes.
+//! Bounding boxes of the instances in an image: in pixels, the smallest rectangle around an instance's visible pixels;
+//! in the world, the box of its mesh along the mesh's own axes.
 
 use std::collections::BTreeMap;
 
@@ -7,31 +7,31 @@ use selene_base::Pose;
 
 use crate::view::CameraFrame;
 
-/// An instance as an image shows it.
+/// An instance that an image shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Visible {
-    /// Its number.
+    /// The instance's number, see `Label`.
     pub instance: u32,
     /// Its `Class` code.
     pub class: u16,
-    /// The first and the last column with a pixel of it.
+    /// First and last column that show the instance.
     pub columns: [u32; 2],
-    /// The first and the last row.
+    /// First and last row that show the instance.
     pub rows: [u32; 2],
-    /// How many pixels show it.
+    /// Number of pixels that show the instance.
     pub pixels: u32,
 }
 
 /// An instance's box in the world.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Solid {
-    /// Where the box's centre is and how its axes lie, map frame.
+    /// Pose of the box's centre and axes in the map frame.
     pub world_from_centre: Pose,
-    /// Its edges along these axes, m.
+    /// Edge lengths along the box's axes, m.
     pub size_m: [f64; 3],
 }
 
-/// The instances that an image shows, by number. Sky and ground are none.
+/// The instances that an image shows, sorted by number. Sky and ground are left out.
 #[must_use]
 pub fn visible(frame: &CameraFrame) -> Vec<Visible> {
     let columns = frame.width.max(1) as usize;

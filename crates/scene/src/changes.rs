@@ -1,5 +1,5 @@
-//! Which of the heights changed, as ranges that a device can copy: the posts of the
-//! changed tiles, their prints and the mip cells above them.
+//! Finds the ranges of the heights array that changed, for a device to copy: the posts of the changed tiles, their
+//! prints and the mip cells above them.
 
 use std::ops::Range;
 
@@ -8,10 +8,10 @@ use selene_terrain::TILE_NODES;
 use crate::pyramid::{Pyramid, mip_first, mip_side};
 use crate::record::LevelRecord;
 
-/// Unchanged heights that are copied along rather than start another range: a row of the usual site.
+/// Ranges closer than this many unchanged heights are joined into one copy; about a row of the usual site.
 const RANGE_GAP: usize = 4096;
 
-/// Ranges that hold all that changed after `version`, in order, close ones joined.
+/// Sorted ranges that hold every height changed after `version`; neighbouring ranges are joined.
 pub(crate) fn height_ranges(pyramid: &Pyramid, version: u64) -> Vec<Range<usize>> {
     let Some(level) = pyramid.levels.first() else { return Vec::new() };
     let of_tile = |tile| tile_ranges(level, tile).into_iter().chain(pyramid.print_ranges(level, tile));
@@ -33,7 +33,7 @@ fn join_close(ranges: &[Range<usize>]) -> Vec<Range<usize>> {
     joined
 }
 
-/// The rows of a tile's posts and of the mip cells above them.
+/// Index ranges of a tile's posts and of the mip cells above them, row by row.
 fn tile_ranges(level: &LevelRecord, tile: [usize; 2]) -> Vec<Range<usize>> {
     let posts = level.cells as usize + 1;
     let grid = |first: usize, stride: usize, low: [usize; 2], high: [usize; 2]| {

@@ -1,58 +1,57 @@
-//! Where a bundle of rays is clear of the ground, for all of them at once. The bundle is followed
-//! by steps as long as the cells of the pyramids that its section is compared with: they double
-//! where its lowest ray passes above the highest post under it and are halved where it does not,
-//! down to the section's own width.
+//! Finds where a whole bundle of rays is clear of the ground, once for all of its rays. The bundle advances in steps as
+//! long as the pyramid cells that its cross-section is compared with. The cells double where its lowest ray passes
+//! above the highest post under it and halve where it does not, down to the width of the cross-section.
 
 use crate::kernel::bvh::Bundle;
 use crate::kernel::heights::mip_max;
 use crate::kernel::{FAR, least, most};
 use crate::record::{LevelRecord, Records};
 
-/// Steps after which no more is claimed.
+/// Limit of steps; after these nothing more is known to be clear.
 const STEPS_MAX: u32 = 96;
 
-/// A section is taken wider by this part of a level's cells: above rounding.
+/// Each side of a cross-section is widened by this fraction of a level's cell, to cover rounding.
 const ROUNDING_CELLS: f32 = 0.01;
 
-/// The ground is taken higher by this part of its height.
+/// The ground is raised by this fraction of its height, to cover rounding.
 const ROUNDING_HEIGHT: f32 = 1e-6;
 
-/// How many mips above the cells that are as wide as the bundle a ray begins that comes near: it
-/// has a few of them to go, and going down is cheap.
+/// A ray that comes near the ground starts this many mips above the cells that are as wide as the bundle: it still has
+/// a few of those cells to cross, and descending a mip is cheap.
 const MIPS_ABOVE: u32 = 2;
 
-/// Rays that are all but upright are followed as if they went this far to the side.
+/// Lower bound of the horizontal speed, so that steps of nearly vertical rays stay finite.
 const LEAST_SPEED: f32 = 1e-3;
 
-/// A rectangle of the plane: lower and upper corner, m.
+/// A horizontal rectangle: lower and upper corner, m.
 type Rectangle = [[f32; 2]; 2];
 
-/// A place along a bundle and the side of the cells there, m.
+/// Ray parameter along a bundle and the side of the cells used there, m.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     t: f32,
     side_m: f32,
 }
 
-/// Where the rays of a bundle come near the ground.
+/// Where the rays of a bundle first come near the ground.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Approach {
-    /// None can meet it before; `FAR` where none ever does.
+    /// No ray can meet the ground before this ray parameter; `FAR` where none ever does.
     pub(crate) t: f32,
-    /// Between the posts there, or more, m.
+    /// Distance between posts there, or more, m.
     pub(crate) spacing: f32,
-    /// Mip of the finest level to begin on.
+    /// Mip of the finest level on which to start tracing.
     pub(crate) mip: u32,
 }
 
-/// Up to where no ray of the bundle can meet ground.
+/// The ray parameter up to which no ray of the bundle can meet the ground.
 pub(crate) fn approach(records: &Records<'_>, bundle: &Bundle) -> Approach {
     let step = clear_before(records, bundle);
     let cells = (step.side_m * records.levels[0].inverse_spacing) as u32;
     Approach { t: step.t, spacing: spacing_at(records, bundle, step.t), mip: cells.max(1).ilog2() + MIPS_ABOVE }
 }
 
-/// How far the bundle can be followed clear of the ground; to `FAR` where it never comes near.
+/// Follows the bundle as long as it is clear of the ground; to `FAR` where it never comes near.
 fn clear_before(records: &Records<'_>, bundle: &Bundle) -> Step {
     let fall = bundle.toward[0].z;
     let mut step = Step { t: 0.0, side_m: side_m(&records.levels[0]) };
@@ -78,7 +77,7 @@ fn clear_before(records: &Records<'_>, bundle: &Bundle) -> Step {
     step
 }
 
-/// From where on no ray of the bundle can meet ground; `FAR` where that is not known.
+/// The ray parameter after which no ray of the bundle can meet the ground; `FAR` where that is not known.
 pub(crate) fn clear_after(records: &Records<'_>, bundle: &Bundle) -> f32 {
     let rise = bundle.toward[0].z;
     let summit = records.levels.iter().map(|level| top_of(records, level)).fold(f32::NEG_INFINITY, most);
@@ -96,7 +95,7 @@ pub(crate) fn clear_after(records: &Records<'_>, bundle: &Bundle) -> f32 {
         } else if step.side_m > least_side(records, bundle, step.t) {
             step.side_m *= 0.5;
         } else {
-            // Until it has risen above, and a little on.
+            // Up to where the bundle has risen above the cell, plus a small step.
             let above = if rise > 0.0 { (top - bundle.from[0].z) / rise } else { next };
             step.t = least(next, most(above, step.t) + 0.01 * (next - step.t));
             blocked = step.t;
@@ -105,31 +104,31 @@ pub(crate) fn clear_after(records: &Records<'_>, bundle: &Bundle) -> f32 {
     FAR
 }
 
-/// Spacing of the finest level that has all of the section at t, or of the widest.
+/// Spacing of the finest level that contains the whole cross-section at t, else of the widest level, m.
 fn spacing_at(records: &Records<'_>, bundle: &Bundle, t: f32) -> f32 {
     let has = |level: &&LevelRecord| is_within(level, in_cells(level, section(bundle, t)));
     records.levels.iter().find(has).or(records.levels.last()).map_or(0.0, |level| level.spacing)
 }
 
-/// How far the bundle goes to the side with t, m.
+/// Largest horizontal displacement of any ray per unit of t, m.
 fn speed(bundle: &Bundle) -> f32 {
     let [low, high] = bundle.toward;
     [low.x, low.y, high.x, high.y].into_iter().fold(LEAST_SPEED, |speed, rate| most(speed, rate.abs()))
 }
 
-/// Where the bundle's rays are at t.
+/// Bounding rectangle of the bundle's rays at t.
 fn section(bundle: &Bundle, t: f32) -> Rectangle {
     let at = |side: usize| [0, 1].map(|axis| bundle.from[side][axis] + t * bundle.toward[side][axis]);
     [at(0), at(1)]
 }
 
-/// The section's width, or two cells of the finest level.
+/// Least side of the cells at t, m: the larger side of the cross-section, at least two cells of the finest level.
 fn least_side(records: &Records<'_>, bundle: &Bundle, t: f32) -> f32 {
     let [low, high] = section(bundle, t);
     most(most(high[0] - low[0], high[1] - low[1]), 2.0 * records.levels[0].spacing)
 }
 
-/// Whether all rays are beyond a side of the widest level and go away from it.
+/// Whether all rays are outside the widest level and move away from it.
 fn leaves(records: &Records<'_>, bundle: &Bundle, t: f32) -> bool {
     let Some(widest) = records.levels.last() else { return true };
     let [low, high] = section(bundle, t);
@@ -139,7 +138,7 @@ fn leaves(records: &Records<'_>, bundle: &Bundle, t: f32) -> bool {
     })
 }
 
-/// The highest post that rays may be above or below between two t, m; −∞ beyond all levels.
+/// Height of the highest post under the bundle between two ray parameters, m; −∞ outside all levels.
 fn highest_within(records: &Records<'_>, bundle: &Bundle, [t, next]: [f32; 2], cell_m: f32) -> f32 {
     let [a, b] = [section(bundle, t), section(bundle, next)];
     let swept = [[0, 1].map(|axis| least(a[0][axis], b[0][axis])), [0, 1].map(|axis| most(a[1][axis], b[1][axis]))];
@@ -154,11 +153,11 @@ fn highest_within(records: &Records<'_>, bundle: &Bundle, [t, next]: [f32; 2], c
             break;
         }
     }
-    // There may be none.
+    // −∞ outside all levels: no rounding to cover.
     if top.is_finite() { top + ROUNDING_HEIGHT * top.abs() } else { top }
 }
 
-/// A rectangle in a level's cells, a little wider.
+/// A rectangle in the cell coordinates of a level, slightly widened.
 fn in_cells(level: &LevelRecord, [low, high]: Rectangle) -> Rectangle {
     let grid =
         |place: [f32; 2], by: f32| [0, 1].map(|axis| (place[axis] - level.origin[axis]) * level.inverse_spacing + by);
@@ -175,7 +174,7 @@ fn is_within(level: &LevelRecord, [low, high]: Rectangle) -> bool {
     low[0] >= 0.0 && low[1] >= 0.0 && high[0] <= cells && high[1] <= cells
 }
 
-/// The highest post of a level's rectangle of cells, by mip cells of about `cell_m`.
+/// Height of the highest post in a rectangle of cells of a level, m, read from mip cells of about `cell_m`.
 fn highest_on(records: &Records<'_>, level: &LevelRecord, [low, high]: Rectangle, cell_m: f32) -> f32 {
     if level.top_mip == 0 {
         return f32::INFINITY;
@@ -212,7 +211,7 @@ mod tests {
     use nalgebra::Vector3;
     use selene_terrain::{Clipmap, Level};
 
-    /// Steps along the spread of origins and of directions.
+    /// Sample count along each axis of origins and of directions.
     const STEPS: usize = 3;
 
     fn scene() -> Scene {
@@ -225,7 +224,7 @@ mod tests {
         Scene::new(&Clipmap::new(vec![level(0.05, 101), level(0.4, 77), level(2.0, 60)], Vec::new(), Vec::new()), sun)
     }
 
-    /// Rays at the corners, the edges and the middles of the bundle.
+    /// Rays from the corners, edges and middles of the bundle.
     fn rays(bundle: &Bundle) -> Vec<Ray> {
         let part = |number: usize, digit: u32| (number / STEPS.pow(digit) % STEPS) as f32 / (STEPS - 1) as f32;
         let mix = |[a, b]: [Vector3<f32>; 2], n: usize, digit: u32| {
@@ -248,7 +247,7 @@ mod tests {
         for number in 0..200 {
             let turn = 0.37 * number as f32;
             let fall = 0.25 * (0.11 * number as f32).sin() - 0.2;
-            // A third from beyond the widest level.
+            // A third of the bundles start outside the widest level.
             let from = [3.0 * (1.3 * turn).cos(), 70.0 * (0.7 * turn).sin(), 1.5];
             let bundle = bundle(from, 0.0, [turn.cos(), turn.sin(), fall], 0.004);
             let clear = approach(&records, &bundle).t;

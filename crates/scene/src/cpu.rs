@@ -1,5 +1,5 @@
-//! The kernels on the CPU: rayon over strips of the image and over beams. What a pixel sees
-//! depends on the pixel alone, so the image is the same for any number of threads.
+//! Runs the kernels on the CPU: rayon works on strips of the image and on groups of beams. A pixel's result depends on
+//! that pixel alone, so the image is the same for any number of threads.
 
 use fearless_simd::{Level, dispatch};
 use rayon::prelude::*;
@@ -13,10 +13,10 @@ use crate::tile::{TILE_COLUMNS, TILE_ROWS, TileTracer};
 use crate::tracer::{TraceError, Tracer};
 use crate::view::{Beam, BeamReturn, CameraFrame, CameraView, Class, Label, TruthFrame};
 
-/// Beams of a task: packets are formed among them.
+/// Beams of one parallel task; packets are formed from neighbours within it.
 const BEAMS_A_TASK: usize = 512;
 
-/// Traces on the threads of the current rayon pool.
+/// Traces with the threads of the current rayon pool.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CpuTracer;
 
@@ -86,13 +86,13 @@ impl Tracer for CpuTracer {
 
 fn trace_beams(level: Level, scene: &Scene, records: &Records<'_>, beams: &[Beam], out: &mut [BeamReturn]) {
     let beams: Vec<BeamRecord> = beams.iter().map(|beam| BeamRecord::new(beam, records.middle_m)).collect();
-    dispatch!(level, simd => beam_returns(simd, records, &beams, |number, told| {
-        out[number] = BeamReturn::of(scene, told);
+    dispatch!(level, simd => beam_returns(simd, records, &beams, |number, reported| {
+        out[number] = BeamReturn::of(scene, reported);
     }));
 }
 
 impl CameraFrame {
-    /// Takes the view's size; the content is undefined until traced.
+    /// Resizes the frame to the view; its content is undefined until it is traced.
     pub fn resize(&mut self, width: u32, height: u32) {
         let pixels = width as usize * height as usize;
         self.width = width;
@@ -104,7 +104,7 @@ impl CameraFrame {
         self.instance.resize(pixels, 0);
     }
 
-    /// Takes in traced pixels of a scene, row by row, from pixel number `first` on.
+    /// Stores traced pixels of a scene, row by row, starting at pixel number `first`.
     pub fn fill(&mut self, scene: &Scene, first: usize, pixels: &[PixelRecord]) {
         for (i, pixel) in (first..self.radiance.len()).zip(pixels) {
             self.radiance[i] = pixel.radiance;
@@ -117,7 +117,7 @@ impl CameraFrame {
 }
 
 impl BeamReturn {
-    /// What a traced beam tells of a scene.
+    /// Converts a traced return, with the label and material that the scene gives its code.
     #[must_use]
     pub fn of(scene: &Scene, record: &ReturnRecord) -> Self {
         let Label { class, number } = scene.label(record.code);

@@ -1,7 +1,6 @@
-//! What is done to a traced picture before it is handed over, the same for every
-//! device: scattered light, a few rays a pixel and so noisy, is averaged over near
-//! pixels of the same thing at a like depth (the picture's mean is kept; what changes
-//! within the window is blurred), and stars are put into the pixels that hold them.
+//! Post-processing of a traced picture, the same for every device. Scattered light comes from a few rays per pixel and
+//! is noisy: it is averaged over nearby pixels of the same instance at a similar depth. This keeps the picture's mean
+//! but blurs what changes within the window. Stars are then added to the pixels that contain them.
 
 use rayon::prelude::*;
 
@@ -9,22 +8,21 @@ use crate::kernel::{SUN_BAND, least};
 use crate::scene::Scene;
 use crate::view::{CameraFrame, CameraView};
 
-/// Pixels to each side that scattered light is averaged over.
+/// Half-width of the window over which scattered light is averaged, pixels.
 const REACH: usize = 16;
 
-/// Part of the depth by which pixels averaged may differ.
+/// Largest relative depth difference of pixels that are averaged together.
 const LIKE_DEPTH: f32 = 0.1;
 
-/// The three bands of an image, each by itself: what is done to one is done to all, in
-/// straight runs over rows.
+/// The three bands of an image, one array each, so that the same operation runs on all of them in contiguous rows.
 type Planes = [Vec<f32>; 3];
 
-/// What makes pixels alike.
+/// Depth and instance of each pixel, which decide whether two pixels are similar enough to average.
 struct AlikePixels<'a> {
     width: usize,
     height: usize,
     depth_m: &'a [f32],
-    /// Instance numbers.
+    /// Instance number of each pixel.
     thing: &'a [u32],
 }
 
@@ -39,7 +37,7 @@ impl CameraFrame {
         self.add_stars(scene, view);
     }
 
-    /// Along rows, then along columns.
+    /// Smooths scattered light along rows, then along columns.
     fn smooth_scattered(&mut self) {
         let alike = AlikePixels {
             width: self.width as usize,
@@ -67,7 +65,7 @@ impl CameraFrame {
         }
     }
 
-    /// Index of the pixel that holds a place in the image, if one does.
+    /// Index of the pixel that contains an image point (u, v), if it lies inside the image.
     fn pixel_at(&self, [u, v]: [f64; 2]) -> Option<usize> {
         let [column, row] = [(u + 0.5).floor(), (v + 0.5).floor()];
         let inside = column >= 0.0 && row >= 0.0 && column < f64::from(self.width) && row < f64::from(self.height);
@@ -88,19 +86,20 @@ impl AlikePixels<'_> {
         smoothed
     }
 
-    /// Whether any light came to a row: with few rays every other row has none.
+    /// Whether a row has any scattered light: with few rays, every other row has none.
     fn has_light(&self, light: &Planes, row: usize) -> bool {
         let pixels = row * self.width..(row + 1) * self.width;
         light.iter().any(|plane| plane[pixels.clone()].iter().any(|&light| light != 0.0))
     }
 
-    /// `rows` tells which have light.
+    /// Smooths one row; `rows` says which rows have light.
     fn smooth_row(&self, light: &Planes, rows: &[bool], row: usize, across_rows: bool, mut sums: [&mut [f32]; 3]) {
         let columns = self.width;
         let mut totals = vec![0.0_f32; columns];
         let mut alike = vec![0.0_f32; columns];
         for shift in 0..=2 * REACH {
-            // The neighbour `shift − REACH` away: of which row, from which column on.
+            // The neighbour `shift − REACH` pixels away: its row, and the number of columns that have no such
+            // neighbour.
             let (there, skip) = if across_rows { (row + shift, 0) } else { (row + REACH, shift.abs_diff(REACH)) };
             if !(REACH..self.height + REACH).contains(&there) || skip >= columns {
                 continue;
@@ -125,7 +124,7 @@ impl AlikePixels<'_> {
         }
     }
 
-    /// `weight` for pixels from `own` on that are like those from `near` on, else 0.
+    /// Writes `weight` for pixels from `own` on that are similar to those from `near` on, else 0.
     fn weigh(&self, own: usize, near: usize, weight: f32, out: &mut [f32]) {
         let [own, near] = [own..own + out.len(), near..near + out.len()];
         let depths = self.depth_m[own.clone()].iter().zip(&self.depth_m[near.clone()]);
@@ -141,7 +140,7 @@ impl AlikePixels<'_> {
 mod tests {
     use crate::view::CameraFrame;
 
-    /// A frame 160 × 100 of two things side by side at 5 m.
+    /// A 160 × 100 frame of two instances side by side, both 5 m away.
     fn two_things(scattered: impl Fn(usize) -> f32) -> CameraFrame {
         let mut frame = CameraFrame::sized(160, 100);
         frame.depth_m.fill(5.0);
@@ -162,7 +161,7 @@ mod tests {
 
     #[test]
     fn light_of_few_pixels_is_spread_over_like_ones_and_kept() {
-        // One ray in the middle of a thing, which is wider than twice the window.
+        // One ray in the middle of an instance that is wider than twice the window.
         let at = 50 * 160 + 40;
         let mut frame = two_things(|i| f32::from(u8::from(i == at)));
         frame.smooth_scattered();

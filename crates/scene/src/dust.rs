@@ -1,17 +1,19 @@
-//! Dust in the air, as light sees it: Gaussian clouds of grains. What one takes out of a ray has a closed form: with the
-//! cross-section S, the deviation σ and the distance d of the ray from the middle,
-//! τ = S/(2πσ²) e^(−d²/2σ²) ½ [erf((t₁ − t)/√2σ) − erf((t₀ − t)/√2σ)]; what a ray loses in all is e^(−Στ).
+//! Dust in the air as light sees it: Gaussian clouds of grains. The optical depth of a ray through one cloud has a
+//! closed form: with the cross-section S, the deviation σ and the distance d of the ray from the cloud's centre,
+//! τ = S/(2πσ²) e^(−d²/2σ²) ½ [erf((t₁ − t)/√2σ) − erf((t₀ − t)/√2σ)]; a ray transmits e^(−Στ) through all clouds.
 //!
-//! A camera sees each cloud on a ray as a slab at its middle, the nearest first, which scatters the Sun's light once, by
-//! the phase function and single-scattering albedo of the ground's grains, without the surge of surfaces. The Sun
-//! reaches all of a cloud or nothing, as it does its middle, less what dust before it takes. Surfaces lose what dust
-//! between them and the Sun takes, of all their light; other lights and what is scattered twice are left out. All
-//! samples of a pixel go through the dust that the ray through its centre goes through.
+//! A camera sees each cloud on a ray as a slab at the cloud's centre, nearest first. The slab scatters sunlight once,
+//! with the phase function and single-scattering albedo of the ground's grains but without a surface's opposition
+//! surge. The Sun lights either all of a cloud or none, depending on whether its centre sees the Sun, attenuated by the
+//! dust in between. Surfaces lose the fraction of all their light that dust between them and the Sun takes from
+//! sunlight; other lights and multiple scattering are left out. All samples of a pixel use the dust along the ray
+//! through its centre.
 //!
-//! A ray of a lidar loses e^(−2Στ) on its way to a surface and back; each cloud before sends light straight back, as if
-//! it were a facing surface of the reflectance π/2 · w p(0)/4π · (1 − e^(−2τ)), seen through those before it.
+//! A lidar ray is attenuated by e^(−2Στ) on its way to a surface and back. Each cloud in front of the surface sends
+//! light straight back like a perpendicular surface of reflectance π/2 · w p(0)/4π · (1 − e^(−2τ)), seen through the
+//! clouds before it.
 //!
-//! This is done where the traced image or the returns are, for all devices: a GPU need not know of dust.
+//! All of this works on traced images or returns, so it is the same for all devices: a GPU does not handle dust.
 
 use std::f32::consts::{PI, SQRT_2};
 
@@ -30,38 +32,39 @@ use crate::scene::Scene;
 use crate::tree::{self, Bounds};
 use crate::view::{Beam, BeamReturn, CameraFrame, CameraView, Class};
 
-/// A cloud ends here for rays that pass by, in deviations: there it takes 3e-4 of what it takes in its middle.
+/// Radius at which a cloud ends for passing rays, in standard deviations: its optical depth there is 3e-4 of that
+/// through its centre.
 const REACH: f32 = 4.0;
-/// Clouds in a leaf of their tree.
+/// Clouds in a leaf of their bounding volume hierarchy.
 const LEAF_PUFFS: usize = 4;
-/// What sends less back than a surface of this reflectance is not told.
+/// Dust returns fainter than a perpendicular surface of this reflectance are dropped.
 const FAINT: f32 = 1e-7;
 
 /// A Gaussian cloud of grains.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Puff {
-    /// Its middle, map frame, m.
+    /// Centre of the cloud, map frame, m.
     pub centre_m: Vector3<f64>,
-    /// Standard deviation of where its grains are along any axis, m; above zero.
+    /// Standard deviation of the grains' positions along each axis, m; above zero.
     pub deviation_m: f64,
-    /// Extinction cross-section of all its grains, m².
+    /// Total extinction cross-section of the grains, m².
     pub cross_section_m2: f64,
 }
 
-/// What dust sends back of one ray of a ranging sensor.
+/// What dust sends back along one ray of a ranging sensor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DustReturn {
-    /// The ray's number among those that were asked for.
+    /// Index of the ray among the beams that were traced.
     pub ray: usize,
-    /// A facing surface that would send as much back.
+    /// A perpendicular surface that would send back as much.
     pub met: BeamReturn,
 }
 
-/// All clouds of a scene, and a tree over them.
+/// All dust clouds of a scene and the bounding volume hierarchy over them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Dust {
     puffs: Vec<Puff>,
-    /// In the order of the tree's leaves, in the scene's frame.
+    /// The clouds in the order of the tree's leaves, in the scene's frame.
     records: Vec<PuffRecord>,
     nodes: Vec<NodeRecord>,
 }
@@ -70,15 +73,15 @@ pub(crate) struct Dust {
 struct PuffRecord {
     centre: Vector3<f32>,
     deviation: f32,
-    /// Optical depth all through its middle.
+    /// Optical depth of the whole line through the centre.
     depth: f32,
 }
 
 /// A cloud on a ray.
 #[derive(Clone, Copy, Debug)]
-struct Crossing {
+struct CloudOnRay {
     puff: usize,
-    /// Where it is nearest to its middle.
+    /// Distance along the ray to the point nearest to the cloud's centre, m.
     t: f32,
     depth: f32,
 }
@@ -97,7 +100,8 @@ impl PuffRecord {
         Bounds::of_points([self.centre.into()]).widened(REACH * self.deviation)
     }
 
-    /// Where a ray of unit direction that ends at `until` is nearest to its middle, and what it takes out.
+    /// Distance to the point nearest to the centre and the optical depth, for a ray of unit direction that ends at
+    /// `until`.
     fn cross(&self, ray: &Ray, until: f32) -> (f32, f32) {
         let to_centre = self.centre - ray.origin;
         let t = to_centre.dot(&ray.direction);
@@ -109,7 +113,7 @@ impl PuffRecord {
 }
 
 impl Dust {
-    /// Clouds in a scene whose frame lies at `middle_m`.
+    /// Clouds of a scene whose frame has its origin at `middle_m` in the map frame.
     pub(crate) fn new(puffs: Vec<Puff>, middle_m: Vector3<f64>) -> Self {
         let records: Vec<_> = puffs.iter().map(|puff| PuffRecord::new(puff, middle_m)).collect();
         let bounds: Vec<_> = records.iter().map(PuffRecord::bounds).collect();
@@ -117,7 +121,7 @@ impl Dust {
         Self { puffs, records: order.iter().map(|&i| records[i as usize]).collect(), nodes }
     }
 
-    /// The same where the scene's frame has moved.
+    /// The same clouds after the scene's frame has moved.
     pub(crate) fn placed(&self, middle_m: Vector3<f64>) -> Self {
         Self::new(self.puffs.clone(), middle_m)
     }
@@ -126,8 +130,8 @@ impl Dust {
         self.records.is_empty()
     }
 
-    /// Gives `meet` each cloud that a ray of unit direction goes through before `until`.
-    fn along(&self, ray: &Ray, until: f32, mut meet: impl FnMut(Crossing)) {
+    /// Calls `meet` with each cloud that a ray of unit direction crosses before `until`.
+    fn along(&self, ray: &Ray, until: f32, mut meet: impl FnMut(CloudOnRay)) {
         let inverse = inverse_direction(ray);
         let mut node = 0;
         while let Some(n) = self.nodes.get(node) {
@@ -139,36 +143,36 @@ impl Dust {
             for puff in first..first + (n.leaf & 7) as usize {
                 let (t, depth) = self.records[puff].cross(ray, until);
                 if depth > 0.0 {
-                    meet(Crossing { puff, t, depth });
+                    meet(CloudOnRay { puff, t, depth });
                 }
             }
             node += 1;
         }
     }
 
-    /// Optical depth of a ray of unit direction before `until`, of the clouds that count.
+    /// Optical depth along a ray of unit direction before `until`, summed over the clouds that `counts` selects.
     fn depth(&self, ray: &Ray, until: f32, counts: impl Fn(usize) -> bool) -> f32 {
         let mut sum = 0.0;
         self.along(ray, until, |crossing| sum += if counts(crossing.puff) { crossing.depth } else { 0.0 });
         sum
     }
 
-    /// The clouds on a ray, the nearest first.
-    fn cross(&self, ray: &Ray, until: f32, crossings: &mut Vec<Crossing>) {
+    /// Fills `crossings` with the clouds on a ray, nearest first.
+    fn cross(&self, ray: &Ray, until: f32, crossings: &mut Vec<CloudOnRay>) {
         crossings.clear();
         self.along(ray, until, |crossing| crossings.push(crossing));
         crossings.sort_unstable_by(|a, b| a.t.total_cmp(&b.t).then(a.puff.cmp(&b.puff)));
     }
 }
 
-/// Dust in the Sun's light.
+/// Dust and the sunlight that reaches it.
 struct Sunlit<'a> {
     dust: &'a Dust,
-    /// Unit, toward the Sun.
+    /// Unit vector toward the Sun.
     sun: Vector3<f32>,
-    /// Whether nothing solid stands between each cloud and the Sun.
+    /// For each cloud, whether no ground or instance blocks the Sun at its centre.
     open: Vec<bool>,
-    /// The part of the Sun's light that reaches each.
+    /// For each cloud, the fraction of sunlight that reaches it.
     share: Vec<f32>,
     grain: MaterialRecord,
     /// The Sun's irradiance in each band, times the grains' colour.
@@ -194,8 +198,9 @@ impl<'a> Sunlit<'a> {
         Self { dust, sun, open, share, grain, irradiance }
     }
 
-    /// What a ray of unit direction keeps of the light that comes from `until`, and what it gains before.
-    fn through(&self, ray: &Ray, until: f32, crossings: &mut Vec<Crossing>) -> (f32, Bands) {
+    /// Fraction that a ray of unit direction transmits of the light from `until`, and the radiance that dust adds in
+    /// front of it.
+    fn through(&self, ray: &Ray, until: f32, crossings: &mut Vec<CloudOnRay>) -> (f32, Bands) {
         self.dust.cross(ray, until, crossings);
         let (mut kept, mut gained) = (1.0, 0.0);
         for crossing in crossings.iter() {
@@ -206,14 +211,14 @@ impl<'a> Sunlit<'a> {
         (kept, self.irradiance * (gained * back(&self.grain, -self.sun.dot(&ray.direction))))
     }
 
-    /// What dust leaves of the Sun's light at a point.
+    /// Fraction of sunlight that dust transmits to a point.
     fn shade(&self, origin: Vector3<f32>) -> f32 {
         (-self.dust.depth(&Ray { origin, direction: self.sun }, FAR, |puff| self.open[puff])).exp()
     }
 }
 
 impl CameraFrame {
-    /// Puts the scene's dust before what was traced of it; without any, nothing is changed.
+    /// Adds the scene's dust to the traced image; without dust the image stays unchanged.
     pub fn see_dust(&mut self, scene: &Scene, view: &CameraView) {
         if scene.dust().is_empty() {
             return;
@@ -244,22 +249,22 @@ impl CameraFrame {
 }
 
 impl Scene {
-    /// Optical depth of the scene's dust from `origin_m`, map frame, along a unit direction as far as `range_m`.
+    /// Optical depth of the scene's dust from `origin_m`, map frame, along a unit direction up to `range_m`.
     #[must_use]
     pub fn optical_depth(&self, origin_m: [f64; 3], direction: [f32; 3], range_m: f32) -> f32 {
         let ray = beam_ray(&Beam::new(origin_m, direction), self.records().middle_m);
         self.dust().depth(&ray, range_m.min(FAR), |_| true)
     }
 
-    /// Puts the scene's dust before what beams met: light is lost on the way there and back. What dust itself sends
-    /// back, by beam and then by range.
+    /// Attenuates what the beams met by the dust on the way there and back. Returns what the dust itself sends back,
+    /// sorted by beam and then by range.
     pub fn see_dust(&self, beams: &[Beam], met: &mut [BeamReturn]) -> Vec<DustReturn> {
         if self.dust().is_empty() {
             return Vec::new();
         }
         let records = self.records();
         let grain = grain(&records);
-        // A surface of reflectance ρ sends ρ/π back, dust w p(0)/4π · (1 − e^(−2τ))/2.
+        // A perpendicular surface of reflectance ρ sends back ρ/π, dust w p(0)/4π · (1 − e^(−2τ))/2.
         let reflectance = 0.5 * PI * back(&grain, 1.0);
         let near_infrared = self.near_infrared_over_visible();
         let see = |(ray, (beam, met)): (usize, (&Beam, &mut BeamReturn))| {
@@ -283,7 +288,7 @@ impl Scene {
         beams.par_iter().zip(met).enumerate().flat_map_iter(see).collect()
     }
 
-    /// Reflectance of the ground at each of `NEAR_INFRARED_NM` over that in visible light.
+    /// The ground's reflectance at each of `NEAR_INFRARED_NM`, relative to visible light.
     fn near_infrared_over_visible(&self) -> [f32; 2] {
         let visible = self.records().materials[0].albedo;
         self.near_infrared(0).map(|infrared| if visible > 0.0 { infrared / visible } else { 1.0 })
@@ -302,24 +307,24 @@ fn dust_return(range_m: f32, reflectance: f32, near_infrared: [f32; 2]) -> BeamR
     }
 }
 
-/// A beam's ray in the scene's frame, of unit direction.
+/// A beam as a ray of unit direction in the scene's frame.
 fn beam_ray(beam: &Beam, middle_m: Vector3<f64>) -> Ray {
     let record = BeamRecord::new(beam, middle_m);
     Ray { origin: record.origin.into(), direction: record.direction.into() }
 }
 
-/// The ground's grains; those of mean regolith where its material has none.
+/// The ground's grains; mean regolith where the ground's material is not Hapke's.
 fn grain(records: &Records<'_>) -> MaterialRecord {
     let ground = records.materials[0];
     if ground.kind == HAPKE { ground } else { Material::Hapke(HapkeParams::REGOLITH).record() }
 }
 
-/// What grains scatter of the light that they take out, 1/sr, by the cosine of the phase angle.
+/// Light that grains scatter per light that they extinguish, 1/sr, as a function of the cosine of the phase angle.
 fn back(grain: &MaterialRecord, cos_g: f32) -> f32 {
     grain.w / (4.0 * PI) * phase(grain, cos_g)
 }
 
-/// The error function (Abramowitz and Stegun 7.1.26): within 1.5e-7, and rounding.
+/// The error function (Abramowitz and Stegun 7.1.26): within 1.5e-7 plus rounding.
 fn erf(x: f32) -> f32 {
     let t = 1.0 / (1.0 + 0.327_591_1 * x.abs());
     let series = ((((1.061_405_4 * t - 1.453_152) * t + 1.421_413_7) * t - 0.284_496_74) * t + 0.254_829_6) * t;
@@ -332,7 +337,7 @@ mod tests {
     use crate::kernel::FAR;
     use nalgebra::Vector3;
 
-    /// Rounding of sums of `f32`, and the error function's.
+    /// Tolerance for rounding of `f32` sums and for the error function.
     const EXACT: f32 = 1e-5;
 
     fn puff(centre_m: [f64; 3], deviation_m: f64, cross_section_m2: f64) -> Puff {

@@ -1,7 +1,7 @@
-//! Optical flow as truth: for each pixel where the very point that it shows was in the
-//! previous image of the same camera, from depth, the camera's motion and the bodies' own.
-//! It goes against time: a pixel plus its flow is the place then. Not a number where nothing
-//! is seen or where the camera could not see the point then; what hid it then is not asked.
+//! True optical flow: for each pixel, where the surface point that it shows was in the previous image of the same
+//! camera. It is computed from depth, the camera's motion and the bodies' own motion. Flow points back in time: a pixel
+//! plus its flow is its place in the previous image. It is NaN where nothing is seen or the point was outside the
+//! previous view; whether something hid the point then is not checked.
 
 use std::collections::BTreeMap;
 
@@ -13,32 +13,33 @@ use selene_base::frames::interpolate;
 use crate::scene::Scene;
 use crate::view::{CameraFrame, CameraView};
 
-/// Rounds to find the row, and so the instant, at which a point was seen then.
+/// Iterations to find the row, and so the instant, at which the previous image showed a point.
 const ROW_ROUNDS: u32 = 4;
 
-/// What of an image the flow to or from it depends on.
+/// The camera and body poses of an image, which flow to or from it needs.
 #[derive(Clone, Debug)]
-pub struct Sighting {
+pub struct FlowReference {
     view: CameraView,
-    /// Where each movable is when the image begins and when it ends, map frame, by its number in images.
+    /// Pose of each movable at the start and at the end of the image's exposure, map frame, by instance number.
     movables: BTreeMap<u32, [Pose; 2]>,
 }
 
-impl Sighting {
-    /// Of an image of a scene.
+impl FlowReference {
+    /// Records the camera and the movables' poses for an image of a scene.
     #[must_use]
     pub fn new(scene: &Scene, view: &CameraView) -> Self {
         Self { view: *view, movables: scene.numbered_movables().collect() }
     }
 
-    /// Where a movable was in the middle of a row's exposure.
+    /// Pose of a movable in the middle of a row's exposure.
     fn movable_at(&self, number: u32, row: f64) -> Option<Pose> {
         let [start, end] = self.movables.get(&number)?;
         let share = self.view.sweep.map_or(0.0, |sweep| sweep.row_middle(row));
         Some(interpolate(start, end, share))
     }
 
-    /// Where a point of the world then was in this image; `world_then` tells it for a row.
+    /// Pixel coordinates at which this image showed a world point; `world_then` gives the point at the instant of a
+    /// row.
     fn place_of(&self, first_row: f64, world_then: impl Fn(f64) -> Option<Point3<f64>>) -> Option<[f64; 2]> {
         let mut place = [0.0, first_row];
         for _ in 0..if self.view.sweep.is_some() { ROW_ROUNDS } else { 1 } {
@@ -49,10 +50,10 @@ impl Sighting {
     }
 }
 
-/// For each pixel of `frame`, the image that `now` tells of, the way to its place in the image
-/// that `before` tells of, (columns, rows) in pixels.
+/// Flow of each pixel of `frame`: (columns, rows) in pixels from its place in the image of `now` to its place in the
+/// image of `before`.
 #[must_use]
-pub fn flow(frame: &CameraFrame, now: &Sighting, before: &Sighting) -> Vec<[f32; 2]> {
+pub fn flow(frame: &CameraFrame, now: &FlowReference, before: &FlowReference) -> Vec<[f32; 2]> {
     let columns = frame.width.max(1) as usize;
     let pixel = |(i, depth_m): (usize, &f32)| {
         let at = [i % columns, i / columns].map(|c| c as f64);
@@ -66,8 +67,8 @@ fn way_back(
     [column, row]: [f64; 2],
     depth_m: f64,
     instance: u32,
-    now: &Sighting,
-    before: &Sighting,
+    now: &FlowReference,
+    before: &FlowReference,
 ) -> Option<[f64; 2]> {
     if !depth_m.is_finite() {
         return None;

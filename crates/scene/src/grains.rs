@@ -1,7 +1,7 @@
-//! Grains that are seen one by one: spheres in heaps, as a granular solver or a file tells them.
-//! A heap is an instance that stands still and has a tree of its own; images tell it as ground.
-//! Its tree is made anew whenever its grains change, so it is made in one pass: in the order of the
-//! grains' Morton codes, cut where the highest bit changes (Lauterbach et al. 2009).
+//! Individually visible grains: spheres in heaps, which a granular solver or a file provides. A heap is a static
+//! instance with a bounding volume hierarchy of its own; images label it as ground. The hierarchy is rebuilt whenever
+//! the grains change, so it is built in one pass: in the order of the grains' Morton codes, split where the highest bit
+//! changes (Lauterbach et al. 2009).
 
 use std::sync::Arc;
 
@@ -12,23 +12,24 @@ use crate::record::TriangleRecord;
 use crate::scene::SceneError;
 use crate::tree::Bounds;
 
-/// A sphere in the frame of its heap.
+/// A sphere, in the frame of its heap.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Grain {
-    /// Its centre, m.
+    /// Centre of the sphere, m.
     pub centre_m: [f32; 3],
-    /// Its radius, m.
+    /// Radius of the sphere, m.
     pub radius_m: f32,
 }
 
-/// Grains of one material.
+/// A heap of grains of one material.
 #[derive(Clone, Debug)]
 pub struct Heap {
-    /// Where the frame of the grains is on the map: near them, as places are in single precision.
+    /// Pose of the grains' frame on the map. It must be near the grains, because their positions are in single
+    /// precision.
     pub world_from_heap: Pose,
-    /// The grains.
+    /// The grains of the heap.
     pub grains: Arc<[Grain]>,
-    /// What each grain is made of.
+    /// Material of every grain.
     pub material: Material,
 }
 

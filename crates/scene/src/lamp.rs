@@ -1,14 +1,12 @@
-//! Lamps: a face of some size that sends light along its axis, as much as a profile of the
-//! angle to it says. The intensity is full within an inner angle and falls to nothing at
-//! an outer one by a power of the cosine between, so that its integral has a closed form;
-//! a Lambert emitter, a headlight, an LED bar and a bulb are the same lamp with other
-//! numbers. Faces are rectangles, sampled for soft shadows; a face without size is a
-//! point. Lamps light surfaces but are not seen themselves.
+//! Lamps: an emitting face and a profile of intensity over the angle to its axis. The intensity is full within an inner
+//! angle and falls to zero at an outer one by a power of the cosine between them, so its integral has a closed form. A
+//! Lambert emitter, a headlight, an LED bar and a bulb are the same lamp with different numbers. Faces are rectangles,
+//! sampled for soft shadows; a face without size is a point. Lamps light surfaces but are not visible themselves.
 //!
-//! What is known of a lamp is its radiant flux in visible light or its luminous flux, and
-//! a colour. Both become flux in the three bands, counted in sunlight as all light is
-//! (see [`crate::Sun`]): a band's watt is divided by the part of the Sun's irradiance that
-//! truly lies in the band. Sun and colour temperatures are black bodies for that.
+//! A lamp is given by its radiant flux in visible light or its luminous flux, and a colour. Both are converted to flux
+//! in the three bands, in units of sunlight like all light (see [`crate::Sun`]): a band's power is divided by the
+//! fraction of the Sun's irradiance that really lies in the band. For this conversion the Sun and colour temperatures
+//! are black bodies.
 
 use std::f64::consts::{PI, TAU};
 
@@ -17,7 +15,7 @@ use selene_base::Pose;
 
 use crate::record::LampRecord;
 
-/// The most lamps of a scene that shine; `LAMPS_MAX` in records.wgsl.
+/// Most lamps with flux in a scene; `LAMPS_MAX` in records.wgsl.
 pub const LAMPS_MAX: usize = 64;
 
 /// Effective temperature of the Sun, K (IAU 2015 resolution B3).
@@ -27,23 +25,23 @@ const C2_M_K: f64 = 1.438_776_877e-2;
 /// Terms of the series for a black body's share below a wavelength: at the shortest
 /// wavelength and 20 000 K the last one is below 1e-15.
 const PLANCK_TERMS: u32 = 60;
-/// Ends of the bands red, green, blue, m.
+/// Limits of the bands red, green and blue, m.
 const BANDS_M: [[f64; 2]; 3] = [[600e-9, 700e-9], [500e-9, 600e-9], [400e-9, 500e-9]];
 /// Luminous efficacy of light of 555 nm, lm/W.
 const LUMENS_PER_WATT: f64 = 683.0;
 /// Mean of the eye's response V(λ) (CIE 1924, every 10 nm) over each band.
 const EYE: [f64; 3] = [0.187, 0.807, 0.074];
-/// A profile falls over this much of the cosine at least.
+/// Least difference of the cosines over which a profile falls.
 const SHARPEST: f64 = 1e-4;
 
 /// The colour of a lamp.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Colour {
-    /// As the Sun.
+    /// The Sun's colour.
     Sunlight,
-    /// As a black body of this temperature, K.
+    /// The colour of a black body of this temperature, K.
     Temperature(f64),
-    /// Radiant flux in red, green and blue, in any unit.
+    /// Relative radiant flux in red, green and blue.
     Bands([f64; 3]),
 }
 
@@ -57,7 +55,7 @@ pub enum Flux {
 }
 
 impl Flux {
-    /// Flux in red, green and blue, W counted in sunlight.
+    /// Flux in red, green and blue, W in units of sunlight.
     #[must_use]
     pub fn bands_w(self, colour: Colour) -> [f64; 3] {
         let shares = colour.shares();
@@ -73,7 +71,7 @@ impl Flux {
 }
 
 impl Colour {
-    /// Parts of the radiant flux from 400 to 700 nm in red, green and blue.
+    /// Fractions of the radiant flux from 400 to 700 nm in red, green and blue.
     fn shares(self) -> [f64; 3] {
         let bands = match self {
             Self::Sunlight => BANDS_M.map(|band| black_body_share(SUN_K, band)),
@@ -85,39 +83,38 @@ impl Colour {
     }
 }
 
-/// Part of a black body's radiation that lies within a band.
+/// Fraction of a black body's radiation that lies within a band.
 fn black_body_share(kelvin: f64, [from_m, to_m]: [f64; 2]) -> f64 {
     share_below(kelvin * to_m) - share_below(kelvin * from_m)
 }
 
-/// Part of a black body's radiation below a wavelength times its temperature, m K: 15/π⁴
-/// times the sum over n of e^(−nx)/n (x³ + 3x²/n + 6x/n² + 6/n³) at x = c2/(λT).
+/// Fraction of a black body's radiation below a wavelength, given as wavelength times temperature, m K: 15/π⁴ times the
+/// sum over n of e^(−nx)/n (x³ + 3x²/n + 6x/n² + 6/n³) at x = c2/(λT).
 fn share_below(wavelength_temperature_m_k: f64) -> f64 {
     let x = C2_M_K / wavelength_temperature_m_k;
     let term = |n: f64| (-n * x).exp() / n * (x.powi(3) + 3.0 * x * x / n + 6.0 * x / (n * n) + 6.0 / n.powi(3));
     15.0 / PI.powi(4) * (1..=PLANCK_TERMS).map(|n| term(f64::from(n))).sum::<f64>()
 }
 
-/// How a lamp's intensity falls with the angle to its axis.
+/// How a lamp's intensity falls with the angle to the lamp's axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Profile {
-    /// Full within this angle, rad.
+    /// Angle within which the intensity is full, rad.
     pub inner_rad: f64,
-    /// Nothing beyond this angle, rad, at most π.
+    /// Angle beyond which the intensity is zero, rad, at most π.
     pub outer_rad: f64,
-    /// Power of the fall between them, above 0: 1 is straight in the cosine.
+    /// Exponent of the fall between the two angles, above 0: 1 is linear in the cosine.
     pub falloff: f64,
 }
 
 impl Profile {
-    /// The same to all sides.
+    /// Equal intensity in all directions.
     pub const ALL_ROUND: Self = Self { inner_rad: PI, outer_rad: PI, falloff: 1.0 };
 
-    /// As the cosine: a matt glowing face.
+    /// Intensity proportional to the cosine, as of a matt glowing face.
     pub const LAMBERT: Self = Self { inner_rad: 0.0, outer_rad: 0.5 * PI, falloff: 1.0 };
 
-    /// Flux over the intensity on the axis, sr: 2π [1 − cos inner + (cos inner −
-    /// cos outer)/(falloff + 1)].
+    /// Ratio of flux to on-axis intensity, sr: 2π [1 − cos inner + (cos inner − cos outer)/(falloff + 1)].
     #[must_use]
     pub fn solid_angle_sr(&self) -> f64 {
         let [inner, outer] = self.cosines();
@@ -130,27 +127,27 @@ impl Profile {
     }
 }
 
-/// A lamp that shines.
+/// A lamp in the scene.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lamp {
-    /// Its frame in the map frame: x along its axis, y and z along its face.
+    /// Pose of the lamp in the map frame: x along its axis, y and z along its face.
     pub world_from_lamp: Pose,
-    /// Flux in red, green and blue, W counted in sunlight; see [`Flux::bands_w`].
+    /// Flux in red, green and blue, W in units of sunlight; see [`Flux::bands_w`].
     pub flux_w: [f64; 3],
-    /// How it falls off its axis.
+    /// How intensity falls away from the axis.
     pub profile: Profile,
-    /// Width (along y) and height (along z) of its face, m; 0 and 0 for a point.
+    /// Width (along y) and height (along z) of the face, m; 0 and 0 for a point.
     pub size_m: [f64; 2],
 }
 
 impl Lamp {
-    /// Intensity on the axis in each band, W/sr.
+    /// Intensity on the axis in each band, W/sr in units of sunlight.
     #[must_use]
     pub fn intensity_w_sr(&self) -> [f64; 3] {
         self.flux_w.map(|flux| flux / self.profile.solid_angle_sr())
     }
 
-    /// The kernels' numbers, in a scene whose frame lies at `middle_m`.
+    /// The lamp as the kernels read it, in a scene whose frame has its origin at `middle_m` in the map frame.
     #[must_use]
     pub fn record(&self, middle_m: Vector3<f64>) -> LampRecord {
         let turn = self.world_from_lamp.rotation;
@@ -178,7 +175,7 @@ mod tests {
     use super::{BANDS_M, Colour, Flux, LUMENS_PER_WATT, Profile, SUN_K, black_body_share, share_below};
     use std::f64::consts::PI;
 
-    /// Steps of the numerical integrals leave less.
+    /// Tolerance of the numerical integrals.
     const NUMERICAL: f64 = 1e-6;
 
     #[test]
@@ -218,8 +215,7 @@ mod tests {
         let green = Flux::Luminous(100.0).bands_w(Colour::Bands([0.0, 1.0, 0.0]));
         let watts = Flux::Radiant(100.0 / (LUMENS_PER_WATT * 0.807)).bands_w(Colour::Bands([0.0, 1.0, 0.0]));
         assert_eq!(green, watts);
-        // The Sun's 1361 W/m² are 133 klx (CIE; 98 lm/W): black body and band means are
-        // within a tenth of that.
+        // The Sun's 1361 W/m² are 133 klx (CIE; 98 lm/W): the black body and the band means agree within a tenth.
         let of_the_sun: f64 = Flux::Luminous(133_000.0).bands_w(Colour::Sunlight).iter().sum();
         assert!((of_the_sun / 1361.0 - 1.0).abs() < 0.1, "{of_the_sun}");
     }

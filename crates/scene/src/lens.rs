@@ -1,10 +1,9 @@
-//! How a lens lays directions on the image plane. Places on the plane are in units of the
-//! focal length at its middle, x right and y down; `CameraView` scales them to pixels.
-//! Radial–tangential polynomials after Brown 1966 as OpenCV and ROS write them, the lens of a
-//! single ball of glass after SENSOR eq. 1–2 (Devernay and Faugeras 2001), fisheyes after
-//! Kannala and Brandt 2006 (REP-118's "equidistant") and the stereographic one of HEADING,
-//! r = 2 f tan(θ/2). A model holds as far as the image grows with the angle; directions
-//! beyond have no place, so no direction is seen twice.
+//! Lens models: how a lens maps directions to the image plane and back. Positions on the plane are in units of the
+//! focal length at its centre, x right and y down; `CameraView` scales them to pixels. Radial–tangential polynomials
+//! follow Brown 1966 in the notation of OpenCV and ROS, the lens of a single ball of glass follows SENSOR eq. 1–2
+//! (Devernay and Faugeras 2001), fisheyes follow Kannala and Brandt 2006 (REP-118's "equidistant"), and the
+//! stereographic lens is that of HEADING, r = 2 f tan(θ/2). A model holds as long as the image radius grows with the
+//! angle; directions beyond have no image, so no direction appears twice.
 
 use std::f64::consts::{FRAC_PI_2, PI};
 
@@ -12,14 +11,14 @@ use nalgebra::Vector3;
 
 use crate::polynomial::{Polynomials, grows_until, inverse};
 
-/// A law by which a lens projects; θ is the angle to the optical axis.
+/// A projection law; r is the image radius in focal lengths and θ the angle to the optical axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LensModel {
     /// r = tan θ.
     Pinhole,
-    /// A pinhole with radial and tangential distortion: k1, k2, p1, p2, k3.
+    /// Pinhole with radial and tangential distortion: k1, k2, p1, p2, k3.
     PlumbBob([f64; 5]),
-    /// As that, over a second polynomial: k1, k2, p1, p2, k3, k4, k5, k6.
+    /// `PlumbBob` with a second polynomial as the divisor: k1, k2, p1, p2, k3, k4, k5, k6.
     RationalPolynomial([f64; 8]),
     /// tan θ ∝ tan(r tan ω) with ω half the horizontal field of view, rad.
     FieldOfView {
@@ -30,23 +29,23 @@ pub enum LensModel {
     Equidistant([f64; 4]),
     /// r = 2 tan(θ/2).
     Stereographic,
-    /// Longitude along columns, latitude along rows (equirectangular), all around.
+    /// Equirectangular, all around: longitude along columns, latitude along rows.
     Panorama,
 }
 
-/// A model with how far it holds.
+/// A lens model and the limit up to which it holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lens {
     model: LensModel,
-    /// The farthest from the axis that is seen: tan θ for perspective lenses, else θ, rad.
+    /// Limit of the view: tan θ for perspective lenses, else θ, rad.
     reach: f64,
 }
 
 impl Lens {
-    /// The ideal perspective lens.
+    /// The ideal perspective lens, without distortion.
     pub const PINHOLE: Self = Self { model: LensModel::Pinhole, reach: f64::INFINITY };
 
-    /// The lens of a model, seeing as far as the model can.
+    /// A lens that sees as far as its model holds.
     #[must_use]
     pub fn new(model: LensModel) -> Self {
         let reach = match model {
@@ -60,7 +59,7 @@ impl Lens {
         Self { model, reach }
     }
 
-    /// The same lens, blind beyond `angle_rad` from the axis: the edge of its image circle.
+    /// The same lens limited to `angle_rad` from the axis, the edge of its image circle.
     #[must_use]
     pub fn with_circle(self, angle_rad: f64) -> Self {
         let edge = if !self.is_perspective() {
@@ -73,19 +72,19 @@ impl Lens {
         Self { reach: self.reach.min(edge), ..self }
     }
 
-    /// Its model.
+    /// The projection model.
     #[must_use]
     pub fn model(&self) -> &LensModel {
         &self.model
     }
 
-    /// The farthest angle from the axis that it sees, rad.
+    /// Largest angle to the axis that the lens sees, rad.
     #[must_use]
     pub fn reach_rad(&self) -> f64 {
         if self.is_perspective() { self.reach.atan() } else { self.reach }
     }
 
-    /// Whether it sees ahead only, so that depth is counted along the axis and not along rays.
+    /// Whether the lens sees only ahead, so that depth is measured along the axis and not along rays.
     #[must_use]
     pub fn is_perspective(&self) -> bool {
         match self.model {
@@ -97,8 +96,8 @@ impl Lens {
         }
     }
 
-    /// Where a direction in the optical frame falls on the image plane, focal lengths; none
-    /// where the lens does not see it.
+    /// Position on the image plane, in focal lengths, of a direction in the optical frame; none where the lens does not
+    /// see it.
     #[must_use]
     pub fn project(&self, direction: Vector3<f64>) -> Option<[f64; 2]> {
         if let LensModel::Panorama = self.model {
@@ -111,7 +110,7 @@ impl Lens {
             return ahead.then(|| self.distort([direction.x / direction.z, direction.y / direction.z]));
         }
         let theta = out.atan2(direction.z);
-        // Straight behind is a whole circle: no one place.
+        // The direction straight back maps to a whole circle, not to one point.
         if theta > self.reach || (out == 0.0 && direction.z <= 0.0) {
             return None;
         }
@@ -120,8 +119,8 @@ impl Lens {
         Some([direction.x * along, direction.y * along])
     }
 
-    /// The direction in the optical frame that falls on a place of the image plane: 1 along
-    /// the axis for perspective lenses, else of length 1; none outside what is seen.
+    /// Direction in the optical frame that maps to a position on the image plane, given in focal lengths. Its component
+    /// along the axis is 1 for perspective lenses; for others it has length 1. None outside the field of view.
     #[must_use]
     pub fn unproject(&self, place: [f64; 2]) -> Option<Vector3<f64>> {
         let [x, y] = place;
@@ -139,7 +138,7 @@ impl Lens {
         Some(Vector3::new(x * along, y * along, theta.cos()))
     }
 
-    /// Where (tan θ) x, y of a perspective lens falls.
+    /// Image position of a ray with slopes x, y (in tan θ), for perspective lenses; focal lengths.
     fn distort(&self, [x, y]: [f64; 2]) -> [f64; 2] {
         match self.model {
             LensModel::FieldOfView { half_fov_rad } => {
@@ -168,7 +167,7 @@ impl Lens {
         }
     }
 
-    /// Distance from the middle of what is θ off the axis, for fisheyes.
+    /// Image radius at the angle θ to the axis, for fisheyes; focal lengths.
     fn radius(&self, theta: f64) -> f64 {
         match &self.model {
             LensModel::Equidistant(k) => equidistant(k, theta),
@@ -176,7 +175,7 @@ impl Lens {
         }
     }
 
-    /// The angle to the axis that falls on a radius, for fisheyes.
+    /// Angle to the axis that maps to an image radius, rad, for fisheyes.
     fn angle(&self, radius: f64) -> Option<f64> {
         let theta = match &self.model {
             LensModel::Equidistant(k) => {
@@ -187,7 +186,7 @@ impl Lens {
         theta.filter(|theta| *theta <= self.reach)
     }
 
-    /// Its model's number and coefficients as the kernels take them; see kernel/lens.rs.
+    /// The model's number and coefficients in the kernels' encoding; see kernel/lens.rs.
     pub(crate) fn record(&self) -> (u32, [[f32; 4]; 2]) {
         let zero = [0.0; 4];
         let (kind, coefficients) = match &self.model {
@@ -201,13 +200,13 @@ impl Lens {
         (kind, coefficients.map(|row| row.map(|x| x as f32)))
     }
 
-    /// The farthest from the axis that is seen, in the model's own measure.
+    /// Limit of the view: tan θ for perspective lenses, else θ, rad.
     pub(crate) fn reach(&self) -> f64 {
         self.reach
     }
 }
 
-/// tan ω / tan(tan ω): SENSOR's 1/s, which keeps the horizontal field of view.
+/// tan ω / tan(tan ω): the 1/s of SENSOR, which keeps the horizontal field of view.
 fn fov_scale(half_fov_rad: f64) -> f64 {
     let edge = half_fov_rad.tan();
     edge / edge.tan()

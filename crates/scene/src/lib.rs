@@ -1,5 +1,4 @@
-//! What light can meet, and how it is traced: a plain-data scene, the `Tracer`
-//! port, its CPU kernels and their WGSL twins.
+//! The scene as plain data and the tracing of light in it: the `Tracer` port, its CPU kernels and their WGSL twins.
 
 mod boxes;
 mod changes;
@@ -23,7 +22,7 @@ mod pyramid;
 mod real;
 pub mod record;
 mod scene;
-mod sweep;
+mod shutter_motion;
 mod tile;
 mod tracer;
 mod tree;
@@ -40,7 +39,7 @@ pub use boxes::{Solid, Visible, visible};
 pub use cpu::CpuTracer;
 pub use detail::Detail;
 pub use dust::{DustReturn, Puff};
-pub use flow::{Sighting, flow};
+pub use flow::{FlowReference, flow};
 pub use grains::{Grain, Heap};
 pub use lamp::{Colour, Flux, LAMPS_MAX, Lamp, Profile};
 pub use lens::{Lens, LensModel};
@@ -49,7 +48,7 @@ pub use material::{HapkeParams, Material, PrincipledParams, ROUGHNESS_MIN};
 pub use mesh::Mesh;
 pub use projection::PIXEL_SAMPLES_MAX;
 pub use scene::{InstanceId, MeshId, Scene, SceneError, Versions};
-pub use sweep::Sweep;
+pub use shutter_motion::ShutterMotion;
 pub use tracer::{TraceError, Tracer};
 pub use view::{
     Beam, BeamReturn, CameraFrame, CameraView, Class, Label, NEAR_INFRARED_NM, TruthFrame, VISIBLE_NM, panchromatic,

@@ -1,8 +1,7 @@
-//! What surfaces do with light. Regolith follows Hapke's photometric function
-//! (Hapke 2012; parameters of Sato et al. 2014, doi 10.1002/2013JE004580, App. A),
-//! coherent backscatter left out; its values hold for 30° S to 30° N and stand in
-//! for the poles until a polar set is added. The principled reflectance (Burley 2012)
-//! serves rover parts, Lambert tests.
+//! Reflectance of surfaces. Regolith follows Hapke's photometric function (Hapke 2012; parameters of Sato et al. 2014,
+//! doi 10.1002/2013JE004580, App. A) without coherent backscatter. Those parameters hold for 30° S to 30° N; they also
+//! serve the poles until a polar set is added. Rover parts use the principled reflectance (Burley 2012), tests use
+//! Lambert's.
 
 use std::f64::consts::{FRAC_PI_2, PI};
 
@@ -13,44 +12,44 @@ use selene_terrain::{HapkeSpec, LambertSpec, PrincipledSpec, ReflectanceSpec};
 use crate::kernel::{HAPKE, LAMBERT, PRINCIPLED, hapke};
 use crate::record::MaterialRecord;
 
-/// Slopes of the unresolved roughness below this are taken as this: the equations
-/// divide by its tangent.
+/// Lower limit of the mean slope of the unresolved roughness, because the equations divide by its tangent.
 const SMOOTHEST_THETA_RAD: f64 = 1e-3;
 
-/// Steps across each angle of the numerical hemisphere.
+/// Steps across each angle of the numerical integral over the hemisphere.
 const HEMISPHERE_STEPS: usize = 32;
 
-/// Hapke's parameters.
+/// Parameters of Hapke's photometric function.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HapkeParams {
     /// Single-scattering albedo w, 0…1.
     pub w: f64,
     /// Width b of the double Henyey–Greenstein phase function, 0…1.
     pub b: f64,
-    /// Balance c of its lobes.
+    /// Balance c of the phase function's two lobes.
     pub c: f64,
     /// Height of the shadow-hiding opposition surge.
     pub bs0: f64,
-    /// Its angular width.
+    /// Angular width of the opposition surge.
     pub hs: f64,
     /// Filling factor Φ, above 0 and below 0.75.
     pub filling: f64,
     /// Mean slope θp of the unresolved roughness, rad.
     pub theta_rad: f64,
-    /// Colour: reflectance in red, green and blue over their mean.
+    /// Colour: reflectance in red, green and blue, relative to their mean.
     pub tint: [f64; 3],
-    /// Reflectance at each of `NEAR_INFRARED_NM` over that in visible light.
+    /// Reflectance at each of `NEAR_INFRARED_NM`, relative to visible light.
     pub near_infrared: [f64; 2],
-    /// As in `PrincipledParams`.
+    /// Radar backscatter, as in `PrincipledParams`.
     pub radar: Option<[f64; 2]>,
 }
 
 impl HapkeParams {
-    /// Mean lunar regolith. Its colour is the Moon's at 30° to 60° of phase: a line
-    /// through the disc's reflectances in twelve bands from 405 to 693 nm (Kieffer and
-    /// Stone 2005, AJ 129, 2887, Table 4), read at 650, 550 and 450 nm. Its near infrared is that of
-    /// the same table's constant terms a0, which hold toward zero phase, where a lidar looks: their mean at 544 to
-    /// 554 nm against those between 882 and 928 nm, and between 1539 and 1634 nm.
+    /// Mean lunar regolith. Its colour is the Moon's at 30° to 60° of phase: a line through the disc's reflectances in
+    /// twelve bands from 405 to 693 nm (Kieffer and Stone 2005, AJ 129, 2887, Table 4), read at 650, 550 and 450 nm.
+    /// Its
+    /// near infrared uses the same table's constant terms a0, which hold toward zero phase, where a lidar looks: the
+    /// mean
+    /// at 544 to 554 nm against those between 882 and 928 nm, and between 1539 and 1634 nm.
     pub const REGOLITH: Self = Self {
         w: 0.32357,
         b: 0.23955,
@@ -64,8 +63,8 @@ impl HapkeParams {
         radar: None,
     };
 
-    /// Rock: regolith's numbers with a brighter grain, a smoother, closed surface and half
-    /// the colour, which weathering gives. A choice, not a measurement.
+    /// Rock: regolith's parameters with a brighter grain, a smoother, closed surface and half the colour, because
+    /// weathering causes the colour. A choice, not a measurement.
     pub const ROCK: Self = Self {
         w: 0.42,
         filling: 0.6,
@@ -75,7 +74,7 @@ impl HapkeParams {
         ..Self::REGOLITH
     };
 
-    /// These, but for what a site's file gives.
+    /// These parameters with those replaced that a site's file gives.
     #[must_use]
     pub fn but(&self, given: &HapkeSpec) -> Self {
         Self {
@@ -92,9 +91,8 @@ impl HapkeParams {
         }
     }
 
-    /// Reflectance f(i, e, ψ), 1/sr, so that radiance = f · irradiance · cos i.
-    /// Angles in radians, ψ between the planes of incidence and emission; zero when
-    /// the source or the viewer is below the horizon.
+    /// Reflectance f(i, e, ψ), 1/sr, such that radiance = f · irradiance · cos i. Angles in radians; ψ is the azimuth
+    /// between the planes of incidence and emission. Zero when the source or the viewer is below the horizon.
     #[must_use]
     pub fn reflectance_per_sr(&self, incidence_rad: f64, emission_rad: f64, azimuth_rad: f64) -> f64 {
         let toward = |angle: f64, azimuth: f64| {
@@ -107,7 +105,7 @@ impl HapkeParams {
         f64::from(hapke::reflected(&self.record(0.0), &Vector3::z(), &sun, &viewer) / sun.z)
     }
 
-    /// Share of light from `incidence_rad` that leaves again, to all directions.
+    /// Fraction of light incident at `incidence_rad` that is reflected into all directions.
     #[must_use]
     pub fn hemispherical_albedo(&self, incidence_rad: f64) -> f64 {
         let step = FRAC_PI_2 / HEMISPHERE_STEPS as f64;
@@ -142,28 +140,28 @@ impl HapkeParams {
     }
 }
 
-/// The least roughness of a principled material: what the Sun's disc and neighbouring
-/// pixels still show as a glint and not as single specks.
+/// Least roughness of a principled material: with this, the Sun's disc and neighbouring pixels still show a glint
+/// instead of isolated specks.
 pub const ROUGHNESS_MIN: f64 = 0.1;
 
-/// Reflectance straight back of facets of `specular` 1 that are no metal (Burley 2012).
+/// Normal reflectance of non-metallic facets with `specular` 1 (Burley 2012).
 const SPECULAR_SCALE: f64 = 0.08;
 
-/// Parameters of the principled reflectance, all 0…1.
+/// Parameters of the principled reflectance, all 0…1 unless stated otherwise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PrincipledParams {
-    /// Red, green and blue: reflectance of the diffuse part, or of the metal straight back.
+    /// Red, green and blue: reflectance of the diffuse part, or normal reflectance of the metal.
     pub base: [f64; 3],
-    /// How much of it is metal.
+    /// Metallic fraction.
     pub metallic: f64,
-    /// Of the facets; taken as at least `ROUGHNESS_MIN`.
+    /// Roughness of the facets; values below `ROUGHNESS_MIN` are raised to it.
     pub roughness: f64,
-    /// Strength of the facets where it is no metal; 0.5 for plastics and paints.
+    /// Specular strength of the non-metallic part; 0.5 for plastics and paints.
     pub specular: f64,
-    /// Diffuse reflectance at each of `NEAR_INFRARED_NM`; none where it is that in visible light.
+    /// Diffuse reflectance at each of `NEAR_INFRARED_NM`; none means the same as in visible light.
     pub near_infrared: Option<[f64; 2]>,
-    /// What it sends back of a radar's waves: by facets, 0…1, and diffusely, 0…8/3, as cross-sections of a large sphere
-    /// over its disc's area; none where a radar's file says so for all of its class.
+    /// Radar backscatter by facets, 0…1, and diffuse, 0…8/3, as cross-sections of a large sphere divided by its disc's
+    /// area; none where the radar's file gives values for the whole class.
     pub radar: Option<[f64; 2]>,
 }
 
@@ -183,22 +181,22 @@ impl PrincipledParams {
     }
 }
 
-/// A surface's reflectance.
+/// Reflectance of a surface.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Material {
-    /// Particulate, rough: soil and rock.
+    /// Rough particulate matter: soil and rock.
     Hapke(HapkeParams),
-    /// Paint, plastic, metal.
+    /// Paint, plastic and metal.
     Principled(PrincipledParams),
-    /// Equal radiance to all sides.
+    /// Equal radiance in all directions.
     Lambert {
-        /// Share of light that leaves again, 0…1.
+        /// Fraction of light that is reflected, 0…1.
         albedo: f64,
     },
 }
 
 impl Material {
-    /// That of a file; of Hapke's parameters those that it leaves out are `usual`.
+    /// The material that a file describes; `usual` supplies the Hapke parameters that the file leaves out.
     #[must_use]
     pub fn of(spec: &ReflectanceSpec, usual: &HapkeParams) -> Self {
         match *spec {
@@ -211,8 +209,8 @@ impl Material {
         }
     }
 
-    /// Diffuse reflectance at each of `NEAR_INFRARED_NM`, 0…1; `visible` is that in visible light, the record's
-    /// albedo. What would be above 1 is 1: a spectrum that rises so far is none of a white surface.
+    /// Diffuse reflectance at each of `NEAR_INFRARED_NM`, 0…1; `visible` is the reflectance in visible light, the
+    /// record's albedo. Values above 1 are clamped to 1: no white surface has a spectrum that rises so far.
     #[must_use]
     pub(crate) fn near_infrared(&self, visible: f32) -> [f32; 2] {
         match self {
@@ -222,7 +220,7 @@ impl Material {
         }
     }
 
-    /// What it sends back of a radar's waves, as in `PrincipledParams`.
+    /// Radar backscatter, as in `PrincipledParams`.
     #[must_use]
     pub(crate) fn radar(&self) -> Option<[f32; 2]> {
         let given = match self {
@@ -233,7 +231,7 @@ impl Material {
         given.map(|shares| shares.map(|share| share as f32))
     }
 
-    /// The kernels' numbers.
+    /// The material as the kernels read it.
     #[must_use]
     pub fn record(&self) -> MaterialRecord {
         match self {

@@ -4,15 +4,15 @@ use std::f64::consts::TAU;
 
 use crate::scene::SceneError;
 
-/// Facets around cylinders and spheres.
+/// Number of facets around cylinders and spheres.
 const FACETS: u32 = 32;
 
-/// A triangle mesh in its own frame, metres.
+/// A triangle mesh in a frame of its own, m.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mesh {
-    /// Corner positions, m.
+    /// Vertex positions, m.
     pub vertices: Vec<[f32; 3]>,
-    /// Corners of each triangle, counter-clockwise seen from outside.
+    /// Vertex indices of each triangle, counter-clockwise seen from outside.
     pub triangles: Vec<[u32; 3]>,
 }
 
@@ -20,7 +20,7 @@ impl Mesh {
     /// Checks that the mesh can be traced.
     ///
     /// # Errors
-    /// When a number is not finite or a triangle names a corner that is not there.
+    /// When a coordinate is not finite or a triangle names a vertex that does not exist.
     pub fn check(&self) -> Result<(), SceneError> {
         if let Some(vertex) = self.vertices.iter().position(|v| v.iter().any(|x| !x.is_finite())) {
             return Err(SceneError::Vertex { vertex });
@@ -32,7 +32,7 @@ impl Mesh {
         }
     }
 
-    /// Corners of a triangle.
+    /// Vertices of a triangle, m.
     pub(crate) fn corners(&self, triangle: usize) -> [[f32; 3]; 3] {
         self.triangles[triangle].map(|i| self.vertices[i as usize])
     }
@@ -42,7 +42,7 @@ impl Mesh {
     }
 }
 
-/// Box of the given side lengths, m, about its centre.
+/// Box of the given side lengths, m, centred at the origin.
 #[must_use]
 pub fn cuboid(size_m: [f64; 3]) -> Mesh {
     let corner = |i: u32| std::array::from_fn(|axis| (((i >> axis & 1) as f64 - 0.5) * size_m[axis]) as f32);
@@ -53,14 +53,14 @@ pub fn cuboid(size_m: [f64; 3]) -> Mesh {
     mesh
 }
 
-/// Cylinder about the z axis, centred, with closed ends; metres.
+/// Cylinder along the z axis, centred at the origin, with closed ends; m.
 #[must_use]
 pub fn cylinder(radius_m: f64, length_m: f64) -> Mesh {
     let half = 0.5 * length_m;
     turned(&[(0.0, -half), (radius_m, -half), (radius_m, half), (0.0, half)])
 }
 
-/// Sphere about its centre, m.
+/// Sphere centred at the origin; m.
 #[must_use]
 pub fn sphere(radius_m: f64) -> Mesh {
     let rings = FACETS / 2;
@@ -71,7 +71,7 @@ pub fn sphere(radius_m: f64) -> Mesh {
     turned(&(0..=rings).map(profile).collect::<Vec<_>>())
 }
 
-/// A solid of revolution about z from its (radius, height) profile, bottom to top.
+/// Solid of revolution about z from a (radius, height) profile, bottom to top, m.
 fn turned(profile: &[(f64, f64)]) -> Mesh {
     let mut mesh = Mesh::default();
     for &(radius, z) in profile {
@@ -102,11 +102,10 @@ mod tests {
     use nalgebra::Vector3;
     use std::f64::consts::PI;
 
-    /// A 32-gon has 0.64 % less area than its circle; a sphere of such rings loses
-    /// about three times that.
+    /// A 32-gon has 0.64 % less area than its circle; a sphere of such rings loses about three times as much volume.
     const FACETING: f64 = 0.02;
 
-    /// Positive only when the triangles face outward all around.
+    /// Enclosed volume; positive only when all triangles face outward.
     fn volume(mesh: &Mesh) -> f64 {
         let cone = |t: usize| {
             let [a, b, c] = mesh.corners(t).map(|p| Vector3::from(p).cast::<f64>());

@@ -1,23 +1,22 @@
-//! The polynomials of perspective lenses with radial and tangential distortion, and
-//! inverses of functions that grow: Newton's steps, kept within a bracket that every
-//! step narrows.
+//! Distortion polynomials of perspective lenses, and a numerical inverse of growing functions: Newton steps within a
+//! bracket that every step narrows.
 
 use crate::lens::LensModel;
 
-/// How far from the axis directions of perspective lenses end, rad: 89.9°.
+/// Largest angle to the axis of perspective lenses, rad: 89.9°.
 const PERSPECTIVE_END_RAD: f64 = 1.569_05;
 
-/// Steps in which a function is looked at for where it no longer grows.
+/// Number of sample points in the search for where a function stops growing.
 const STEPS: u32 = 4096;
 
-/// Rounds of a search at most: bisection alone has all digits by then.
+/// Limit of iterations; bisection alone has converged to all digits by then.
 const ROUNDS_MAX: u32 = 64;
 
-/// How near the image of an inverse must be for it to be found, in focal lengths: 1e-8 px at 10 000 px.
+/// Tolerance of an inverse in the image, in focal lengths: 1e-8 px at 10 000 px.
 const FOUND: f64 = 1e-12;
 
-/// (1 + k1 u + k2 u² + k3 u³)/(1 + k4 u + k5 u² + k6 u³) with u = r², r = tan θ, and the
-/// tangential p1, p2, as OpenCV's `calib3d` has them.
+/// Distortion as in OpenCV's `calib3d`, with u = r² and r = tan θ: the radial factor
+/// (1 + k1 u + k2 u² + k3 u³)/(1 + k4 u + k5 u² + k6 u³), and the tangential p1 and p2.
 pub(crate) struct Polynomials {
     above: [f64; 3],
     below: [f64; 3],
@@ -25,7 +24,7 @@ pub(crate) struct Polynomials {
 }
 
 impl Polynomials {
-    /// Those of a model; all zero where it has none.
+    /// The polynomials of a model; all zero for models without.
     pub(crate) fn of(model: &LensModel) -> Self {
         let [k1, k2, p1, p2, k3, k4, k5, k6] = match *model {
             LensModel::PlumbBob([k1, k2, p1, p2, k3]) => [k1, k2, p1, p2, k3, 0.0, 0.0, 0.0],
@@ -35,13 +34,13 @@ impl Polynomials {
         Self { above: [k1, k2, k3], below: [k4, k5, k6], tangential: [p1, p2] }
     }
 
-    /// Rows of the kernels' record: k1, k2, k3, p1 and k4, k5, k6, p2.
+    /// Coefficient rows of the kernels' record: k1, k2, k3, p1 and k4, k5, k6, p2.
     pub(crate) fn rows(&self) -> [[f64; 4]; 2] {
         let row = |[a, b, c]: [f64; 3], p| [a, b, c, p];
         [row(self.above, self.tangential[0]), row(self.below, self.tangential[1])]
     }
 
-    /// tan θ up to which the radius in the image grows.
+    /// The tan θ up to which the image radius grows.
     pub(crate) fn reach(&self) -> f64 {
         let grows = |angle: f64| {
             let r = angle.tan();
@@ -51,7 +50,7 @@ impl Polynomials {
         grows_until(PERSPECTIVE_END_RAD, grows).tan()
     }
 
-    /// Where (tan θ) x, y falls, focal lengths.
+    /// Image position of a ray with slopes x, y (in tan θ), in focal lengths.
     pub(crate) fn distort(&self, [x, y]: [f64; 2]) -> [f64; 2] {
         let u = x * x + y * y;
         let [factor, _] = self.factor(u);
@@ -59,15 +58,15 @@ impl Polynomials {
         [x * factor + 2.0 * p1 * x * y + p2 * (u + 2.0 * x * x), y * factor + p1 * (u + 2.0 * y * y) + 2.0 * p2 * x * y]
     }
 
-    /// The x, y (tan θ) within `reach` that falls on a place: along the radius first, then
-    /// by Newton's steps in the plane for the tangential part.
+    /// The slopes x, y (in tan θ) within `reach` that map to an image position: first along the radius, then by Newton
+    /// steps in the plane for the tangential part.
     pub(crate) fn undistort(&self, place: [f64; 2], reach: f64) -> Option<[f64; 2]> {
         let radius = place[0].hypot(place[1]);
         let along_radius = |r: f64| {
             let [factor, slope] = self.factor(r * r);
             [r * factor, factor + 2.0 * r * r * slope]
         };
-        // Just outside what is seen along the radius may be inside with the tangential part.
+        // A position just outside the radial limit may be inside with the tangential part.
         let edge = along_radius(reach)[0];
         let r = inverse(radius.min(edge), reach, along_radius)?;
         let along = if radius > 0.0 { r / radius } else { 0.0 };
@@ -85,7 +84,7 @@ impl Polynomials {
         None
     }
 
-    /// The radial factor and its derivative by u.
+    /// The radial factor and its derivative with respect to u.
     fn factor(&self, u: f64) -> [f64; 2] {
         let [above, below] = [polynomial(&self.above, u), polynomial(&self.below, u)];
         let factor = above[0] / below[0];
@@ -96,7 +95,7 @@ impl Polynomials {
         polynomial(&self.below, u)[0]
     }
 
-    /// Derivatives of `distort`; a symmetric matrix.
+    /// Jacobian of `distort`; a symmetric matrix.
     fn slopes(&self, [x, y]: [f64; 2]) -> [[f64; 2]; 2] {
         let [factor, slope] = self.factor(x * x + y * y);
         let [p1, p2] = self.tangential;
@@ -112,7 +111,7 @@ fn polynomial(k: &[f64; 3], u: f64) -> [f64; 2] {
     [1.0 + u * (k[0] + u * (k[1] + u * k[2])), k[0] + u * (2.0 * k[1] + u * 3.0 * k[2])]
 }
 
-/// The first place in 0 to `end` from which something no longer grows, or `end`.
+/// The first argument in 0 to `end` at which a function stops growing, or `end`.
 pub(crate) fn grows_until(end: f64, grows: impl Fn(f64) -> bool) -> f64 {
     let place = |step: u32| end * f64::from(step) / f64::from(STEPS);
     let Some(stop) = (1..=STEPS).find(|step| !grows(place(*step))) else { return end };
@@ -128,7 +127,8 @@ pub(crate) fn grows_until(end: f64, grows: impl Fn(f64) -> bool) -> f64 {
     low
 }
 
-/// Where a function that grows from 0 on has a value, up to `end`; `of` gives it with its slope.
+/// The argument up to `end` at which a function that grows from 0 takes a value; `of` returns the function and its
+/// slope.
 pub(crate) fn inverse(value: f64, end: f64, of: impl Fn(f64) -> [f64; 2]) -> Option<f64> {
     if value.is_nan() || value > of(end)[0] {
         return None;

@@ -1,5 +1,4 @@
-//! Where directions fall in a camera's image and back, in pixels, and what of a lens the
-//! image uses.
+//! Projection of directions to a camera's pixels and back, and the part of a lens that an image uses.
 
 use nalgebra::Vector3;
 use selene_base::Pose;
@@ -8,46 +7,46 @@ use crate::lens::LensModel;
 use crate::tracer::TraceError;
 use crate::view::CameraView;
 
-/// The most samples a pixel may have.
+/// Most samples per pixel.
 pub const PIXEL_SAMPLES_MAX: u32 = 1024;
 
-/// Step of the differences that give a pixel's solid angle, pixels.
+/// Step of the finite differences that give a pixel's solid angle, pixels.
 const DIFFERENCE_PX: f64 = 1e-3;
 
-/// Places along each side of the image where a lens is looked at.
+/// Sample points along each side of the image at which a lens is evaluated.
 const PLACES: u32 = 16;
 
-/// How far inside the image's edge the outermost of them are, so that rounding does not put them outside, pixels.
+/// Distance of the outermost sample points from the image's edge, so that rounding does not put them outside, pixels.
 const INSIDE_PX: f64 = 1e-6;
 
-/// How much wider the kernels' bounds are than what is seen at those places.
+/// Safety factor of the kernels' bounds over the values at those sample points.
 const MARGIN: f64 = 1.25;
 
-/// A bound that excludes nothing; its square is a number too.
+/// A bound that excludes nothing; its square is still finite.
 const NO_BOUND: f64 = 1e15;
 
-/// Half a pixel's diagonal over its side, rounded up.
+/// Half a pixel's diagonal relative to its side, rounded up.
 const HALF_DIAGONAL: f32 = 0.708;
 
 impl CameraView {
-    /// Where a direction in the optical frame falls in the image or beside it, (u, v) in
-    /// pixels; none where the lens does not see it.
+    /// Image position (u, v), pixels, of a direction in the optical frame, inside the image or beside it; none where
+    /// the lens does not see the direction.
     #[must_use]
     pub fn project(&self, direction: Vector3<f64>) -> Option<[f64; 2]> {
         let [x, y] = self.lens.project(direction)?;
         Some([x * self.fx_px + self.cx_px, y * self.fy_px + self.cy_px])
     }
 
-    /// The direction in the optical frame of what falls on (u, v): 1 along the optical axis
-    /// for perspective lenses, of length 1 for others, so that times the pixel's depth it is
-    /// the point itself; none outside what the lens sees.
+    /// Direction in the optical frame that maps to (u, v): its component along the optical axis is 1 for perspective
+    /// lenses, its length 1 for others, so that the direction times the pixel's depth is the surface point. None
+    /// outside the lens's field of view.
     #[must_use]
     pub fn unproject(&self, [u, v]: [f64; 2]) -> Option<Vector3<f64>> {
         self.lens.unproject([(u - self.cx_px) / self.fx_px, (v - self.cy_px) / self.fy_px])
     }
 
-    /// Solid angle of a pixel at (u, v), sr; 0 outside what the lens sees. For a pinhole
-    /// cos³ of the angle to the axis over fx fy.
+    /// Solid angle of a pixel at (u, v), sr; 0 outside the lens's field of view. For a pinhole it is cos³ of the angle
+    /// to the axis over fx fy.
     #[must_use]
     pub fn pixel_sr(&self, [u, v]: [f64; 2]) -> f64 {
         if let LensModel::Pinhole = self.lens.model() {
@@ -64,10 +63,10 @@ impl CameraView {
         }
     }
 
-    /// Checks that the view is a camera.
+    /// Checks that the view describes a camera.
     ///
     /// # Errors
-    /// When it has no pixels, or a number that is not finite or no focal length.
+    /// When it has no pixels, no focal length, a number that is not finite or a bad number of samples.
     pub fn check(&self) -> Result<(), TraceError> {
         if self.width == 0 || self.height == 0 {
             return Err(TraceError::View(format!("{} × {} pixels; at least 1 × 1", self.width, self.height)));
@@ -90,14 +89,14 @@ impl CameraView {
         Err(TraceError::View("pose or principal point is not finite".to_owned()))
     }
 
-    /// A place of the image, its edges and corners included, that the lens does not see,
-    /// pixels; none where it sees them all.
+    /// A sample point of the image, edges and corners included, that the lens does not see, pixels; none where it sees
+    /// them all.
     #[must_use]
     pub fn blind_place(&self) -> Option<[f64; 2]> {
         self.places().find(|place| self.unproject(*place).is_none())
     }
 
-    /// The farthest from the axis that the image shows, in the measure of `CameraRecord`.
+    /// Limit of the image from the axis, in the units of `CameraRecord::reach`.
     pub(crate) fn reach(&self) -> f64 {
         let most = self.lens.reach().min(NO_BOUND);
         let out = |direction: Vector3<f64>| {
@@ -114,7 +113,7 @@ impl CameraView {
         }
     }
 
-    /// Half the diagonal of the widest pixel, rad, or a little more.
+    /// Half the diagonal of the widest pixel, rad, or slightly more.
     pub(crate) fn pixel_reach(&self) -> f32 {
         if let LensModel::Pinhole = self.lens.model() {
             let inverse_focal = [(1.0 / self.fx_px) as f32, (1.0 / self.fy_px) as f32];
@@ -128,7 +127,7 @@ impl CameraView {
         (MARGIN * self.places().map(half).fold(0.0, f64::max)) as f32
     }
 
-    /// Places evenly over the image, its edges and corners included, pixels.
+    /// Sample points spread evenly over the image, edges and corners included, pixels.
     pub(crate) fn places(&self) -> impl Iterator<Item = [f64; 2]> + '_ {
         let side = |pixels: u32| f64::from(pixels) - 2.0 * INSIDE_PX;
         let along = move |i: u32, pixels: u32| f64::from(i) / f64::from(PLACES) * side(pixels) + INSIDE_PX - 0.5;

@@ -1,9 +1,8 @@
-//! The height levels as one array: posts of each level and, above them, mips of
-//! maxima (a mip-k cell covers 2^k × 2^k cells and holds their highest post); behind all
-//! of them the prints of the finest level's posts. Few posts have one: a table has a number
-//! for each 64 × 64 tile, 0 or that of a page with the bits of its posts' prints, as numbers.
-//! Edits touch the posts and their ancestors only, and mark 64 × 64 tiles so that
-//! a device can follow.
+//! The height levels as one flat array: the posts of each level and, above them, mips of maxima (a mip-k cell covers
+//! 2^k × 2^k cells and holds their highest post). After all levels come the prints of the finest level's posts. Few
+//! posts have a print, so a table holds one number for each 64 × 64 tile: 0, or the number of a page with the bits of
+//! its posts' prints, stored as floats. Edits change only the posts and the mip cells above them, and mark 64 × 64
+//! tiles so that a device can copy them.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -15,26 +14,26 @@ use selene_terrain::{Clipmap, Edit, Level, Node, Print, TILE_NODES};
 
 use crate::record::{LevelRecord, MIPS_MAX};
 
-/// Posts and mips of all levels.
+/// Posts, mips and prints of all levels.
 #[derive(Clone, Debug)]
 pub(crate) struct Pyramid {
     pub(crate) levels: Vec<LevelRecord>,
-    /// Shared by copies until one of them is written.
+    /// Shared between copies until one of them changes.
     pub(crate) heights: Arc<Vec<f32>>,
     /// For each tile of the finest level, the edit pass that last changed it.
     tile_versions: Vec<u64>,
     version: u64,
     /// Node of the finest level's first post.
     first_node: Node,
-    /// Where the scene's frame lies in the map frame, m.
+    /// Origin of the scene's frame in the map frame, m.
     pub(crate) middle_m: Vector3<f64>,
-    /// The levels that `heights` holds, but for the finest: its owner edits it.
+    /// The levels in `heights` except the finest, whose owner edits it in place.
     coarser: Vec<Arc<Level>>,
-    /// Between posts of the finest level, m.
+    /// Distance between posts of the finest level, m.
     pub(crate) spacing_m: f64,
-    /// Its first post, in posts from the map's origin.
+    /// Position of the finest level's first post, in posts from the map's origin.
     pub(crate) first_post: [i64; 2],
-    /// Pages of prints that are in use.
+    /// Number of pages of prints in use.
     pages: usize,
 }
 
@@ -61,7 +60,7 @@ impl Pyramid {
         pyramid
     }
 
-    /// Takes over a clipmap with windows of the same sizes; levels that it has already stay.
+    /// Replaces the ground by a clipmap with windows of the same sizes; unchanged coarser levels are not copied again.
     pub(crate) fn go_to(&mut self, clipmap: &Clipmap) {
         self.middle_m = middle_m(clipmap.finest());
         self.first_node = clipmap.first_node();
@@ -78,7 +77,7 @@ impl Pyramid {
         self.show_prints(clipmap);
     }
 
-    /// Gives all posts of the finest level their prints.
+    /// Writes the prints of all posts of the finest level.
     fn show_prints(&mut self, clipmap: &Clipmap) {
         let Some(finest) = self.levels.first().copied() else { return };
         if self.pages > 0 {
@@ -103,7 +102,10 @@ impl Pyramid {
             let heights = Arc::make_mut(&mut self.heights);
             heights[entry] = self.pages as f32;
             if heights.len() < first_page(finest) + self.pages * PAGE {
-                heights.resize(first_page(finest) + 2 * self.pages * PAGE, 0.0);
+                // Not twice all heights, as `resize` alone would reserve.
+                let more = first_page(finest) + 2 * self.pages * PAGE - heights.len();
+                heights.reserve_exact(more);
+                heights.resize(heights.len() + more, 0.0);
             }
         }
         let within = row % TILE_NODES * TILE_NODES + column % TILE_NODES;
@@ -111,26 +113,26 @@ impl Pyramid {
         Arc::make_mut(&mut self.heights)[at] = f32::from(print.bits());
     }
 
-    /// The page that the table names; empty where it names none.
+    /// Index range of the page that a table entry names; empty where it names none.
     fn page(&self, finest: &LevelRecord, entry: usize) -> Range<usize> {
         let first = first_page(finest);
         let number = self.heights[entry] as usize;
         first + number.saturating_sub(1) * PAGE..first + number * PAGE
     }
 
-    /// The numbers that hold a tile's prints: its entry of the table, and its page.
+    /// Index ranges that hold a tile's prints: its table entry and its page.
     pub(crate) fn print_ranges(&self, finest: &LevelRecord, tile: [usize; 2]) -> [Range<usize>; 2] {
         let entry = table_entry(finest, tile);
         [entry..entry + 1, self.page(finest, entry)]
     }
 
-    /// Column and row of a node on the finest level; none off it.
+    /// Column and row of a node on the finest level; none outside it.
     fn post_at(&self, finest: &LevelRecord, node: Node) -> Option<[usize; 2]> {
         let along = |node: i32, first: i32| usize::try_from(node - first).ok().filter(|post| *post < posts_of(finest));
         Some([along(node.column, self.first_node.column)?, along(node.row, self.first_node.row)?])
     }
 
-    /// How many edit passes there were.
+    /// Number of edit passes so far.
     pub(crate) fn version(&self) -> u64 {
         self.version
     }
@@ -142,7 +144,7 @@ impl Pyramid {
         self.tile_versions.iter().enumerate().filter_map(changed)
     }
 
-    /// Gives nodes of the finest level new heights; edits off it are left out.
+    /// Sets new heights of nodes of the finest level; edits outside it are ignored.
     pub(crate) fn apply(&mut self, edits: &[Edit]) {
         self.version += 1;
         let mut blocks = BTreeSet::new();
@@ -190,33 +192,33 @@ impl Pyramid {
     }
 }
 
-/// Prints of a page.
+/// Number of prints in a page.
 const PAGE: usize = TILE_NODES * TILE_NODES;
 
-/// Pages that there is room for from the beginning.
+/// Pages allocated from the beginning.
 const PAGES_MIN: usize = 16;
 
-/// Index of a tile's number in the table of pages.
+/// Index of a tile's entry in the table of pages.
 fn table_entry(finest: &LevelRecord, [column, row]: [usize; 2]) -> usize {
     finest.prints as usize + row * tiles_on_side(finest) + column
 }
 
-/// Index of the first page's first print.
+/// Index of the first print of the first page.
 fn first_page(finest: &LevelRecord) -> usize {
     finest.prints as usize + tiles_on_side(finest).pow(2)
 }
 
-/// Posts on a side of a level.
+/// Posts along a side of a level.
 pub(crate) fn posts_of(level: &LevelRecord) -> usize {
     level.cells as usize + 1
 }
 
-/// Tiles on a side of a level.
+/// Tiles along a side of a level.
 pub(crate) fn tiles_on_side(level: &LevelRecord) -> usize {
     (level.cells as usize + 1).div_ceil(TILE_NODES)
 }
 
-/// Cells on a side of a mip.
+/// Cells along a side of a mip.
 pub(crate) fn mip_side(cells: u32, mip: u32) -> usize {
     ((cells as usize - 1) >> mip) + 1
 }
@@ -226,13 +228,13 @@ pub(crate) fn mip_first(level: &LevelRecord, mip: u32) -> usize {
     level.mips[(mip / 4) as usize][(mip % 4) as usize] as usize
 }
 
-/// The middle of a level's square, at height zero.
+/// Centre of a level's square, at height zero, map frame, m.
 fn middle_m(level: &Level) -> Vector3<f64> {
     let [x, y] = level.origin_m.map(|m| m + 0.5 * level.side_m());
     Vector3::new(x, y, 0.0)
 }
 
-/// Records of a clipmap's levels with room for posts and mips, one after the other.
+/// Records of a clipmap's levels, with space for their posts and mips one after the other.
 fn room_for(clipmap: &Clipmap) -> Vec<LevelRecord> {
     let mut end = 0;
     let room = |level: &Level| {
@@ -243,7 +245,7 @@ fn room_for(clipmap: &Clipmap) -> Vec<LevelRecord> {
     clipmap.levels().map(room).collect()
 }
 
-/// Index after a level's last number.
+/// Index after a level's last element.
 fn end_of(level: &LevelRecord) -> usize {
     let posts = level.cells as usize + 1;
     if level.top_mip == 0 {
@@ -253,7 +255,7 @@ fn end_of(level: &LevelRecord) -> usize {
 }
 
 impl LevelRecord {
-    /// A level's record without its place, its numbers from `first` on.
+    /// A level's record without its origin; its heights start at index `first`.
     fn sized(level: &Level, first: usize) -> Self {
         let cells = level.posts as u32 - 1;
         let mut record = Self {
@@ -288,7 +290,7 @@ fn fill(record: &LevelRecord, level: &Level, heights: &mut [f32]) {
     }
 }
 
-/// Highest post under a mip's cell, from the posts (mip 1) or the mip below.
+/// Highest post under a mip's cell, m, from the posts (mip 1) or from the mip below.
 fn highest_of(level: &LevelRecord, heights: &[f32], mip: u32, x: usize, y: usize) -> f32 {
     let (first, stride, span) = if mip == 1 {
         (level.heights as usize, level.cells as usize + 1, 3)
@@ -346,7 +348,7 @@ mod tests {
         }
     }
 
-    /// The print of a post of a level of 150 on a side.
+    /// The print of a post of a level with 150 posts on a side.
     fn print_of(pyramid: &Pyramid, post: usize) -> f32 {
         let [column, row] = [post % 150, post / 150];
         let [_, page] = pyramid.print_ranges(&pyramid.levels[0], [column / 64, row / 64]);

@@ -1,11 +1,11 @@
-//! A number of one ray or, lane by lane, of eight. What is written over `Real` gives the same
-//! bits either way and on every machine: sums, products, quotients and roots are rounded as IEEE
-//! 754 says, nothing is contracted, and exponential, logarithm and arccosine are polynomials of
-//! those (Moshier's Cephes library in single precision: within 2e-7 of the value).
+//! Arithmetic that works on one `f32` or on eight SIMD lanes. Code over `Real` gives the same bits either way and on
+//! every machine: sums, products, quotients and roots round as IEEE 754 requires, nothing is fused, and the
+//! exponential, logarithm and arccosine are polynomials of these (Moshier's Cephes library in single precision: within
+//! 2e-7 of the value).
 
 use std::ops::{Add, BitAnd, BitOr, Div, Mul, Neg, Not, Sub};
 
-/// One `f32` or eight.
+/// One `f32` or eight of them.
 pub(crate) trait Real:
     Copy
     + Add<Output = Self>
@@ -18,53 +18,53 @@ pub(crate) trait Real:
     + Mul<f32, Output = Self>
     + Div<f32, Output = Self>
 {
-    /// A truth for each.
+    /// A boolean for each lane.
     type Mask: Copy + BitAnd<Output = Self::Mask> + BitOr<Output = Self::Mask> + Not<Output = Self::Mask>;
 
-    /// As many of a number as there are here.
+    /// The same number in every lane.
     fn like(self, number: f32) -> Self;
 
-    /// Which are less than the other's.
+    /// Lane by lane, whether this is less than the other.
     fn below(self, other: Self) -> Self::Mask;
 
-    /// Which are not more than the other's.
+    /// Lane by lane, whether this is not more than the other.
     fn at_most(self, other: Self) -> Self::Mask;
 
-    /// The one where a mask is true, else the other.
+    /// `one` in lanes where the mask is true, else `other`.
     fn either(mask: Self::Mask, one: Self, other: Self) -> Self;
 
     /// The square root.
     fn root(self) -> Self;
 
-    /// 2 to the power of a whole number of −126…127.
+    /// 2 to the power of an integer of −126…127.
     fn two_to(self) -> Self;
 
-    /// A positive number as m · 2^n, m of √½…√2 and n whole: [m, n].
+    /// Splits a positive number into m · 2^n with m of √½…√2 and n an integer: [m, n].
     fn split(self) -> [Self; 2];
 
-    /// The magnitude.
+    /// The absolute value.
     #[inline(always)]
     fn magnitude(self) -> Self {
         Self::either(self.below(self.like(0.0)), -self, self)
     }
 
-    /// The lesser; the other where either is no number.
+    /// The smaller number; `other` where either is NaN.
     #[inline(always)]
     fn least(self, other: Self) -> Self {
         Self::either(self.below(other), self, other)
     }
 
-    /// The greater, as `least`.
+    /// The larger number; `other` where either is NaN.
     #[inline(always)]
     fn most(self, other: Self) -> Self {
         Self::either(other.below(self), self, other)
     }
 
-    /// e to the power of a number from −80 on; below that as at −80, 2e-35.
+    /// The exponential; arguments below −80 are clamped to −80, where it is 2e-35.
     #[inline(always)]
     fn exp(self) -> Self {
         let x = self.most(self.like(-80.0)).least(self.like(88.0));
-        // Halves of even numbers round to the nearest whole one, which these hold no more than.
+        // Adding 1.5 · 2²³ rounds to the nearest integer: a float of that size has no fraction bits.
         let whole = (x * std::f32::consts::LOG2_E + 12_582_912.0) - 12_582_912.0;
         let rest = x - whole * 0.693_359_4 - whole * -2.121_944_4e-4;
         let mut p = rest * 1.987_569_1e-4 + 1.398_2e-3;
@@ -96,7 +96,7 @@ pub(crate) trait Real:
         x + small + n * 0.693_359_4
     }
 
-    /// The angle of a cosine of −1…1, rad.
+    /// The arccosine of −1…1, rad.
     #[inline(always)]
     fn acos(self) -> Self {
         let a = self.magnitude();
@@ -113,7 +113,7 @@ pub(crate) trait Real:
     }
 }
 
-/// Bits of √½: where the range of `split` begins.
+/// Bits of √½, where the range of `split` begins.
 pub(crate) const ROOT_HALF_BITS: i32 = 0x3f35_04f3;
 
 impl Real for f32 {
@@ -157,13 +157,13 @@ impl Real for f32 {
     }
 }
 
-/// Sum of the products of the parts.
+/// Dot product.
 #[inline(always)]
 pub(crate) fn dot<R: Real>(a: [R; 3], b: [R; 3]) -> R {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
-/// The vector across two.
+/// Cross product.
 #[inline(always)]
 pub(crate) fn cross<R: Real>(a: [R; 3], b: [R; 3]) -> [R; 3] {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
@@ -175,7 +175,7 @@ pub(crate) fn along<R: Real>(a: [R; 3], b: [R; 3], k: R) -> [R; 3] {
     [a[0] + b[0] * k, a[1] + b[1] * k, a[2] + b[2] * k]
 }
 
-/// Of length 1.
+/// The vector scaled to length 1.
 #[inline(always)]
 pub(crate) fn unit<R: Real>(v: [R; 3]) -> [R; 3] {
     let length = dot(v, v).root();

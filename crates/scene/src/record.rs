@@ -1,7 +1,6 @@
-//! The scene as flat records: what the kernels read, byte for byte the same in
-//! Rust and in WGSL (a test compares every field's offset). Lengths are metres in
-//! the scene's frame, `f32`: the map frame moved to the middle of the detailed ground, so
-//! that what is near has all digits however far the rover went.
+//! The scene as flat records that the kernels read, byte for byte the same in Rust and in WGSL (a test compares every
+//! field's offset). Lengths are metres in the scene's frame, `f32`: the map frame moved to the centre of the detailed
+//! ground, so that nearby positions keep full precision however far the rover travels.
 
 use bytemuck::{Pod, Zeroable};
 use nalgebra::Vector3;
@@ -11,14 +10,13 @@ use crate::kernel::FAR;
 use crate::light::{EARTH_BANDS, Earth, Sun};
 use crate::view::{Beam, CameraView};
 
-/// Most mips of a level: a side of 2^16 cells.
+/// Most mips of a level; enough for a side of 2^16 cells.
 pub const MIPS_MAX: usize = 16;
 
-/// Most height levels that a device takes: as many as its uniform buffer holds.
+/// Most height levels; a device's uniform buffer holds no more.
 pub const LEVELS_MAX: usize = 8;
 
-/// One nested height level: where it lies and where its numbers start in the
-/// common array of heights.
+/// One nested height level: its position and where its data starts in the common array of heights.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct LevelRecord {
@@ -30,69 +28,68 @@ pub struct LevelRecord {
     pub inverse_spacing: f32,
     /// Cells on a side: posts − 1.
     pub cells: u32,
-    /// The mip that is one cell.
+    /// The mip that consists of one cell.
     pub top_mip: u32,
-    /// Index of post (0, 0).
+    /// Index of post (0, 0) in the array of heights.
     pub heights: u32,
-    /// Index of its table of prints: a number for each tile of 64 × 64 posts, row by row, 0 of a tile without prints, else
-    /// that of its page. Pages follow the table, the first is number 1; they have the bits of `selene_terrain::Print`s as
-    /// numbers. 0 of a level without.
+    /// Index of the level's table of prints: a number for each tile of 64 × 64 posts, row by row; 0 for a tile without
+    /// prints, else the number of its page. Pages follow the table and count from 1; they hold the bits of
+    /// `selene_terrain::Print`s as floats. 0 for a level without prints.
     pub prints: u32,
     /// Index of each mip's first cell; mip 0 is not stored.
     pub mips: [[u32; 4]; MIPS_MAX / 4],
 }
 
-/// A node of a bounding volume hierarchy in depth-first order: where its box is
-/// missed the walk goes on at `escape`, else at the next node.
+/// A node of a bounding volume hierarchy in depth-first order: traversal continues at `escape` where a ray misses the
+/// box, else at the next node.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct NodeRecord {
-    /// Lower corner.
+    /// Lower corner of the box, m.
     pub min: [f32; 3],
-    /// The node after this one's subtree.
+    /// Index of the node after this one's subtree.
     pub escape: u32,
-    /// Upper corner.
+    /// Upper corner of the box, m.
     pub max: [f32; 3],
-    /// 0 for an inner node, else first item · 8 + number of items.
+    /// 0 for an inner node, else (index of the first item) · 8 + (number of items).
     pub leaf: u32,
 }
 
-/// A triangle: a corner and the two edges that leave it, counter-clockwise. Or a grain: a sphere
-/// about the corner.
+/// A triangle, as one vertex and the two edges from it, counter-clockwise; or a grain, as a sphere around that vertex.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct TriangleRecord {
-    /// The corner; a sphere's centre.
+    /// The first vertex, or the centre of a sphere, m.
     pub corner: [f32; 3],
-    /// 0 of a triangle; a sphere's radius, m.
+    /// Radius of a sphere, m; 0 for a triangle.
     pub radius: f32,
-    /// To the second corner.
+    /// Edge to the second vertex, m.
     pub edge1: [f32; 3],
-    /// Nothing.
+    /// Padding.
     pub pad0: u32,
-    /// To the third corner.
+    /// Edge to the third vertex, m.
     pub edge2: [f32; 3],
-    /// Nothing.
+    /// Padding.
     pub pad1: u32,
 }
 
-/// A mesh somewhere in the world.
+/// A mesh placed in the scene.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct InstanceRecord {
-    /// Rows of the affine map from the world to the mesh.
+    /// Rows of the affine transform from the scene's frame to the mesh's frame.
     pub object_from_world: [[f32; 4]; 3],
-    /// The mesh's first node.
+    /// Index of the mesh's first node.
     pub first_node: u32,
-    /// The node after the mesh's last.
+    /// Index after the mesh's last node.
     pub end_node: u32,
-    /// Index of its material.
+    /// Index of the instance's material.
     pub material: u32,
-    /// Which of the scene's labels it has, from 2 on; 0 is the sky's and 1 the ground's, see `Scene::label`.
+    /// Code that `Scene::label` turns into a label: instances count from 2; 0 is the sky and 1 the ground.
     pub code: u32,
 }
 
-/// A material's numbers; what they mean depends on `kind`.
+/// Parameters of a material; `kind` says which of them apply.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct MaterialRecord {
@@ -102,120 +99,120 @@ pub struct MaterialRecord {
     pub albedo: f32,
     /// Single-scattering albedo.
     pub w: f32,
-    /// Phase function's width.
+    /// Width of the phase function.
     pub b: f32,
-    /// Phase function's balance.
+    /// Balance of the phase function's lobes.
     pub c: f32,
-    /// Opposition surge's height.
+    /// Height of the opposition surge.
     pub bs0: f32,
-    /// Opposition surge's width.
+    /// Width of the opposition surge.
     pub hs: f32,
     /// Porosity factor K.
     pub k: f32,
     /// Tangent of the mean slope of the unresolved roughness.
     pub tan_theta: f32,
-    /// χ of that roughness.
+    /// Hapke's χ of that roughness.
     pub chi: f32,
-    /// r0 of the H function.
+    /// Hapke's r0 of the H function.
     pub r0: f32,
-    /// Part that is metal, 0…1.
+    /// Metallic fraction, 0…1.
     pub metallic: f32,
-    /// Colour: red, green and blue about their mean, 1.
+    /// Colour: red, green and blue relative to their mean.
     pub tint: [f32; 3],
-    /// Width of the facets' slopes: roughness squared.
+    /// Width of the distribution of the facets' slopes: roughness squared.
     pub alpha: f32,
-    /// What facets that are no metal send straight back.
+    /// Normal reflectance of non-metallic facets.
     pub specular: f32,
-    /// Nothing.
+    /// Padding.
     pub pad: [u32; 3],
 }
 
-/// A lamp.
+/// A lamp, in the scene's frame.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct LampRecord {
-    /// Middle of its face, m.
+    /// Centre of the face, m.
     pub position: [f32; 3],
-    /// Intensity on its axis, all bands together, W/sr.
+    /// Intensity on the axis, sum of all bands, W/sr.
     pub peak: f32,
-    /// Its axis, unit.
+    /// Unit vector along the axis.
     pub axis: [f32; 3],
     /// Cosine of the profile's outer angle.
     pub cos_outer: f32,
-    /// From its middle to the end of its width, m.
+    /// From the centre to the end of the face's width, m.
     pub side: [f32; 3],
-    /// 1 over the cosines between the profile's angles.
+    /// Reciprocal of the difference between the cosines of the profile's inner and outer angles.
     pub inverse_fall: f32,
-    /// From its middle to the end of its height, m.
+    /// From the centre to the end of the face's height, m.
     pub up: [f32; 3],
-    /// Power of the profile's fall.
+    /// Exponent of the profile's fall.
     pub falloff: f32,
-    /// Intensity on its axis in each band, W/sr.
+    /// Intensity on the axis in each band, W/sr.
     pub intensity: [f32; 3],
-    /// From its middle to a corner, m.
+    /// Distance from the centre to a corner of the face, m.
     pub radius: f32,
 }
 
-/// What holds for the whole scene.
+/// Values that hold for the whole scene.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct GlobalsRecord {
     /// Unit vector toward the Sun.
     pub sun_direction: [f32; 3],
-    /// The Sun's irradiance on a surface that faces it, W/m².
+    /// The Sun's irradiance on a surface facing it, W/m².
     pub sun_irradiance: f32,
     /// Unit vector toward the Earth.
     pub earth_direction: [f32; 3],
-    /// The Earth's irradiance on a surface that faces it, W/m².
+    /// The Earth's irradiance on a surface facing it, W/m².
     pub earth_irradiance: f32,
     /// Unit vector from the Earth toward the Sun.
     pub sun_from_earth: [f32; 3],
-    /// The Earth's radiance where the Sun is in its zenith, W/(m² sr).
+    /// Radiance of the Earth's subsolar point, W/(m² sr).
     pub earth_radiance: f32,
     /// Sine of the Sun's angular radius.
     pub sun_radius: f32,
-    /// Radiance of the middle of the Sun's disc, W/(m² sr).
+    /// Radiance of the centre of the Sun's disc, W/(m² sr).
     pub sun_radiance: f32,
-    /// Sine of the Earth's angular radius; 0 where there is no Earth.
+    /// Sine of the Earth's angular radius; 0 without the Earth.
     pub earth_radius: f32,
     /// Number of height levels.
     pub level_count: u32,
-    /// Number of nodes over the instances.
+    /// Number of nodes of the trees over the instances.
     pub node_count: u32,
-    /// Number of beams, where beams are traced.
+    /// Number of beams, when beams are traced.
     pub beam_count: u32,
     /// Number of lamps.
     pub lamp_count: u32,
-    /// Standard deviation of the albedo of each octave of detail.
+    /// Standard deviation of each octave of the albedo's detail, relative.
     pub detail_mottle: f32,
-    /// The Earth's light in the three bands, as parts of its sum.
+    /// Fractions of the Earth's light in red, green and blue.
     pub earth_bands: [f32; 3],
-    /// Standard deviation of the slopes of the detail of the finest grid's spacing.
+    /// Standard deviation of the slopes of the detail's octave at the finest grid's spacing.
     pub detail_slope: f32,
-    /// Posts from the map's origin to the finest grid's first.
+    /// Posts from the map's origin to the finest grid's first post.
     pub detail_origin: [i32; 2],
-    /// Slopes of an octave of detail over those of the one before.
+    /// Ratio of the slopes of an octave of detail to those of the next coarser one.
     pub detail_gain: f32,
-    /// The first instance that moves while an image is taken; all after it do.
+    /// Index of the first instance that moves during an image; all later ones move too.
     pub moving_from: u32,
 }
 
-/// How something moves in the span of an image: from where it starts, turned about an axis
-/// through its centre and shifted, both in proportion to the share of the span that has passed.
+/// Rigid motion during an image: from its start pose, a body turns about an axis through its centre and shifts, both in
+/// proportion to the elapsed share of the time span.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct MotionRecord {
-    /// The origin of its frame at the start, m.
+    /// Origin of the body's frame at the start, m.
     pub centre: [f32; 3],
-    /// The whole turn, rad.
+    /// Angle of the whole turn, rad.
     pub angle: f32,
     /// Unit axis of the turn.
     pub axis: [f32; 3],
-    /// Nothing.
+    /// Padding.
     pub pad0: u32,
-    /// The whole shift, m.
+    /// Shift over the whole span, m.
     pub shift: [f32; 3],
-    /// Nothing.
+    /// Padding.
     pub pad1: u32,
 }
 
@@ -223,100 +220,98 @@ pub struct MotionRecord {
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct CameraRecord {
-    /// Rows of the map from the optical frame to the scene's.
+    /// Rows of the transform from the optical frame to the scene's frame.
     pub world_from_optical: [[f32; 4]; 3],
     /// (1/fx, 1/fy), 1/pixels.
     pub inverse_focal: [f32; 2],
     /// (cx, cy), pixels.
     pub principal: [f32; 2],
-    /// Columns and rows.
+    /// Number of columns and rows.
     pub size: [u32; 2],
-    /// As in `LightSampling`.
+    /// As `LightSampling::sun_samples`.
     pub sun_samples: u32,
-    /// As in `LightSampling`.
+    /// As `LightSampling::bounce_rays`.
     pub bounce_rays: u32,
-    /// As in `LightSampling`.
+    /// As `LightSampling::seed`.
     pub seed: u32,
-    /// Which lens: 0 pinhole, 1 polynomials, 2 field of view, 3 equidistant, 4
-    /// stereographic, 5 panorama.
+    /// Lens model: 0 pinhole, 1 polynomials, 2 field of view, 3 equidistant, 4 stereographic, 5 panorama.
     pub lens: u32,
-    /// The farthest from the axis that is seen in the image, or a little more: tan θ for
-    /// perspective lenses, else θ, rad.
+    /// Limit from the axis of what the image shows, or slightly more: tan θ for perspective lenses, else θ, rad.
     pub reach: f32,
-    /// Half the diagonal of the widest pixel, rad, or a little more.
+    /// Half the diagonal of the widest pixel, rad, or slightly more.
     pub pixel_reach: f32,
-    /// The lens's: k1, k2, k3, p1 and k4, k5, k6, p2 of polynomials; tan ω/tan(tan ω) of the
-    /// field of view; k1 to k4 of an equidistant lens.
+    /// Coefficients of the lens: k1, k2, k3, p1 and k4, k5, k6, p2 of polynomials; tan ω/tan(tan ω) of the field of
+    /// view; k1 to k4 of an equidistant lens.
     pub coefficients: [[f32; 4]; 2],
-    /// How the camera moves; `world_from_optical` is where it starts.
+    /// Motion of the camera; `world_from_optical` is its start pose.
     pub motion: MotionRecord,
-    /// 1 where it or anything moves, or rows have instants of their own.
+    /// 1 where the camera or an instance moves, or rows are exposed at different instants.
     pub moves: u32,
-    /// Rays for light; with 1, that through the pixel's centre.
+    /// Rays per pixel that sample light; 1 uses the ray through the pixel's centre.
     pub samples: u32,
-    /// As in `Sweep`; 0 where nothing moves.
+    /// As `ShutterMotion::exposure_share`; 0 where nothing moves.
     pub exposure_share: f32,
-    /// As in `Sweep`; 0 where nothing moves.
+    /// As `ShutterMotion::row_share`; 0 where nothing moves.
     pub row_share: f32,
-    /// The first row that is traced, where an image is traced in parts.
+    /// First row to trace, where an image is traced in parts.
     pub first_row: u32,
-    /// As in `LightSampling`.
+    /// As `LightSampling::earth_samples`.
     pub earth_samples: u32,
-    /// As in `LightSampling`.
+    /// As `LightSampling::bounces`.
     pub bounces: u32,
-    /// Nothing.
+    /// Padding.
     pub pad: u32,
 }
 
-/// What one pixel sees.
+/// Radiance, depth and code of what a pixel sees.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct PixelRecord {
-    /// Radiance without what is scattered here, red, green and blue, W/(m² sr).
+    /// Radiance in red, green and blue without `scattered`, W/(m² sr).
     pub radiance: [f32; 3],
-    /// Distance along the optical axis, m; `FAR` or more for the sky.
+    /// Distance along the optical axis (along the ray for fisheyes and panoramas), m; `FAR` or more for the sky.
     pub depth: f32,
-    /// Radiance of sunlight that other surfaces scatter here, W/(m² sr).
+    /// Radiance from light that other surfaces scatter onto this one, red, green and blue, W/(m² sr).
     pub scattered: [f32; 3],
-    /// As in `InstanceRecord`.
+    /// Code of what is seen, as in `InstanceRecord`.
     pub code: u32,
 }
 
-/// What is true of what one pixel sees.
+/// Ground truth of what a pixel sees, beside its `PixelRecord`.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct TruthRecord {
-    /// Unit, toward the camera's side, optical frame.
+    /// Unit normal of the surface, toward the camera's side, optical frame.
     pub normal: [f32; 3],
-    /// Diffuse reflectance.
+    /// Diffuse reflectance, 0…1.
     pub albedo: f32,
-    /// The part of the Sun's light that arrives, 0…1.
+    /// Fraction of sunlight that arrives, 0…1.
     pub sun_share: f32,
-    /// Nothing.
+    /// Padding.
     pub pad: [u32; 3],
 }
 
 impl PixelRecord {
-    /// Of a pixel that sees nothing.
+    /// A pixel that sees nothing.
     pub const NOTHING: Self = Self { radiance: [0.0; 3], depth: FAR, scattered: [0.0; 3], code: 0 };
 }
 
 impl TruthRecord {
-    /// Of a pixel that sees nothing.
+    /// A pixel that sees nothing.
     pub const NOTHING: Self = Self { normal: [0.0; 3], albedo: 0.0, sun_share: 0.0, pad: [0; 3] };
 }
 
-/// A beam to trace. On a device its return takes its place, see `ReturnRecord::in_place_of`.
+/// A beam to trace. On a device the return overwrites it, see `ReturnRecord::in_place_of`.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct BeamRecord {
-    /// Where it starts, m.
+    /// Start of the beam, m.
     pub origin: [f32; 3],
-    /// Nothing; a return's code.
+    /// Unused in a beam; the code of what was met in a return.
     pub code: u32,
     /// Unit direction.
     pub direction: [f32; 3],
-    /// The share of the scene's span at which it leaves; nothing in a return.
+    /// Share of the scene's time span at which the beam leaves, 0…1; unused in a return.
     pub share: f32,
 }
 
@@ -324,50 +319,49 @@ pub struct BeamRecord {
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct ReturnRecord {
-    /// Distance, m; `FAR` or more when nothing was met.
+    /// Distance, m; `FAR` or more when the beam met nothing.
     pub range: f32,
-    /// Cosine of incidence.
+    /// Cosine of the angle of incidence.
     pub cos_incidence: f32,
-    /// Diffuse reflectance.
+    /// Diffuse reflectance in visible light, 0…1.
     pub reflectance: f32,
-    /// As in `InstanceRecord`.
+    /// Code of what was met, as in `InstanceRecord`.
     pub code: u32,
 }
 
-/// The scene's records, as a kernel takes them.
+/// Views of the scene's records that the kernels read.
 #[derive(Clone, Copy, Debug)]
 pub struct Records<'a> {
-    /// What holds everywhere.
+    /// Values that hold for the whole scene.
     pub globals: GlobalsRecord,
     /// Height levels, finest first.
     pub levels: &'a [LevelRecord],
-    /// Posts and mips of all levels.
+    /// Posts and mips of all levels, then the prints of the finest one.
     pub heights: &'a [f32],
-    /// Trees over the instances, one after the other.
+    /// Trees over the instances: rocks, heaps and movables, one after the other.
     pub instance_nodes: &'a [NodeRecord],
-    /// Trees over the triangles of each mesh.
+    /// Trees over the triangles or grains of each mesh.
     pub mesh_nodes: &'a [NodeRecord],
     /// Triangles and grains in the order of the trees' leaves.
     pub triangles: &'a [TriangleRecord],
-    /// Instances.
+    /// Instances: rocks, heaps, then movables.
     pub instances: &'a [InstanceRecord],
-    /// Materials; 0 is the ground's, 1 the rocks'.
+    /// Materials; index 0 is the ground's, 1 the rocks'.
     pub materials: &'a [MaterialRecord],
-    /// Motions of the instances from `GlobalsRecord::moving_from` on.
+    /// Motions of the instances, starting at `GlobalsRecord::moving_from`.
     pub motions: &'a [MotionRecord],
-    /// The share of the span at which everything is looked at.
+    /// Share of the time span at which the scene is sampled, 0…1.
     pub shutter: f32,
-    /// Rays from surfaces toward the sky meet no ground farther than this, m; `FAR` where no
-    /// more is known.
+    /// Rays from surfaces toward the sky meet no ground farther away than this, m; `FAR` where no limit is known.
     pub ground_reach: f32,
-    /// Lamps that shine.
+    /// Lamps that have flux.
     pub lamps: &'a [LampRecord],
-    /// Where the scene's frame lies in the map frame, m.
+    /// Origin of the scene's frame in the map frame, m.
     pub middle_m: Vector3<f64>,
 }
 
 impl GlobalsRecord {
-    /// The record of the sky's lights; counts are 0.
+    /// A record with the lights of the sky; all counts are 0.
     #[must_use]
     pub fn of_lights(sun: &Sun, earth: Option<&Earth>) -> Self {
         let mut record = Self {
@@ -392,7 +386,7 @@ impl GlobalsRecord {
 }
 
 impl CameraRecord {
-    /// The record of a view in a scene whose frame lies at `middle_m`.
+    /// The record of a view in a scene whose frame has its origin at `middle_m` in the map frame.
     #[must_use]
     pub fn new(view: &CameraView, middle_m: Vector3<f64>) -> Self {
         let (lens, coefficients) = view.lens.record();
@@ -424,7 +418,7 @@ impl CameraRecord {
 }
 
 impl BeamRecord {
-    /// The record of a beam in a scene whose frame lies at `middle_m`.
+    /// The record of a beam in a scene whose frame has its origin at `middle_m` in the map frame.
     #[must_use]
     pub fn new(beam: &Beam, middle_m: Vector3<f64>) -> Self {
         let origin = Vector3::from(beam.origin_m) - middle_m;
@@ -433,8 +427,7 @@ impl BeamRecord {
 }
 
 impl ReturnRecord {
-    /// The return that a device wrote in its beam's place: range, cosine and reflectance where
-    /// the origin was.
+    /// Reads the return that a device wrote over its beam: range, cosine and reflectance take the place of the origin.
     #[must_use]
     pub fn in_place_of(record: &BeamRecord) -> Self {
         let [range, cos_incidence, reflectance] = record.origin;
@@ -442,12 +435,12 @@ impl ReturnRecord {
     }
 }
 
-/// A pose in a frame that lies at `middle_m`.
+/// Moves a pose from the map frame to the frame with its origin at `middle_m`.
 pub(crate) fn moved(pose: &Pose, middle_m: Vector3<f64>) -> Pose {
     Pose::from_parts((pose.translation.vector - middle_m).into(), pose.rotation)
 }
 
-/// Rows of rotation · scale and translation.
+/// Rows of the affine matrix of rotation · scale and translation.
 pub(crate) fn affine_rows(pose: &Pose, scale: f64) -> [[f32; 4]; 3] {
     let r = pose.rotation.to_rotation_matrix();
     let t = pose.translation.vector;

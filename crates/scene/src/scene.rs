@@ -1,6 +1,6 @@
-//! What light can meet, as plain data: nested height levels, rocks and rover parts
-//! as instances of meshes, heaps of grains, materials, the lights of the sky. Rocks and grains stay
-//! where they are; what is added later may move. Tracers only read it; versions tell them what changed.
+//! The scene as plain data: nested height levels, rocks and rover parts as instances of meshes, heaps of grains,
+//! materials and lights. Rocks and grains are static; instances added later may move. Tracers only read the scene;
+//! version numbers say what changed.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -26,67 +26,67 @@ use crate::pyramid::Pyramid;
 use crate::record::TriangleRecord;
 use crate::record::{GlobalsRecord, InstanceRecord, LampRecord, MaterialRecord, MotionRecord, NodeRecord, Records};
 use crate::record::{affine_rows, moved};
-use crate::sweep::swept_bounds;
+use crate::shutter_motion::swept_bounds;
 use crate::tree::{self, Bounds};
 use crate::view::{Class, Label};
 
-/// Triangles in a leaf of a mesh's tree.
+/// Most triangles in a leaf of a mesh's tree.
 const LEAF_TRIANGLES: usize = 3;
 
-/// The most triangles a scene takes: leaves name triangles with 29 bits.
+/// Most triangles of a scene: leaves index triangles with 29 bits.
 const TRIANGLES_MAX: usize = 1 << 28;
 
-/// The most instances a scene takes: leaves name them with 29 bits.
+/// Most instances of a scene: leaves index them with 29 bits.
 const INSTANCES_MAX: usize = 1 << 28;
 
-/// Codes of instances begin here: 0 is nothing, 1 the ground.
+/// Code of the first instance: 0 is the sky, 1 the ground.
 const FIRST_CODE: u32 = GROUND_CODE + 1;
 
-/// Why something cannot be part of a scene.
+/// Why the scene rejects something.
 #[derive(Debug, thiserror::Error)]
 pub enum SceneError {
-    /// A corner is not finite.
+    /// A vertex is not finite.
     #[error("mesh: vertex {vertex} is not finite; repair the mesh file")]
     Vertex {
-        /// Its number.
+        /// Index of the vertex.
         vertex: usize,
     },
-    /// A triangle names a corner that is not there.
+    /// A triangle names a vertex that does not exist.
     #[error("mesh: triangle {triangle} names a vertex beyond the {vertices} there are; repair the mesh file")]
     Triangle {
-        /// Its number.
+        /// Index of the triangle.
         triangle: usize,
-        /// How many corners there are.
+        /// Number of vertices of the mesh.
         vertices: usize,
     },
-    /// A grain is not a sphere.
+    /// A grain's centre or radius is invalid.
     #[error("grains: centre and radius of grain {grain} must be finite, and its radius more than 0")]
     Grain {
-        /// Its number in its heap.
+        /// Index of the grain in its heap.
         grain: usize,
     },
     /// The scene is full.
     #[error("scene: too many {what}: at most {most}")]
     Full {
-        /// Of what.
+        /// What there are too many of.
         what: &'static str,
-        /// The limit.
+        /// The largest number allowed.
         most: usize,
     },
-    /// Something else has the number.
+    /// Another instance already has this number.
     #[error("scene: instance number {0} is taken; numbers must differ")]
     NumberTaken(u32),
 }
 
-/// A mesh of the scene.
+/// Handle of a mesh in the scene.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeshId(usize);
 
-/// A movable instance of the scene: its number among these.
+/// Handle of a movable instance: its index among the movables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InstanceId(usize);
 
-/// A mesh's place in the common arrays.
+/// Where a mesh is stored in the common arrays.
 #[derive(Clone, Debug)]
 struct MeshEntry {
     first_node: u32,
@@ -95,16 +95,16 @@ struct MeshEntry {
     bounds: Bounds,
 }
 
-/// What a material does beyond visible light.
+/// Reflectance of a material outside visible light.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct BeyondVisible {
     /// Diffuse reflectance at each of `NEAR_INFRARED_NM`, 0…1.
     near_infrared: [f32; 2],
-    /// As in `BeamReturn`.
+    /// Radar backscatter, as in `BeamReturn`.
     radar: Option<[f32; 2]>,
 }
 
-/// Instances that were taken out of a scene.
+/// Instances removed from a scene, to be put back later.
 struct Instances {
     records: Vec<InstanceRecord>,
     bounds: Vec<Bounds>,
@@ -112,66 +112,66 @@ struct Instances {
     labels: Vec<Label>,
 }
 
-/// How the tree of a mesh is made.
+/// A function that builds the tree of a mesh.
 type Build = fn(&[Bounds], usize, u32, u32) -> (Vec<NodeRecord>, Vec<u32>);
 
-/// Versions of what changes: a tracer that keeps copies compares them.
+/// Version numbers of the parts that change; a tracer that keeps copies compares them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Versions {
-    /// Of the heights.
+    /// Version of the heights.
     pub heights: u64,
-    /// Of meshes and materials.
+    /// Version of meshes and materials.
     pub shapes: u64,
-    /// Of the instances and their tree.
+    /// Version of the instances and their trees.
     pub instances: u64,
 }
 
-/// A scene's alone: a copy of a scene is another one to tracers.
+/// Identity of a scene: a clone gets a new one, so tracers treat it as a different scene.
 #[derive(Debug, Default)]
-struct Token(Arc<()>);
+struct SceneId(Arc<()>);
 
-impl Clone for Token {
+impl Clone for SceneId {
     fn clone(&self) -> Self {
         Self::default()
     }
 }
 
-/// What light can meet. Copies share heights until one of them is changed.
+/// The scene that is traced. Copies share heights until one of them changes.
 #[derive(Clone, Debug)]
 pub struct Scene {
-    token: Token,
+    token: SceneId,
     pyramid: Pyramid,
     meshes: Vec<MeshEntry>,
     mesh_nodes: Vec<NodeRecord>,
     triangles: Vec<TriangleRecord>,
     instances: Vec<InstanceRecord>,
-    /// World boxes of the instances.
+    /// Bounding box of each instance, in the scene's frame.
     bounds: Vec<Bounds>,
-    /// Mesh of each instance.
+    /// Index of each instance's mesh.
     instance_mesh: Vec<usize>,
-    /// What images tell of each instance.
+    /// Class and number of each instance in images.
     labels: Vec<Label>,
-    /// Each movable by its number in images.
+    /// Index of each movable, by its number in images.
     movable_of_number: BTreeMap<u32, usize>,
-    /// Where each movable is when an image begins and when it ends, map frame.
+    /// Pose of each movable at the start and at the end of an image, map frame.
     movables: Vec<[Pose; 2]>,
-    /// How the movables move; empty while they rest.
+    /// Motions of the movables; empty while they are at rest.
     motions: Vec<MotionRecord>,
-    /// The rocks' tree, then the heaps', then the movables'.
+    /// The rocks' tree, then the heaps' tree, then the movables' tree.
     instance_nodes: Vec<NodeRecord>,
-    /// Instances and nodes that belong to rocks.
+    /// Numbers of instances and of nodes that belong to rocks.
     rock_count: usize,
     rock_nodes: usize,
-    /// Heaps of grains; their instances come after the rocks, their meshes after all others.
+    /// Heaps of grains; their instances follow the rocks, their meshes follow all others.
     heaps: Vec<Heap>,
-    /// Instances and nodes that belong to rocks and heaps.
+    /// Numbers of instances and of nodes that belong to rocks and heaps.
     still_count: usize,
     still_nodes: usize,
     materials: Vec<MaterialRecord>,
-    /// What each material does beyond visible light, which kernels need not know.
+    /// Each material's reflectance outside visible light, which kernels do not use.
     beyond: Vec<BeyondVisible>,
     lamps: Vec<Lamp>,
-    /// Those that shine, in the scene's frame.
+    /// The lamps that have flux, in the scene's frame.
     lamp_records: Vec<LampRecord>,
     detail: Detail,
     dust: Dust,
@@ -183,13 +183,13 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// The scene of a clipmap, its rocks and the Sun; rovers are added to it.
-    /// A rock's number in images is one more than its number on the site.
+    /// Creates the scene of a clipmap, its rocks and the Sun; rovers are added later. A rock's number in images is one
+    /// more than its number on the site.
     #[must_use]
     pub fn new(clipmap: &Clipmap, sun: Sun) -> Self {
         let materials = [Material::Hapke(HapkeParams::REGOLITH), Material::Hapke(HapkeParams::ROCK)];
         let mut scene = Self {
-            token: Token::default(),
+            token: SceneId::default(),
             pyramid: Pyramid::new(clipmap),
             meshes: Vec::new(),
             mesh_nodes: Vec::new(),
@@ -227,17 +227,17 @@ impl Scene {
         scene
     }
 
-    /// Takes over a clipmap whose windows went to another place: its levels and its
-    /// rocks, which have the same shapes. Movables stay. To tracers it is another scene.
+    /// Replaces the ground by a clipmap whose windows have moved: its levels and its rocks, which have the same shapes.
+    /// Movables stay. Tracers treat the result as a new scene.
     pub fn set_ground(&mut self, clipmap: &Clipmap) {
-        self.token = Token::default();
+        self.token = SceneId::default();
         self.pyramid.go_to(clipmap);
         let movables = self.take_after(self.still_count);
         self.take_after(0);
         self.add_rocks(clipmap.rocks());
         self.add_heaps();
         self.put_back(movables);
-        // The scene's frame went along.
+        // The scene's frame moved as well.
         self.place_lamps();
         self.dust = self.dust.placed(self.pyramid.middle_m);
         let moves: Vec<_> =
@@ -245,10 +245,10 @@ impl Scene {
         self.sweep_instances(&moves);
     }
 
-    /// Replaces all heaps of grains; a scene is made without any. All of a heap's tree is made anew.
+    /// Replaces all heaps of grains; a new scene has none. Every heap's tree is rebuilt.
     ///
     /// # Errors
-    /// When a grain is not a sphere or the scene is full; the scene is then as before.
+    /// When a grain is not a valid sphere or the scene is full; the scene then stays unchanged.
     pub fn set_heaps(&mut self, mut heaps: Vec<Heap>) -> Result<(), SceneError> {
         heaps.retain(|heap| !heap.grains.is_empty());
         heaps.iter().try_for_each(Heap::check)?;
@@ -274,7 +274,7 @@ impl Scene {
         &self.heaps
     }
 
-    /// Triangles of all meshes but the heaps'.
+    /// Number of triangles of all meshes except the heaps'.
     fn solid_parts(&self) -> usize {
         let first_heap = self.meshes.get(self.meshes.len() - self.heaps.len());
         first_heap.map_or(self.triangles.len(), |mesh| mesh.first_part as usize)
@@ -298,7 +298,7 @@ impl Scene {
         }
     }
 
-    /// Instances, boxes, meshes and labels from an instance on, taken out.
+    /// Removes and returns all instances from index `first` on.
     fn take_after(&mut self, first: usize) -> Instances {
         Instances {
             records: self.instances.split_off(first),
@@ -308,7 +308,7 @@ impl Scene {
         }
     }
 
-    /// Puts instances back behind those that are there.
+    /// Appends removed instances again, with new codes.
     fn put_back(&mut self, taken: Instances) {
         let first = FIRST_CODE + self.instances.len() as u32;
         let coded = taken.records.into_iter().zip(first..);
@@ -323,7 +323,7 @@ impl Scene {
         for (mesh, heap) in (first_mesh..).zip(std::mem::take(&mut self.heaps)) {
             let material = self.material_index(&heap.material);
             self.push_instance(mesh, &heap.world_from_heap, 1.0, Label::GROUND, material);
-            // Images tell it as the ground.
+            // Images show grains as ground.
             if let Some(instance) = self.instances.last_mut() {
                 instance.code = GROUND_CODE;
             }
@@ -347,17 +347,17 @@ impl Scene {
         self.rock_nodes = self.instance_nodes.len();
     }
 
-    /// Adds a mesh that instances can then show.
+    /// Adds a mesh for instances to use.
     ///
     /// # Errors
-    /// When the mesh has faults or the scene is full.
+    /// When the mesh is invalid or the scene is full.
     pub fn add_mesh(&mut self, mesh: &Mesh) -> Result<MeshId, SceneError> {
         mesh.check()?;
         if self.triangles.len() + mesh.triangles.len() > TRIANGLES_MAX {
             return Err(SceneError::Full { what: "triangles and grains", most: TRIANGLES_MAX });
         }
         let id = MeshId(self.meshes.len() - self.heaps.len());
-        // Heaps' meshes stay behind all others.
+        // The heaps' meshes must stay after all others.
         let heaps = self.heaps.clone();
         if !heaps.is_empty() {
             self.set_heaps(Vec::new())?;
@@ -370,10 +370,10 @@ impl Scene {
         Ok(id)
     }
 
-    /// Adds a movable instance of a mesh at `world_from_object`, which images tell by `label`.
+    /// Adds a movable instance of a mesh at `world_from_object`, labelled `label` in images.
     ///
     /// # Errors
-    /// When there are too many or something has the label's number.
+    /// When there are too many instances or another one has the label's number.
     pub fn add_instance(
         &mut self,
         mesh: MeshId,
@@ -396,7 +396,7 @@ impl Scene {
         Ok(InstanceId(id))
     }
 
-    /// Takes out all movables; meshes and materials stay.
+    /// Removes all movables; meshes and materials stay.
     pub fn clear_movables(&mut self) {
         self.take_after(self.still_count);
         self.movables.clear();
@@ -404,19 +404,18 @@ impl Scene {
         self.rebuild_movables();
     }
 
-    /// Moves one instance.
+    /// Moves one instance to a pose in the map frame.
     pub fn move_instance(&mut self, id: InstanceId, world_from_object: &Pose) {
         self.move_instances(&[(id, *world_from_object)]);
     }
 
-    /// Moves several instances at once: cheaper than one by one.
+    /// Moves several instances at once, which is cheaper than one by one.
     pub fn move_instances(&mut self, moves: &[(InstanceId, Pose)]) {
         let still: Vec<_> = moves.iter().map(|&(id, pose)| (id, [pose; 2])).collect();
         self.sweep_instances(&still);
     }
 
-    /// Has several instances move while an image is taken, each from the first of its poses
-    /// to the second; see `Sweep`.
+    /// Lets several instances move during an image, each from its first pose to its second; see `ShutterMotion`.
     pub fn sweep_instances(&mut self, moves: &[(InstanceId, [Pose; 2])]) {
         for (id, poses) in moves {
             let at = self.still_count + id.0;
@@ -429,24 +428,23 @@ impl Scene {
         self.rebuild_movables();
     }
 
-    /// Where the movables are when an image begins and when it ends, map frame, in the order
-    /// in which they were added.
+    /// Poses of the movables at the start and at the end of an image, map frame, in the order in which they were added.
     #[must_use]
     pub fn movables(&self) -> &[[Pose; 2]] {
         &self.movables
     }
 
-    /// The same, by their numbers in images.
+    /// The same poses with the movables' numbers in images.
     pub(crate) fn numbered_movables(&self) -> impl Iterator<Item = (u32, [Pose; 2])> + '_ {
         self.movable_of_number.iter().map(|(number, index)| (*number, self.movables[*index]))
     }
 
-    /// Which movable has this number in images.
+    /// Index of the movable with this number in images.
     pub(crate) fn movable_numbered(&self, number: u32) -> Option<usize> {
         self.movable_of_number.get(&number).copied()
     }
 
-    /// Which instance has it.
+    /// Index of the instance, rock or movable, with this number in images.
     fn instance_numbered(&self, number: u32) -> Option<usize> {
         if let Some(movable) = self.movable_numbered(number) {
             return Some(self.still_count + movable);
@@ -454,20 +452,20 @@ impl Scene {
         self.labels[..self.rock_count].binary_search_by_key(&number, |label| label.number).ok()
     }
 
-    /// What images tell of what a kernel has met.
+    /// Label of what a kernel has met, from its code.
     #[must_use]
     pub fn label(&self, code: u32) -> Label {
         let instance = code.checked_sub(FIRST_CODE).and_then(|index| self.labels.get(index as usize));
         instance.copied().unwrap_or(if code == GROUND_CODE { Label::GROUND } else { Label::SKY })
     }
 
-    /// Diffuse reflectance at each of `NEAR_INFRARED_NM` of what a kernel has met.
+    /// Diffuse reflectance at each of `NEAR_INFRARED_NM`, 0…1, of what a kernel has met.
     #[must_use]
     pub fn near_infrared(&self, code: u32) -> [f32; 2] {
         self.beyond_visible(code).near_infrared
     }
 
-    /// What it sends back of a radar's waves, as in `BeamReturn`.
+    /// Radar backscatter, as in `BeamReturn`, of what a kernel has met.
     #[must_use]
     pub fn radar(&self, code: u32) -> Option<[f32; 2]> {
         self.beyond_visible(code).radar
@@ -479,8 +477,8 @@ impl Scene {
         self.beyond.get(material).copied().unwrap_or_default()
     }
 
-    /// The box of the instance with this number in images, in the middle of an image's span;
-    /// none where no instance has it.
+    /// The box of the instance with this number in images, at the middle of an image's time span; none where no
+    /// instance has the number.
     #[must_use]
     pub fn solid(&self, number: u32) -> Option<Solid> {
         let at = self.instance_numbered(number)?;
@@ -495,7 +493,7 @@ impl Scene {
         Some(Solid { world_from_centre: world_from_object * object_from_centre, size_m: [side(0), side(1), side(2)] })
     }
 
-    /// Pose and size of a rock, from its record.
+    /// Pose and scale of a rock, recovered from its record.
     fn world_from_rock(&self, at: usize) -> (Pose, f64) {
         let rows = self.instances[at].object_from_world.map(|row| row.map(f64::from));
         let scale = 1.0 / Vector3::new(rows[0][0], rows[0][1], rows[0][2]).norm();
@@ -505,15 +503,14 @@ impl Scene {
         (Pose::from_parts((origin + self.pyramid.middle_m).into(), rotation), scale)
     }
 
-    /// Gives nodes of the finest level new heights: ruts.
+    /// Sets new heights and prints of nodes of the finest level, such as ruts.
     pub fn apply_edits(&mut self, edits: &[Edit]) {
         if !edits.is_empty() {
             self.pyramid.apply(edits);
         }
     }
 
-    /// Replaces what the ground and the rocks are made of; a scene is made with mean
-    /// regolith and rock, as smooth as its mesh.
+    /// Replaces the materials of the ground and the rocks; a new scene has mean regolith and rock, and no detail.
     pub fn set_ground_materials(&mut self, regolith: &Material, rock: &Material, detail: Detail) {
         self.materials[0] = regolith.record();
         self.materials[1] = rock.record();
@@ -523,7 +520,7 @@ impl Scene {
         self.shapes_version += 1;
     }
 
-    /// Makes ground and rocks of what a site's file says.
+    /// Sets the materials and detail of ground and rocks from a site's file.
     pub fn set_surface(&mut self, site: &SiteSpec) {
         let SurfaceSpec { regolith, rock, detail } = &site.surface;
         let detail = Detail {
@@ -536,10 +533,10 @@ impl Scene {
         self.set_ground_materials(&regolith, &Material::of(rock, &HapkeParams::ROCK), detail);
     }
 
-    /// Replaces all lamps; a scene is made without any. Those without flux are dark.
+    /// Replaces all lamps; a new scene has none. Lamps without flux stay dark.
     ///
     /// # Errors
-    /// When more shine than the kernels take.
+    /// When more than `LAMPS_MAX` lamps have flux.
     pub fn set_lamps(&mut self, lamps: Vec<Lamp>) -> Result<(), SceneError> {
         if lamps.iter().filter(|lamp| shines(lamp)).count() > LAMPS_MAX {
             return Err(SceneError::Full { what: "lamps that shine", most: LAMPS_MAX });
@@ -549,20 +546,20 @@ impl Scene {
         Ok(())
     }
 
-    /// The lamps.
+    /// All lamps, dark ones included.
     #[must_use]
     pub fn lamps(&self) -> &[Lamp] {
         &self.lamps
     }
 
-    /// Replaces all dust in the air; a scene is made without any.
+    /// Replaces all dust in the air; a new scene has none.
     pub fn set_dust(&mut self, puffs: Vec<Puff>) {
         if !(puffs.is_empty() && self.dust.is_empty()) {
             self.dust = Dust::new(puffs, self.pyramid.middle_m);
         }
     }
 
-    /// Dust in the air.
+    /// The dust in the air.
     pub(crate) fn dust(&self) -> &Dust {
         &self.dust
     }
@@ -577,23 +574,23 @@ impl Scene {
         self.sun = sun;
     }
 
-    /// The Sun.
+    /// The Sun's direction, irradiance and size.
     #[must_use]
     pub fn sun(&self) -> &Sun {
         &self.sun
     }
 
-    /// Replaces the Earth; a scene is made without it.
+    /// Replaces the Earth; a new scene has none.
     pub fn set_earth(&mut self, earth: Option<Earth>) {
         self.earth = earth;
     }
 
-    /// Replaces the stars; a scene is made without them.
+    /// Replaces the stars; a new scene has none.
     pub fn set_stars(&mut self, stars: Vec<Star>) {
         self.stars = stars;
     }
 
-    /// The stars.
+    /// The stars of the sky.
     #[must_use]
     pub fn stars(&self) -> &[Star] {
         &self.stars
@@ -605,14 +602,14 @@ impl Scene {
         self.earth.as_ref()
     }
 
-    /// The discs of the sky: direction of the centre and angular radius, rad.
+    /// Discs in the sky: direction of the centre, map frame, and angular radius, rad.
     pub(crate) fn discs(&self) -> impl Iterator<Item = (Vector3<f64>, f64)> + '_ {
         let sun = (self.sun.direction_to_sun, self.sun.angular_radius_rad);
         let earth = self.earth.map(|earth| (earth.direction_to_earth, earth.angular_radius_rad));
         std::iter::once(sun).chain(earth)
     }
 
-    /// The scene as the kernels take it.
+    /// The scene as the kernels read it.
     #[must_use]
     pub fn records(&self) -> Records<'_> {
         let lights = GlobalsRecord::of_lights(&self.sun, self.earth.as_ref());
@@ -641,20 +638,20 @@ impl Scene {
         }
     }
 
-    /// Versions of what changes.
+    /// Version numbers of the parts that change.
     #[must_use]
     pub fn versions(&self) -> Versions {
         Versions { heights: self.pyramid.version(), shapes: self.shapes_version, instances: self.instances_version }
     }
 
-    /// A token that is this scene's alone, for tracers that keep copies.
+    /// A token unique to this scene, for tracers that keep copies.
     #[must_use]
     pub fn token(&self) -> &Arc<()> {
         &self.token.0
     }
 
-    /// Ranges of `Records::heights` that hold all that changed after heights version
-    /// `version`, in order, close ones joined.
+    /// Sorted ranges of `Records::heights` that hold every height changed after heights version `version`; neighbouring
+    /// ranges are joined.
     #[must_use]
     pub fn heights_changed_after(&self, version: u64) -> Vec<Range<usize>> {
         changes::height_ranges(&self.pyramid, version)
@@ -666,7 +663,7 @@ impl Scene {
         self.push_parts(&bounds, tree::build, |t| triangle_record(corners(t)));
     }
 
-    /// Adds a mesh of triangles or grains with these boxes.
+    /// Adds a mesh of triangles or grains with these bounding boxes.
     fn push_parts(&mut self, bounds: &[Bounds], build: Build, record: impl Fn(usize) -> TriangleRecord) {
         let [first_node, first_part] = [self.mesh_nodes.len() as u32, self.triangles.len() as u32];
         let (nodes, order) = build(bounds, LEAF_TRIANGLES, first_node, first_part);
@@ -728,7 +725,7 @@ fn shines(lamp: &Lamp) -> bool {
     lamp.flux_w.iter().any(|flux| *flux > 0.0)
 }
 
-/// A tree with one instance in each leaf, named by its index.
+/// A tree with one instance in each leaf; leaves hold instance indices.
 fn instance_tree(bounds: &[Bounds], first_node: u32, first_instance: u32) -> Vec<NodeRecord> {
     let (mut nodes, order) = tree::build(bounds, 1, first_node, 0);
     for node in nodes.iter_mut().filter(|node| node.leaf != 0) {
@@ -746,7 +743,7 @@ fn object_rows(world_from_object: &Pose, scale: f64) -> [[f32; 4]; 3] {
     affine_rows(&world_from_object.inverse(), 1.0).map(|row| row.map(|x| (f64::from(x) / scale) as f32))
 }
 
-/// World box of a scaled and posed object box.
+/// Bounding box in the scene's frame of a scaled and posed object box.
 fn world_bounds(object: &Bounds, pose: &Pose, scale: f64) -> Bounds {
     let corner = |i: usize| {
         let pick = |axis: usize| f64::from(if i >> axis & 1 == 0 { object.min[axis] } else { object.max[axis] });

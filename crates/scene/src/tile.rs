@@ -1,9 +1,8 @@
-//! Neighbouring pixels on the CPU: their rays go nearly one way, and so do those from what they
-//! see to the Sun. So it is found once for a tile of the image which instances either may meet,
-//! where the first begin to come near the ground and from where on the others are above it. The
-//! kernels are then given no more than that; no ray misses anything, so the picture is, bit for
-//! bit, that of `camera_pixel`. A row of a tile is a packet (`packet`). On a GPU every pixel is by
-//! itself.
+//! Traces tiles of neighbouring pixels on the CPU. Neighbouring rays have nearly the same direction, and so do the rays
+//! from what they see to the Sun. A tile therefore determines once which instances its rays may meet, where they first
+//! come near the ground and from where on the shadow rays stay above it. The kernels then test only those. No ray
+//! misses anything, so the picture equals that of `camera_pixel` bit for bit. A row of a tile is a packet (`packet`).
+//! On a GPU every pixel works alone.
 
 use std::ops::Range;
 
@@ -17,7 +16,7 @@ use crate::kernel::chance::pixel_seed;
 use crate::kernel::sky::sky_radiance;
 use crate::kernel::sunlight::Sunlight;
 use crate::kernel::surface::SENSOR_MIP;
-use crate::kernel::trace::{Sight, at_share, camera_ray, pixel_of, pixel_without_light, row_middle};
+use crate::kernel::trace::{CameraHit, at_share, camera_ray, pixel_of, pixel_without_light, row_middle};
 use crate::kernel::{FAR, GROUND, Hit, Ray, most};
 use crate::packet::ground::trace_heights;
 use crate::packet::instances::{Hits, trace_instances};
@@ -25,51 +24,51 @@ use crate::packet::lanes::{LANES, Rays, all, floats, ints, mask, vectors};
 use crate::packet::light::{lit, sights, sunlight};
 use crate::record::{CameraRecord, NodeRecord, PixelRecord, Records};
 
-/// Columns of a tile: a row is a packet.
+/// Columns of a tile; one row is a packet.
 pub(crate) const TILE_COLUMNS: usize = LANES;
 
 /// Rows of a tile.
 pub(crate) const TILE_ROWS: usize = 64 / LANES;
 
-/// With more instances than this a ray is better off with the tree of all.
+/// With more instances than this, a ray is faster with the tree of all instances.
 const MOST_LEAVES: usize = 12;
 
-/// Cells that a ray is followed through before where it may meet the ground: a cell is left
-/// within one, and a half for rounding.
+/// Rays start this many cells before where they may meet the ground: a ray leaves a cell within one, and a half covers
+/// rounding.
 const CELLS_BEFORE: f32 = 1.5;
 
-/// What directions are taken wider by, of their length: above the rounding of boxes that are met.
+/// Directions are widened by this much of their length, more than the rounding of box tests.
 const ROUNDING: f32 = 1e-5;
 
-/// The ray through a pixel's centre, what it has met and the Sun's light there.
+/// A pixel's central ray, what it has met and the sunlight there.
 #[derive(Clone, Copy, Debug)]
-struct Look {
+struct PixelRay {
     place: [u32; 2],
     seed: u32,
     ray: Ray,
     hit: Hit,
-    sight: Option<Sight>,
+    sight: Option<CameraHit>,
     sun: Sunlight,
 }
 
-/// What is needed while a tile is traced, kept from one to the next.
+/// Buffers for tracing a tile, reused from one tile to the next.
 #[derive(Debug)]
 pub(crate) struct TileTracer {
-    /// The processor's vector instructions.
+    /// Vector instructions of the processor.
     level: Level,
-    /// Row by row.
-    looks: Vec<Look>,
+    /// The pixels of the tile, row by row.
+    looks: Vec<PixelRay>,
     leaves: Vec<NodeRecord>,
     leaves_before_earth: Vec<NodeRecord>,
 }
 
 impl TileTracer {
-    /// For vectors of a level.
+    /// A tracer that uses the given vector instructions.
     pub(crate) fn new(level: Level) -> Self {
         Self { level, looks: Vec::new(), leaves: Vec::new(), leaves_before_earth: Vec::new() }
     }
 
-    /// Traces the pixels in `columns` and `rows`; `put` is given each with its column and row.
+    /// Traces the pixels in `places` (columns and rows); calls `put` with the column, row and record of each.
     pub(crate) fn trace(
         &mut self,
         records: &Records<'_>,
@@ -87,7 +86,7 @@ impl TileTracer {
         }
     }
 
-    /// The rays through the pixels' centres.
+    /// Prepares the rays through the pixels' centres.
     fn look(&mut self, camera: &CameraRecord, [columns, rows]: [Range<u32>; 2]) {
         self.looks.clear();
         for row in rows {
@@ -96,12 +95,19 @@ impl TileTracer {
                 let ray = camera_ray(camera, middle, column as f32, row as f32);
                 let hit = Hit { t: FAR, instance: GROUND, part: 0 };
                 let sun = Sunlight { share: 0.0, direction: Vector3::zeros() };
-                Look { place: [column, row], seed: pixel_seed(camera.seed, column, row), ray, hit, sight: None, sun }
+                PixelRay {
+                    place: [column, row],
+                    seed: pixel_seed(camera.seed, column, row),
+                    ray,
+                    hit,
+                    sight: None,
+                    sun,
+                }
             }));
         }
     }
 
-    /// What the rays meet.
+    /// Finds what the rays meet.
     #[inline(always)]
     fn meet<S: Simd>(&mut self, simd: S, records: &Records<'_>, camera: &CameraRecord) {
         let bundle = self.bundle();
@@ -109,7 +115,7 @@ impl TileTracer {
         self.meet_instances(simd, records, camera, &bundle);
     }
 
-    /// All their rays.
+    /// The bundle of all rays of the tile.
     fn bundle(&self) -> Bundle {
         let rays = self.looks.iter().filter(|look| look.sees()).map(|look| look.ray);
         let from = span(rays.clone().map(|ray| ray.origin), 0.0);
@@ -123,7 +129,8 @@ impl TileTracer {
             return;
         }
         for looks in self.looks.chunk_by_mut(same_row) {
-            // From the cell before, so that where a cell is entered is what it is without this.
+            // Starts a cell earlier, so that the entry point into each cell is the same as for a ray traced from its
+            // origin.
             let from: [f32; LANES] = std::array::from_fn(|lane| {
                 let Some(d) = looks.get(lane).map(|look| look.ray.direction) else { return 0.0 };
                 most(near.t - CELLS_BEFORE * near.spacing / most(d.x.abs(), d.y.abs()), 0.0)
@@ -155,7 +162,7 @@ impl TileTracer {
         }
     }
 
-    /// The Sun's light, and what may hide the Earth where that is less than whole.
+    /// Computes the sunlight, and which instances may hide the Earth where the Sun is not fully visible.
     #[inline(always)]
     fn shine<S: Simd>(&mut self, simd: S, records: &Records<'_>, camera: &CameraRecord) {
         let before_sun = before_sun(records, &self.looks, &mut self.leaves);
@@ -166,7 +173,7 @@ impl TileTracer {
         }
     }
 
-    /// Pixels by the one ray that each has.
+    /// Outputs pixels that are lit along one ray each.
     fn put_lit(&mut self, records: &Records<'_>, camera: &CameraRecord, mut put: impl FnMut([u32; 2], &PixelRecord)) {
         let before_earth = before_earth(records, &self.looks, &mut self.leaves_before_earth);
         for looks in self.looks.chunk_by(same_row) {
@@ -189,7 +196,7 @@ impl TileTracer {
         }
     }
 
-    /// Pixels by several rays each.
+    /// Outputs pixels that use several rays each.
     fn put_sampled(&self, records: &Records<'_>, camera: &CameraRecord, mut put: impl FnMut([u32; 2], &PixelRecord)) {
         for looks in self.looks.chunk_by(same_row) {
             let records = at_share(records, camera, row_middle(camera, looks[0].place[1]));
@@ -205,41 +212,41 @@ impl TileTracer {
     }
 }
 
-impl Look {
-    /// Whether the lens sees anything there.
+impl PixelRay {
+    /// Whether the lens sees anything at this pixel.
     fn sees(&self) -> bool {
         self.ray.direction != Vector3::zeros()
     }
 }
 
-fn same_row(a: &Look, b: &Look) -> bool {
+fn same_row(a: &PixelRay, b: &PixelRay) -> bool {
     a.place[1] == b.place[1]
 }
 
-/// Which looks of a row see anything, as bits from the lowest on.
-fn seeing(looks: &[Look]) -> u32 {
+/// Bit mask of the looks of a row that see anything, from the lowest bit on.
+fn seeing(looks: &[PixelRay]) -> u32 {
     looks.iter().enumerate().map(|(lane, look)| u32::from(look.sees()) << lane).sum()
 }
 
-/// The rays of a row in lanes.
+/// The rays of a row, one per lane.
 #[inline(always)]
-fn rays_of<S: Simd>(simd: S, records: &Records<'_>, looks: &[Look]) -> Rays<S> {
+fn rays_of<S: Simd>(simd: S, records: &Records<'_>, looks: &[PixelRay]) -> Rays<S> {
     let ray = |lane: usize| looks.get(lane).unwrap_or(&looks[0]).ray;
     let [origin, direction] = [vectors(simd, |lane| ray(lane).origin), vectors(simd, |lane| ray(lane).direction)];
     Rays { origin, direction, shutter: all(simd, records.shutter) }
 }
 
-fn sights_of(looks: &[Look]) -> [Option<&Sight>; LANES] {
+fn sights_of(looks: &[PixelRay]) -> [Option<&CameraHit>; LANES] {
     std::array::from_fn(|lane| looks.get(lane).and_then(|look| look.sight.as_ref()))
 }
 
-fn seeds_of(looks: &[Look]) -> [u32; LANES] {
+fn seeds_of(looks: &[PixelRay]) -> [u32; LANES] {
     std::array::from_fn(|lane| looks.get(lane).map_or(0, |look| look.seed))
 }
 
-/// Moves the hits of a row to the nearest instances.
+/// Updates the hits of a row with the nearest instances.
 #[inline(always)]
-fn meet_packet<S: Simd>(simd: S, records: &Records<'_>, looks: &mut [Look]) {
+fn meet_packet<S: Simd>(simd: S, records: &Records<'_>, looks: &mut [PixelRay]) {
     let hit = |lane: usize| looks.get(lane).unwrap_or(&looks[0]).hit;
     let hits = Hits {
         t: floats(simd, |lane| hit(lane).t),
@@ -253,25 +260,25 @@ fn meet_packet<S: Simd>(simd: S, records: &Records<'_>, looks: &mut [Look]) {
     }
 }
 
-/// The records with what may stand between what is seen and the Sun, where that is not too much.
-fn before_sun<'a>(records: &Records<'a>, looks: &[Look], leaves: &'a mut Vec<NodeRecord>) -> Records<'a> {
+/// The records reduced to instances that may stand between the visible points and the Sun, unless these are too many.
+fn before_sun<'a>(records: &Records<'a>, looks: &[PixelRay], leaves: &'a mut Vec<NodeRecord>) -> Records<'a> {
     let globals = &records.globals;
     before(records, looks, |_| true, (globals.sun_direction, globals.sun_radius), leaves)
 }
 
-/// The same of the Earth's middle, before what does not see the whole Sun.
-fn before_earth<'a>(records: &Records<'a>, looks: &[Look], leaves: &'a mut Vec<NodeRecord>) -> Records<'a> {
+/// The same for the Earth's centre, for points that do not see the whole Sun.
+fn before_earth<'a>(records: &Records<'a>, looks: &[PixelRay], leaves: &'a mut Vec<NodeRecord>) -> Records<'a> {
     if records.globals.earth_irradiance <= 0.0 {
         return *records;
     }
     before(records, looks, |look| look.sun.share < 1.0, (records.globals.earth_direction, 0.0), leaves)
 }
 
-/// The records with what may stand between some of what is seen and a light of a radius.
+/// The records reduced to instances that may stand between the selected points and a light of an angular radius.
 fn before<'a>(
     records: &Records<'a>,
-    looks: &[Look],
-    counts: impl Fn(&&Look) -> bool,
+    looks: &[PixelRay],
+    counts: impl Fn(&&PixelRay) -> bool,
     (direction, radius): ([f32; 3], f32),
     leaves: &'a mut Vec<NodeRecord>,
 ) -> Records<'a> {
@@ -291,7 +298,7 @@ fn before<'a>(
     Records { instance_nodes: if few { leaves } else { records.instance_nodes }, ground_reach, ..*records }
 }
 
-/// The least and the greatest along each axis, wider by `margin` to both sides.
+/// The smallest and the largest component along each axis, widened by `margin` on both sides.
 fn span(vectors: impl IntoIterator<Item = Vector3<f32>>, margin: f32) -> [Vector3<f32>; 2] {
     let none = [Vector3::repeat(f32::INFINITY), Vector3::repeat(f32::NEG_INFINITY)];
     let [low, high] = vectors.into_iter().fold(none, |[low, high], v| [low.inf(&v), high.sup(&v)]);

@@ -1,60 +1,59 @@
-//! The port between sensors and what traces for them: a camera image or a list of
-//! beams of one scene. `CpuTracer` and the GPU engine are its two adapters and run
-//! the same kernels.
+//! The port between sensors and the engines that trace for them: a camera image or a list of beams of one scene.
+//! `CpuTracer` and the GPU engine are its two adapters and run the same kernels.
 
 use crate::scene::Scene;
 use crate::view::{Beam, BeamReturn, CameraFrame, CameraView, TruthFrame};
 
-/// Why nothing could be traced.
+/// Why tracing failed.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
-    /// The view has no pixels or numbers that are no camera.
+    /// The view has no pixels, or its numbers do not describe a camera.
     #[error("camera view: {0}")]
     View(String),
     /// The scene does not fit the device.
     #[error("{device}: {what}")]
     TooLarge {
-        /// Which device.
+        /// Name of the device.
         device: String,
         /// What is too large and the device's limit.
         what: String,
     },
-    /// The device is there but cannot be used.
+    /// The device exists but cannot be used.
     #[error("{device}: {what}")]
     Open {
-        /// Which device.
+        /// Name of the device.
         device: String,
-        /// What the driver said.
+        /// Message of the driver.
         what: String,
     },
-    /// The device stopped answering.
+    /// The device stopped responding.
     #[error("{device}: {what}")]
     Lost {
-        /// Which device.
+        /// Name of the device.
         device: String,
-        /// What the driver said.
+        /// Message of the driver.
         what: String,
     },
-    /// The device had no room for what the scene or the image takes.
+    /// The device has too little memory for the scene or the image.
     #[error("{device}: out of memory: {what}")]
     OutOfMemory {
-        /// Which device.
+        /// Name of the device.
         device: String,
-        /// What the driver said.
+        /// Message of the driver.
         what: String,
     },
-    /// The device would not do what it was asked: a fault of the driver or of ours.
+    /// The device rejected a request: a fault of the driver or of this program.
     #[error("{device}: refused: {what}")]
     Refused {
-        /// Which device.
+        /// Name of the device.
         device: String,
-        /// What was wrong.
+        /// What the device rejected.
         what: String,
     },
 }
 
 impl TraceError {
-    /// Whether it is the device that failed, so that another one can do the same.
+    /// Whether the device failed, so that another device can do the same work.
     #[must_use]
     pub fn is_of_device(&self) -> bool {
         match self {
@@ -68,25 +67,24 @@ impl TraceError {
     }
 }
 
-/// Something that traces scenes.
+/// An engine that traces scenes.
 pub trait Tracer: Send {
-    /// What it runs on, for people to read.
+    /// Name of the device it runs on, for display.
     fn device(&self) -> String;
 
-    /// Bytes that this process has allocated on it; none where nobody knows, as of the CPU.
+    /// Bytes that this process has allocated on the device; none where unknown, as on the CPU.
     fn memory_bytes(&self) -> Option<u64> {
         None
     }
 
-    /// Traces a camera image; `frame` is resized to the view. What it holds after an error is
-    /// no image.
+    /// Traces a camera image; `frame` is resized to the view. After an error its content is undefined.
     ///
     /// # Errors
-    /// When the view is no camera, the scene does not fit or the device is lost.
+    /// When the view does not describe a camera, the scene does not fit or the device is lost.
     fn camera(&mut self, scene: &Scene, view: &CameraView, frame: &mut CameraFrame) -> Result<(), TraceError>;
 
-    /// Traces what is true of what a camera image shows, by the rays through the pixels'
-    /// centres; the scene must be as it was for the image.
+    /// Traces the ground truth of a camera image with the rays through the pixels' centres; the scene must be unchanged
+    /// since the image.
     ///
     /// # Errors
     /// As `camera`.

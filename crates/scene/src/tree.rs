@@ -1,7 +1,6 @@
-//! Building bounding volume hierarchies: split where the surface area heuristic is
-//! least along any axis (Wald 2007), written in depth-first order with escape links. Those
-//! of very many items that change often are split where their Morton codes do (Lauterbach
-//! et al. 2009): such a tree is a little slower to walk and a hundred times as fast to make.
+//! Builds bounding volume hierarchies: split where the surface area heuristic is least along any axis (Wald 2007),
+//! written in depth-first order with escape links. Trees of very many items that change often are split by Morton codes
+//! instead (Lauterbach et al. 2009): such a tree is slightly slower to traverse and a hundred times as fast to build.
 
 use rayon::slice::ParallelSliceMut;
 
@@ -28,17 +27,17 @@ impl Bounds {
         }
     }
 
-    /// Larger by `by` to all sides.
+    /// The box enlarged by `by` on all sides.
     pub(crate) fn widened(&self, by: f32) -> Self {
         Self { min: self.min.map(|x| x - by), max: self.max.map(|x| x + by) }
     }
 
-    /// From corner to corner.
+    /// Length of the box's diagonal.
     pub(crate) fn diagonal(&self) -> f32 {
         (0..3).map(|i| (self.max[i] - self.min[i]).powi(2)).sum::<f32>().sqrt()
     }
 
-    /// A little larger than itself, so that rounding never lets a ray slip by.
+    /// The box enlarged slightly, so that rounding never lets a ray miss it.
     fn padded(&self) -> Self {
         let pad = |i: usize| 1e-6 * (self.min[i].abs().max(self.max[i].abs()) + (self.max[i] - self.min[i]));
         Self { min: std::array::from_fn(|i| self.min[i] - pad(i)), max: std::array::from_fn(|i| self.max[i] + pad(i)) }
@@ -54,9 +53,8 @@ impl Bounds {
     }
 }
 
-/// Builds the tree of `bounds` with at most `leaf_items` (≤ 7) in a leaf. Node and
-/// item numbers start at `first_node` and `first_item`. Returns the nodes and the
-/// order that the items must take.
+/// Builds the tree of `bounds` with at most `leaf_items` (≤ 7) items per leaf. Node and item numbers start at
+/// `first_node` and `first_item`. Returns the nodes and the order in which the items must be stored.
 pub(crate) fn build(
     bounds: &[Bounds],
     leaf_items: usize,
@@ -98,7 +96,7 @@ impl Builder<'_> {
         self.nodes[place].escape = self.first_node + self.nodes.len() as u32;
     }
 
-    /// Sorts the items along the best axis and returns where to cut.
+    /// Sorts the items along the best axis and returns the index at which to split.
     fn split(&self, items: &mut [u32]) -> usize {
         let mut best = (f32::INFINITY, 0, items.len() / 2);
         for axis in 0..3 {
@@ -112,7 +110,7 @@ impl Builder<'_> {
         best.2
     }
 
-    /// By centre, then by number: the same tree on every machine.
+    /// Sorts by centre, then by number, so that the tree is the same on every machine.
     fn sort(&self, items: &mut [u32], axis: usize) {
         let centre = |i: u32| self.bounds[i as usize].centre2(axis);
         items.sort_unstable_by(|&a, &b| centre(a).total_cmp(&centre(b)).then(a.cmp(&b)));
@@ -138,7 +136,7 @@ impl Builder<'_> {
     }
 }
 
-/// As `build`, split where the highest bit of the items' Morton codes changes.
+/// Like `build`, but splits where the highest bit of the items' Morton codes changes.
 pub(crate) fn build_by_code(
     bounds: &[Bounds],
     leaf_items: usize,
@@ -146,7 +144,7 @@ pub(crate) fn build_by_code(
     first_item: u32,
 ) -> (Vec<NodeRecord>, Vec<u32>) {
     let mut coded = codes(bounds);
-    // By code, then by number: the same tree for any number of threads.
+    // Sorted by code, then by number, so that the tree is the same for any number of threads.
     coded.par_sort_unstable();
     let mut nodes = Vec::with_capacity(2 * bounds.len().div_ceil(leaf_items.div_ceil(2).max(1)));
     let numbers = Numbers { leaf_items, first_node, first_item };
@@ -156,7 +154,7 @@ pub(crate) fn build_by_code(
     (nodes, coded.into_iter().map(|(_, item)| item).collect())
 }
 
-/// Where the numbers of a tree begin, and how many items a leaf has at most.
+/// First node and item numbers of a tree, and the most items per leaf.
 #[derive(Clone, Copy)]
 struct Numbers {
     leaf_items: usize,
@@ -164,7 +162,7 @@ struct Numbers {
     first_item: u32,
 }
 
-/// Adds the tree of some items, the first of which is the tree's item `before`; the box of all.
+/// Adds the tree of `coded`, whose first item is number `before` of the whole tree; returns the bounding box.
 fn add_coded(
     bounds: &[Bounds],
     coded: &[(u64, u32)],
@@ -188,7 +186,7 @@ fn add_coded(
     all
 }
 
-/// Where the highest bit changes in which items in order differ; their middle where none does.
+/// Index at which the highest bit that differs among sorted codes changes; the middle where all codes are equal.
 fn highest_change(coded: &[(u64, u32)]) -> usize {
     let differ = coded[0].0 ^ coded[coded.len() - 1].0;
     if differ == 0 {
@@ -198,7 +196,7 @@ fn highest_change(coded: &[(u64, u32)]) -> usize {
     coded.partition_point(|(code, _)| code & bit == 0)
 }
 
-/// The items' Morton codes, 21 bits an axis over the box of all centres, with their numbers.
+/// Each item's Morton code, 21 bits per axis over the bounding box of all centres, with its number.
 fn codes(bounds: &[Bounds]) -> Vec<(u64, u32)> {
     let centre = |b: &Bounds| -> [f32; 3] { std::array::from_fn(|axis| 0.5 * b.centre2(axis)) };
     let all = Bounds::of_points(bounds.iter().map(centre));
@@ -214,7 +212,7 @@ fn codes(bounds: &[Bounds]) -> Vec<(u64, u32)> {
     bounds.iter().zip(0..).map(|(b, item)| (code(b), item)).collect()
 }
 
-/// The lowest 21 bits with two zeros between each and the next.
+/// Spreads the lowest 21 bits: two zeros between each bit and the next.
 fn spread(x: u64) -> u64 {
     let x = (x | x << 32) & 0x001f_0000_0000_ffff;
     let x = (x | x << 16) & 0x001f_0000_ff00_00ff;

@@ -1,6 +1,6 @@
-//! Kernels are written twice, in Rust and in WGSL. Here every struct and every constant of
-//! one side is compared with its twin on the other. What only one side needs is listed with
-//! the reason, so that nothing can be added to one side alone.
+//! Tests that the kernels' two versions, in Rust and in WGSL, agree: every struct and every constant of one side is
+//! compared with its twin on the other. Whatever only one side needs is listed with a reason, so that nothing can be
+//! added to one side alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::offset_of;
@@ -23,17 +23,17 @@ use crate::record::{
     NodeRecord, PixelRecord, ReturnRecord, TriangleRecord, TruthRecord,
 };
 
-/// That of one pixel.
+/// The slant of one pixel; in Rust the type is generic.
 type Slant = hapke::Slant<f32>;
 
-/// A name and why it has no twin.
+/// A name and the reason why it has no twin.
 type Single = [&'static str; 2];
 
 const STRUCTS_OF_RUST: [Single; 5] = [
     ["Bundle", "the rays of a tile together; WGSL has a cone only"],
+    ["CameraHit", "what WGSL has as variables of camera_pixel"],
     ["GridRay", "numbers by themselves, where WGSL has vectors"],
     ["Records", "borrows what WGSL has as bindings"],
-    ["Sight", "what WGSL has as variables of camera_pixel"],
     ["Start", "where the rays of a tile begin; in WGSL each begins at its origin"],
 ];
 
@@ -52,14 +52,14 @@ const CONSTANTS_OF_RUST: [Single; 3] = [
 
 const CONSTANTS_OF_WGSL: [Single; 0] = [];
 
-/// A struct's size and fields in their order.
+/// Size of a struct and its fields in order.
 #[derive(Debug, PartialEq)]
 struct Layout {
     bytes: usize,
     fields: Vec<Field>,
 }
 
-/// A field: where it is, how large, and of what kind its numbers are.
+/// A field: its offset, its size and the scalar type of its numbers.
 #[derive(Debug, PartialEq)]
 struct Field {
     name: String,
@@ -68,9 +68,9 @@ struct Field {
     kind: ScalarKind,
 }
 
-/// A type of a field in Rust.
+/// A Rust type that a field may have.
 trait FieldType {
-    /// Of its numbers; of the first field's in a struct.
+    /// Scalar type of its numbers; of the first field's for a struct.
     const KIND: ScalarKind;
 }
 
@@ -102,9 +102,9 @@ impl FieldType for MotionRecord {
     const KIND: ScalarKind = ScalarKind::Float;
 }
 
-/// A type of a constant in Rust.
+/// A Rust type that a constant may have.
 trait ConstantType {
-    /// Its numbers as WGSL has them.
+    /// Its numbers as WGSL literals.
     fn literals(self) -> Vec<Literal>;
 }
 
@@ -142,8 +142,7 @@ fn field<S, F: FieldType>(name: &str, offset: usize, _: impl Fn(&S) -> &F) -> Fi
     Field { name: name.to_owned(), offset, bytes: size_of::<F>(), kind: F::KIND }
 }
 
-/// Layouts of Rust's structs under their names in WGSL. It does not compile where a field of
-/// a struct is left out.
+/// Layouts of Rust's structs under their names in WGSL. Does not compile when a field of a struct is left out.
 macro_rules! layouts {
     ($($rust:ident { $($field:ident),* $(,)? })*) => {
         BTreeMap::from([$((stringify!($rust).trim_end_matches("Record").to_owned(), {
@@ -154,7 +153,7 @@ macro_rules! layouts {
     };
 }
 
-/// Values of Rust's constants under their names in WGSL: the last part of their paths.
+/// Values of Rust's constants under their WGSL names, the last part of their paths.
 macro_rules! values {
     ($($constant:expr),* $(,)?) => {
         BTreeMap::from([$((last_part(stringify!($constant)), $constant.literals())),*])
@@ -165,7 +164,7 @@ fn last_part(path: &str) -> String {
     path.rsplit("::").next().unwrap_or(path).trim().to_owned()
 }
 
-/// Records, which pass between Rust and WGSL as bytes.
+/// Layouts of the records, which pass between Rust and WGSL as bytes.
 fn records() -> BTreeMap<String, Layout> {
     layouts! {
         LevelRecord { origin, spacing, inverse_spacing, cells, top_mip, heights, prints, mips }
@@ -196,7 +195,7 @@ fn records() -> BTreeMap<String, Layout> {
     }
 }
 
-/// What kernels hand to one another, on one side only: where the fields lie does not matter.
+/// Layouts of the structs that kernels pass to one another within one side; the fields' offsets do not matter.
 fn handed_on() -> BTreeMap<String, Layout> {
     layouts! {
         Ray { origin, direction }
@@ -210,7 +209,7 @@ fn handed_on() -> BTreeMap<String, Layout> {
     }
 }
 
-/// Constants of the kernels and of what they are given.
+/// Values of the constants of the kernels and of their inputs.
 fn constants() -> BTreeMap<String, Vec<Literal>> {
     values! {
         std::f32::consts::PI, crate::lamp::LAMPS_MAX, crate::light::BOUNCES_MAX, crate::light::SAMPLES_MAX,
@@ -260,7 +259,7 @@ fn wgsl_field(module: &Module, member: &StructMember) -> Field {
     }
 }
 
-/// The kind of a type's numbers; of the first field's in a struct.
+/// Scalar type of a type's numbers; of the first field's for a struct.
 fn kind(module: &Module, ty: Handle<Type>) -> ScalarKind {
     match &module.types[ty].inner {
         TypeInner::Scalar(scalar) | TypeInner::Vector { scalar, .. } => scalar.kind,
@@ -276,7 +275,7 @@ fn wgsl_constants(module: &Module) -> BTreeMap<String, Vec<Literal>> {
     module.constants.iter().map(|(_, constant)| named(constant)).collect()
 }
 
-/// The numbers of a constant expression.
+/// The literals of a constant expression.
 fn literals(module: &Module, expression: Handle<Expression>) -> Vec<Literal> {
     match &module.global_expressions[expression] {
         Expression::Literal(literal) => vec![*literal],
@@ -286,7 +285,7 @@ fn literals(module: &Module, expression: Handle<Expression>) -> Vec<Literal> {
     }
 }
 
-/// The records' and all kernels' text in Rust.
+/// Rust source of the records and of all kernels.
 fn rust_text() -> String {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let entries = std::fs::read_dir(sources.join("kernel")).expect("the kernels' folder");
@@ -295,7 +294,7 @@ fn rust_text() -> String {
     in_rust.map(|path| std::fs::read_to_string(path).expect("text")).collect()
 }
 
-/// Names of what a text declares at the start of a line, public or not, by a word.
+/// Names that a source text declares with a keyword at the start of a line, public or not.
 fn declared(text: &str, word: &str) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for line in text.lines() {
@@ -309,14 +308,14 @@ fn declared(text: &str, word: &str) -> BTreeSet<String> {
     names
 }
 
-/// Holds that of some names those and no others have no twin.
+/// Asserts that exactly the names of `singles` have no twin.
 fn assert_alone(names: &BTreeSet<String>, twins: &BTreeSet<String>, singles: &[Single]) {
     let expected: Vec<_> = singles.iter().map(|[name, _]| *name).collect();
     let alone: Vec<_> = names.difference(twins).map(String::as_str).collect();
     assert_eq!(alone, expected);
 }
 
-/// A layout's fields without their places.
+/// Names, sizes and scalar types of a layout's fields, without their offsets.
 fn unplaced(layout: &Layout) -> Vec<(&str, usize, ScalarKind)> {
     layout.fields.iter().map(|field| (field.name.as_str(), field.bytes, field.kind)).collect()
 }

@@ -1,12 +1,12 @@
-//! What a sensor asks of a tracer and what it gets back: plain data, the same for
-//! the CPU and the GPU. All positions are in the map frame, metres.
+//! Inputs and outputs of a tracer: plain data, the same for the CPU and the GPU. All positions are in the map frame,
+//! metres.
 
 use selene_base::Pose;
 
 use crate::lens::Lens;
 use crate::light::LightSampling;
 use crate::record::TruthRecord;
-use crate::sweep::Sweep;
+use crate::shutter_motion::ShutterMotion;
 
 /// The semantic classes that truth images carry (16-bit codes).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,77 +20,75 @@ pub enum Class {
     Rock = 2,
     /// Part of a rover.
     Rover = 3,
-    /// Part of an object that stands fast: a lander, a mast.
+    /// Part of a static object, such as a lander or a mast.
     Object = 4,
-    /// Dust in the air: only in what lidars tell; images look through it.
+    /// Dust in the air: only in lidar returns; images do not show it as a class.
     Dust = 5,
 }
 
-/// What images tell of something: its class and its number.
+/// How truth images label something: class and number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Label {
-    /// What kind of thing it is.
+    /// Semantic class.
     pub class: Class,
-    /// Its number among all things; 0 for sky and ground.
+    /// Unique number of the instance; 0 for sky and ground.
     pub number: u32,
 }
 
 impl Label {
-    /// Of the sky.
+    /// The label of the sky.
     pub const SKY: Self = Self { class: Class::Sky, number: 0 };
-    /// Of the ground.
+    /// The label of the ground.
     pub const GROUND: Self = Self { class: Class::Ground, number: 0 };
 }
 
 impl Class {
-    /// The name of a code, as detections have it.
+    /// The name of a class code in detections.
     #[must_use]
     pub fn name_of(code: u16) -> &'static str {
         const NAMES: [&str; 6] = ["sky", "ground", "rock", "rover", "object", "dust"];
         NAMES.get(usize::from(code)).copied().unwrap_or("unknown")
     }
 
-    /// The label of one of this class.
+    /// The label of an instance of this class.
     #[must_use]
     pub fn numbered(self, number: u32) -> Label {
         Label { class: self, number }
     }
 }
 
-/// A camera at one instant. Pixel (column u, row v) has its centre at (u, v); its ray
-/// leaves where the lens has ((u − cx)/fx, (v − cy)/fy), for a pinhole along that and 1 in
-/// the optical frame.
+/// A camera at one instant. Pixel (column u, row v) has its centre at (u, v). Its ray leaves in the direction that the
+/// lens maps to ((u − cx)/fx, (v − cy)/fy); for a pinhole that is (x, y, 1) in the optical frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CameraView {
-    /// Optical frame: z forward, x right, y down; at the image's stamp.
+    /// Pose of the optical frame (z forward, x right, y down) in the map frame at the image's stamp.
     pub world_from_optical: Pose,
-    /// Columns.
+    /// Number of columns.
     pub width: u32,
-    /// Rows.
+    /// Number of rows.
     pub height: u32,
-    /// Focal length along columns, in the middle of the lens, pixels.
+    /// Focal length along columns at the lens's centre, pixels.
     pub fx_px: f64,
-    /// Focal length along rows, in the middle of the lens, pixels.
+    /// Focal length along rows at the lens's centre, pixels.
     pub fy_px: f64,
     /// Principal point's column, pixels.
     pub cx_px: f64,
     /// Principal point's row, pixels.
     pub cy_px: f64,
-    /// What the lens does to directions.
+    /// Projection and field of view of the lens.
     pub lens: Lens,
-    /// How it moves and reads its rows while the image is taken; none where all is one
-    /// instant.
-    pub sweep: Option<Sweep>,
-    /// Rays a pixel for light: 1 goes through its centre, more are spread over the pixel and
-    /// its exposure.
+    /// Motion and row-by-row readout during the image; none where the whole image is one instant.
+    pub sweep: Option<ShutterMotion>,
+    /// Rays per pixel that sample light: 1 goes through the pixel's centre, more are spread over the pixel and its
+    /// exposure.
     pub samples: u32,
-    /// How its light is sampled.
+    /// How light is sampled.
     pub light: LightSampling,
 }
 
 impl CameraView {
-    /// A pinhole of a horizontal field of view (from edge to edge, rad) with square pixels, that
-    /// takes the Sun as a point and leaves out what is scattered.
+    /// A pinhole with square pixels and a horizontal field of view, rad, from edge to edge; the Sun is a point and
+    /// scattered light is left out.
     #[must_use]
     pub fn pinhole(world_from_optical: Pose, [width, height]: [u32; 2], horizontal_fov_rad: f64) -> Self {
         let focal_px = 0.5 * f64::from(width) / (0.5 * horizontal_fov_rad).tan();
@@ -112,20 +110,20 @@ impl CameraView {
     }
 }
 
-/// What a traced camera image holds, row by row from the top left.
+/// A traced camera image, row by row from the top left.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CameraFrame {
-    /// Columns.
+    /// Number of columns.
     pub width: u32,
-    /// Rows.
+    /// Number of rows.
     pub height: u32,
-    /// Radiance toward the camera in red, green and blue (600 to 700, 500 to 600, 400 to
-    /// 500 nm), W/(m² sr), counted in sunlight; see `panchromatic`.
+    /// Radiance toward the camera in red, green and blue (600 to 700, 500 to 600, 400 to 500 nm), W/(m² sr) in units of
+    /// sunlight; see `panchromatic`.
     pub radiance: Vec<[f32; 3]>,
-    /// The part of it that sunlit surfaces scattered onto what is seen.
+    /// The part of the radiance that other surfaces scattered onto what is seen.
     pub scattered: Vec<[f32; 3]>,
-    /// Distance along the optical axis, or along the ray for lenses that see behind them
-    /// (fisheyes, panoramas), m; infinite where the sky is seen.
+    /// Distance along the optical axis, or along the ray for lenses that see behind themselves (fisheyes, panoramas),
+    /// m; infinite where the sky is seen.
     pub depth_m: Vec<f32>,
     /// `Class` codes.
     pub class: Vec<u16>,
@@ -134,7 +132,7 @@ pub struct CameraFrame {
 }
 
 impl CameraFrame {
-    /// An empty frame of the view's size.
+    /// An empty frame of the given size.
     #[must_use]
     pub fn sized(width: u32, height: u32) -> Self {
         let pixels = width as usize * height as usize;
@@ -150,34 +148,34 @@ impl CameraFrame {
     }
 }
 
-/// What a camera without colour filters takes in of three bands: their sum, the Sun's whole
-/// irradiance where the Sun alone is their source.
+/// Radiance or irradiance that a camera without colour filters receives from three bands: their sum, which is the Sun's
+/// whole irradiance where the Sun is the only source.
 #[must_use]
 pub fn panchromatic(bands: [f32; 3]) -> f32 {
     bands[0] + bands[1] + bands[2]
 }
 
-/// What is true of what a camera sees beside its `CameraFrame`, row by row from the top left;
-/// all zero where nothing is seen.
+/// Ground truth of what a camera sees, beside its `CameraFrame`, row by row from the top left; all zero where nothing
+/// is seen.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TruthFrame {
     /// Unit normals of the surfaces, toward the camera's side, in the optical frame.
     pub normal: Vec<[f32; 3]>,
     /// Diffuse reflectance, 0…1.
     pub albedo: Vec<f32>,
-    /// The part of the Sun's light that arrives, 0…1.
+    /// Fraction of sunlight that arrives, 0…1.
     pub sun_share: Vec<f32>,
 }
 
 impl TruthFrame {
-    /// Takes out all pixels.
+    /// Removes all pixels.
     pub fn clear(&mut self) {
         self.normal.clear();
         self.albedo.clear();
         self.sun_share.clear();
     }
 
-    /// Takes in the next traced pixels, row by row.
+    /// Appends the next traced pixels, row by row.
     pub fn append(&mut self, pixels: &[TruthRecord]) {
         self.normal.extend(pixels.iter().map(|pixel| pixel.normal));
         self.albedo.extend(pixels.iter().map(|pixel| pixel.albedo));
@@ -185,54 +183,54 @@ impl TruthFrame {
     }
 }
 
-/// The wavelength that visible reflectances stand for, nm.
+/// Wavelength assigned to visible reflectances, nm.
 pub const VISIBLE_NM: f64 = 550.0;
 
-/// Wavelengths of lidars at which materials have a reflectance of their own, nm.
+/// Lidar wavelengths at which materials have reflectances of their own, nm.
 pub const NEAR_INFRARED_NM: [f64; 2] = [905.0, 1550.0];
 
-/// One ray of a ranging sensor at its own instant.
+/// One ray of a ranging sensor, sent at its own instant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Beam {
-    /// Where it starts, m.
+    /// Start of the ray, map frame, m.
     pub origin_m: [f64; 3],
-    /// Unit direction.
+    /// Unit direction, map frame.
     pub direction: [f32; 3],
-    /// The share of the scene's span that has passed when it leaves, 0…1, see `Scene::sweep_instances`; of no effect
+    /// Share of the scene's time span that has passed when the ray leaves, 0…1, see `Scene::sweep_instances`; no effect
     /// where nothing moves.
     pub share: f32,
 }
 
 impl Beam {
-    /// A ray at the beginning of the scene's span; `origin_m` in the map frame, `direction` of unit length.
+    /// A ray at the start of the scene's time span; `origin_m` in the map frame, `direction` of unit length.
     #[must_use]
     pub const fn new(origin_m: [f64; 3], direction: [f32; 3]) -> Self {
         Self { origin_m, direction, share: 0.0 }
     }
 }
 
-/// What a beam met first.
+/// The first thing that a beam met.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BeamReturn {
-    /// Distance, m; infinite when nothing was met.
+    /// Distance, m; infinite when the beam met nothing.
     pub range_m: f32,
     /// Cosine of the angle between the beam and the surface normal, 0…1.
     pub cos_incidence: f32,
     /// Diffuse reflectance of what was met in visible light, 0…1.
     pub reflectance: f32,
-    /// The same at each of `NEAR_INFRARED_NM`.
+    /// Diffuse reflectance at each of `NEAR_INFRARED_NM`, 0…1.
     pub near_infrared: [f32; 2],
-    /// What its material sends back of a radar's waves: by facets and diffusely, as cross-sections of a large sphere over
-    /// its disc's area; none where the material does not say.
+    /// Radar backscatter of the material, by facets and diffuse, as cross-sections of a large sphere divided by its
+    /// disc's area; none where the material gives no values.
     pub radar: Option<[f32; 2]>,
-    /// `Class` code.
+    /// `Class` code of what was met.
     pub class: u16,
     /// Instance number, see `Label`.
     pub instance: u32,
 }
 
 impl BeamReturn {
-    /// Nothing was met.
+    /// The beam met nothing.
     pub const NONE: Self = Self {
         range_m: f32::INFINITY,
         cos_incidence: 0.0,
@@ -243,8 +241,8 @@ impl BeamReturn {
         instance: 0,
     };
 
-    /// Diffuse reflectance at a wavelength, 0…1: on straight lines between visible light, which stands at
-    /// `VISIBLE_NM`, and `NEAR_INFRARED_NM`; constant outside.
+    /// Diffuse reflectance at a wavelength, 0…1: linear interpolation between visible light, at `VISIBLE_NM`, and
+    /// `NEAR_INFRARED_NM`; constant outside.
     #[must_use]
     pub fn reflectance_at(&self, wavelength_nm: f64) -> f64 {
         let [visible, near, far] = [self.reflectance, self.near_infrared[0], self.near_infrared[1]].map(f64::from);

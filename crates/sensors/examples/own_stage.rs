@@ -1,5 +1,5 @@
-//! A stage of one's own: veiling glare, an even haze of one percent of the mean irradiance.
-//! A sensor's YAML puts it where it belongs:
+//! A user's stage: veiling glare, a uniform haze of one percent of the mean irradiance. A sensor's YAML puts it at its
+//! place in the list of stages:
 //!
 //! ```yaml
 //! stages:
@@ -8,7 +8,7 @@
 //!   …
 //! ```
 //!
-//! A camera node with it is run by `selene_camera::run_with(…, &own)`.
+//! `selene_camera::run_with(…, &own)` runs a camera node with it.
 //! Try it: `cargo run --release -p selene-sensors --example own_stage`.
 
 use std::error::Error;
@@ -18,7 +18,7 @@ use selene_scene::CameraFrame;
 use selene_sensors::develop::{OwnSpec, StageSpec};
 use selene_sensors::{OwnStages, Pipeline, Plate, Quantity, SensorSpec, Shot};
 
-/// Share of the mean irradiance that the haze has.
+/// Irradiance of the haze, as a fraction of the mean irradiance.
 const HAZE: f32 = 0.01;
 
 fn haze(plate: &mut Plate, _shot: &Shot<'_>) {
@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let SensorSpec::Camera(mut camera) = SensorSpec::load(&file)? else { return Err("no camera".into()) };
     camera.stages.0.insert(0, StageSpec::Own(OwnSpec { name: "haze".to_owned() }));
 
-    // Half of the picture black sky, half of it ground as a low Sun lights it.
+    // Half of the image is black sky, half is ground lit by a low Sun.
     let mut frame = CameraFrame::sized(camera.width, camera.height);
     let half = frame.radiance.len() / 2;
     frame.radiance[half..].fill([1.7; 3]);

@@ -1,20 +1,20 @@
-//! The row of stages between a sensor's model and its topics (SENSOR Fig. 3: data augmentation and data access). The
-//! model generates a datum of one type; each stage takes a type and gives one; what the last one gives is published.
+//! The list of stages between a sensor's model and its topics (SENSOR Fig. 3: data augmentation and data access). The
+//! model generates a datum of one type; each stage takes and gives a datum; the output of the last one is published.
 //!
 //! | stage | takes | does |
 //! | --- | --- | --- |
-//! | `noise` | what has quantities (`Datum::quantities`) | adds N(0, σ²) to each of their numbers |
-//! | `crop` | an image, a point cloud | keeps a rectangle, a box, a span of ranges |
-//! | `convert` | an image | gives it another encoding |
-//! | `lag` | any | hands the datum over so much later; the stamp stays |
-//! | `rate_jitter` | any | hands it over, or measures it, up to so much later still, uniformly; the stamp is the measurement's |
-//! | `drop_out` | any | loses it with a probability |
-//! | `decimate` | any | keeps the first of every so many |
-//! | `own` | any | has another process change it |
+//! | `noise` | a datum with quantities (`DataType::quantities`) | adds N(0, σ²) to each of their numbers |
+//! | `crop` | an image, a point cloud | keeps a rectangle, a box or a span of ranges |
+//! | `convert` | an image | changes its encoding |
+//! | `lag` | any | delays publication by a constant; the stamp stays |
+//! | `rate_jitter` | any | delays publication or measurement by a uniform random time; the stamp is the measurement's |
+//! | `drop_out` | any | loses samples with a probability |
+//! | `decimate` | any | keeps the first of every n samples |
+//! | `own` | any | sends it through another process |
 //!
-//! Lags of a row add to the sensor's `lag_s`. Noise, jitter and loss are drawn from (seed, sensor's name, place in the
-//! row, number of the sample), so a stage changes no other sensor's data, and no other sample's. What a row leaves out
-//! is known from the sample's number alone: wherever in the row that is, no other stage is asked for the sample.
+//! Lags add to the sensor's `lag_s`. Noise, jitter and loss are drawn from (seed, sensor's name, place in the list,
+//! index of the sample), so a stage affects no other sensor and no other sample. Whether a sample is left out depends
+//! on its index alone: wherever in the list it is lost, no other stage processes it.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -30,54 +30,54 @@ use crate::Schedule;
 use crate::noise::gaussian;
 use crate::spec::{LAG_MAX_S, PIXELS_MAX, count_within, lag, pixels, ros_name};
 
-/// Stages of one row at most.
+/// The largest number of stages of one sensor.
 const STAGES_MAX: usize = 16;
-/// The most samples of which `decimate` keeps one.
+/// The largest `every` of `decimate`.
 const EVERY_MAX: usize = 1_000_000;
-/// The longest wall time that an answer of another process is waited for, s.
+/// The longest wall time to wait for the answer of another process, s.
 const TIMEOUT_MAX_S: f64 = 3600.0;
 
-/// What a sensor gives, and what a stage takes and gives.
+/// The type of the data that a sensor generates and that stages take and give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Datum {
-    /// An image of this encoding.
+pub enum DataType {
+    /// An image of this `sensor_msgs/Image` encoding.
     Image(&'static str),
-    /// Points of a scan.
+    /// The points of one scan.
     PointCloud,
-    /// Turn rate and specific force.
+    /// Angular velocity and specific force.
     Imu,
-    /// A fix and perhaps a velocity.
+    /// A position fix, with or without a velocity.
     Position,
     /// A magnetic field.
     MagneticField,
-    /// Two angles.
+    /// Roll and pitch.
     Tilt,
     /// Positions, rates or efforts of joints.
     Joints,
     /// A pose and a twist.
     Odometry,
-    /// What a battery tells.
+    /// Voltage, current and charge of a battery.
     Battery,
-    /// One number.
+    /// A temperature.
     Temperature,
-    /// A unit vector.
+    /// A unit vector toward the Sun.
     Direction,
-    /// A rotation.
+    /// An attitude: a rotation.
     Attitude,
-    /// Touch and load.
+    /// Contact and load of a wheel.
     Contact,
     /// A force and a torque.
     Wrench,
-    /// What a radar detected.
+    /// The detections of a radar.
     RadarScan,
     /// Images of depth, amplitude and intensity.
     DepthImages,
-    /// One distance.
+    /// A single distance.
     Range,
 }
 
-impl Datum {
-    /// The quantities to which `noise` adds, each with its unit; none where it does not.
+impl DataType {
+    /// The quantities to which `noise` adds, each with its unit; empty where `noise` is not allowed.
     #[must_use]
     pub fn quantities(self) -> &'static [&'static str] {
         match self {
@@ -101,7 +101,7 @@ impl Datum {
         }
     }
 
-    /// The stages that it can have, for people to read.
+    /// The stages allowed for it, as text for error messages.
     fn stages(self) -> String {
         let typed: &[&str] = match self {
             Self::Image(_) => &["crop", "convert"],
@@ -113,13 +113,13 @@ impl Datum {
         typed.iter().copied().chain(any).collect::<Vec<_>>().join(", ")
     }
 
-    /// Whether what another process makes of it is understood, so that stages can follow.
+    /// Whether the simulator reads the answer of another process back, so that stages that change content can follow.
     fn comes_back(self) -> bool {
         matches!(self, Self::Image(_) | Self::PointCloud)
     }
 }
 
-impl fmt::Display for Datum {
+impl fmt::Display for DataType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Image(encoding) => write!(f, "an image ({encoding})"),
@@ -143,29 +143,29 @@ impl fmt::Display for Datum {
     }
 }
 
-/// One stage.
+/// The spec of one stage.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(try_from = "AugmentKeys")]
 pub enum AugmentSpec {
-    /// White noise.
+    /// Adds white noise.
     Noise(WhiteNoiseSpec),
-    /// A part of an image or a cloud.
+    /// Keeps a part of an image or a point cloud.
     Crop(CropSpec),
-    /// Another encoding.
+    /// Changes an image's encoding.
     Convert(ConvertSpec),
-    /// A later hand-over.
+    /// Delays publication by a constant.
     Lag(LagSpec),
-    /// Hand-overs that are not evenly spaced.
+    /// Makes publication or measurement uneven.
     RateJitter(RateJitterSpec),
-    /// Data that are lost.
+    /// Loses samples at random.
     DropOut(DropOutSpec),
-    /// A lower rate.
+    /// Keeps one of every n samples.
     Decimate(DecimateSpec),
-    /// A stage of another process.
+    /// Sends the data through another process.
     Own(OwnTopicSpec),
 }
 
-/// A stage as the file has it.
+/// A stage in the file: a single key names its kind.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct AugmentKeys {
@@ -197,7 +197,7 @@ impl TryFrom<AugmentKeys> for AugmentSpec {
     }
 }
 
-/// `noise`: white, beside that of the sensor's own model.
+/// `noise`: white noise in addition to that of the sensor's own model.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct WhiteNoiseSpec {
@@ -206,25 +206,25 @@ pub struct WhiteNoiseSpec {
     pub sigma: Vec<f64>,
 }
 
-/// `crop`.
+/// `crop`: the part of an image or a point cloud that is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct CropSpec {
-    /// The rectangle of an image that is kept.
+    /// Rectangle of an image that is kept.
     #[serde(default)]
     #[garde(dive)]
     pub region_px: Option<RegionSpec>,
-    /// Two corners, m, in the frame of a cloud: points between them are kept.
+    /// Two opposite corners of a box in the cloud's frame, m: points in it are kept.
     #[serde(default)]
     #[garde(inner(custom(corners)))]
     pub box_m: Option<[[f64; 3]; 2]>,
-    /// The nearest and the farthest point of a cloud that are kept, m from its frame's origin.
+    /// Least and greatest distance from the cloud's origin, m: points between them are kept.
     #[serde(default)]
     #[garde(inner(custom(span)))]
     pub range_m: Option<[f64; 2]>,
 }
 
-/// A rectangle of an image, as `sensor_msgs/RegionOfInterest` has it.
+/// A rectangle of an image, as in `sensor_msgs/RegionOfInterest`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct RegionSpec {
@@ -242,16 +242,16 @@ pub struct RegionSpec {
     pub height: u32,
 }
 
-/// `convert`.
+/// `convert`: the encoding of the image that is published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct ConvertSpec {
-    /// The encoding that comes out.
+    /// Encoding after the conversion.
     #[garde(skip)]
     pub to: PixelFormat,
 }
 
-/// An encoding of one byte a number.
+/// An image encoding with one byte per channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PixelFormat {
@@ -266,7 +266,7 @@ pub enum PixelFormat {
 impl PixelFormat {
     const ALL: [Self; 3] = [Self::Mono8, Self::Rgb8, Self::Bgr8];
 
-    /// The name that `sensor_msgs/Image` gives it.
+    /// Its name in `sensor_msgs/Image`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -285,73 +285,74 @@ impl PixelFormat {
         }
     }
 
-    /// That of an encoding's name; none for those that are not converted.
+    /// The format of this name; `None` for an encoding that cannot be converted.
     #[must_use]
     pub fn of(encoding: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|format| format.name() == encoding)
     }
 }
 
-/// `lag`.
+/// `lag`: publication later by a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct LagSpec {
-    /// How much later, s.
+    /// Additional delay of publication, s.
     #[garde(custom(lag))]
     pub by_s: f64,
 }
 
-/// `rate_jitter`: of the hand-over or of the measurement. Data stay in their order.
+/// `rate_jitter`: random delay of publication or of measurement. Data stay in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct RateJitterSpec {
-    /// How much later at most, s; all of a row not more than a sample's period, and of measurements half of it.
+    /// Largest delay, s. The sum over all jitter stages is at most the sampling period, and at most half of it for
+    /// measurements.
     #[garde(custom(non_negative))]
     pub max_s: f64,
-    /// What comes later; publication by default.
+    /// What is delayed; publication by default.
     #[serde(default)]
     #[garde(skip)]
     pub of: JitterOf,
 }
 
-/// What a rate jitters of.
+/// What `rate_jitter` delays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum JitterOf {
-    /// Data leave later; they are measured evenly.
+    /// Data are measured evenly and published later.
     #[default]
     Publication,
-    /// They are measured later, and leave as much later.
+    /// Data are measured later, and published later by the same time.
     Measurement,
 }
 
-/// `drop_out`.
+/// `drop_out`: samples that are lost at random.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct DropOutSpec {
-    /// Of losing a sample, 0 to 1.
+    /// Probability of losing a sample, 0 to 1.
     #[garde(custom(within(0.0, 1.0)))]
     pub probability: f64,
 }
 
-/// `decimate`.
+/// `decimate`: a lower rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct DecimateSpec {
-    /// Of so many samples the first is kept.
+    /// n: of every n samples the first is kept.
     #[garde(custom(a_count))]
     pub every: u32,
 }
 
-/// `own` of another process: what it is given leaves on `SENSOR/stages/NAME/in`, what it makes of that is taken from
-/// `SENSOR/stages/NAME/out`, with the same stamp.
+/// `own` of another process: publishes the data on `SENSOR/stages/NAME/in` and takes the answer, with the same stamp,
+/// from `SENSOR/stages/NAME/out`.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct OwnTopicSpec {
-    /// Its name within the sensor.
+    /// Name of the stage, unique within the sensor.
     #[garde(custom(ros_name))]
     pub name: String,
-    /// Wall time that an answer is waited for, s; a sample without an answer is lost.
+    /// Longest wall time to wait for an answer, s; a sample without an answer is lost.
     #[garde(custom(within(1e-3, TIMEOUT_MAX_S)))]
     pub timeout_s: f64,
 }
@@ -372,14 +373,14 @@ impl AugmentSpec {
         }
     }
 
-    /// Whether it changes what a datum holds, not only when and whether it leaves.
+    /// Whether it changes the content of the data, not only their time or loss.
     #[must_use]
     pub fn changes_content(&self) -> bool {
         matches!(self, Self::Noise(_) | Self::Crop(_) | Self::Convert(_) | Self::Own(_))
     }
 
-    /// What it gives for what it is given.
-    fn gives(&self, given: Datum) -> Result<Datum, String> {
+    /// The type of its output for an input of type `given`, or why it does not take that type.
+    fn gives(&self, given: DataType) -> Result<DataType, String> {
         let key = self.key();
         let takes = |what: &str| {
             let allowed = given.stages();
@@ -398,15 +399,15 @@ impl AugmentSpec {
                 }
             }
             Self::Crop(crop) => match (crop.region_px, crop.box_m.is_some() || crop.range_m.is_some()) {
-                (Some(_), false) if matches!(given, Datum::Image(_)) => Ok(given),
+                (Some(_), false) if matches!(given, DataType::Image(_)) => Ok(given),
                 (Some(_), false) => Err(takes("an image (region_px)")),
-                (None, true) if given == Datum::PointCloud => Ok(given),
+                (None, true) if given == DataType::PointCloud => Ok(given),
                 (None, true) => Err(takes("a point cloud (box_m, range_m)")),
                 _ => Err("crop: must have region_px for an image, or box_m, range_m or both for a point cloud".into()),
             },
             Self::Convert(convert) => match given {
-                Datum::Image(encoding) if PixelFormat::of(encoding).is_some_and(|from| from != convert.to) => {
-                    Ok(Datum::Image(convert.to.name()))
+                DataType::Image(encoding) if PixelFormat::of(encoding).is_some_and(|from| from != convert.to) => {
+                    Ok(DataType::Image(convert.to.name()))
                 }
                 _ => Err(takes(&format!(
                     "an image of another encoding among mono8, rgb8, bgr8 (to {})",
@@ -418,7 +419,7 @@ impl AugmentSpec {
     }
 }
 
-/// Paths as in the file, so that a refusal finds its line.
+/// Validation paths follow the keys of the file, so that an error names its line.
 impl Validate for AugmentSpec {
     type Context = ();
 
@@ -444,18 +445,18 @@ impl Validate for AugmentSpec {
 pub struct Augments(pub Vec<AugmentSpec>);
 
 impl Augments {
-    /// Itself: what a camera's longer list has at its end.
+    /// A copy of itself. A camera's `Stages` has a method of the same name that gives the end of its longer list.
     pub(crate) fn augments(&self) -> Self {
         self.clone()
     }
 
-    /// By how much its lags add up, s.
+    /// Sum of its lags, s.
     #[must_use]
     pub fn lag_s(&self) -> f64 {
         self.0.iter().map(|stage| if let AugmentSpec::Lag(lag) = stage { lag.by_s } else { 0.0 }).sum()
     }
 
-    /// How much later than that data may leave, s, for one of the two reasons.
+    /// Largest delay by jitter of publication or of measurement, s.
     #[must_use]
     pub fn jitter_s(&self, of: JitterOf) -> f64 {
         let jitter_s = |stage: &AugmentSpec| match stage {
@@ -465,20 +466,20 @@ impl Augments {
         self.0.iter().map(jitter_s).sum()
     }
 
-    /// The same for both together, s.
+    /// Largest delay of publication by both kinds of jitter together, s.
     #[must_use]
     pub fn longest_jitter_s(&self) -> f64 {
         self.jitter_s(JitterOf::Publication) + self.jitter_s(JitterOf::Measurement)
     }
 
-    /// The stages of other processes.
+    /// The stages in other processes.
     pub fn own(&self) -> impl Iterator<Item = &OwnTopicSpec> {
         self.0.iter().filter_map(|stage| if let AugmentSpec::Own(own) = stage { Some(own) } else { None })
     }
 
-    /// Refuses a row that does not fit what the sensor generates; `first` is the place of its first stage in the
-    /// file's list.
-    pub(crate) fn check(&self, generated: Datum, rate_hz: f64, first: usize) -> Result<(), String> {
+    /// Refuses stages that do not fit the data that the sensor generates; `first` is the place of the first of them
+    /// in the file's list, for error messages.
+    pub(crate) fn check(&self, generated: DataType, rate_hz: f64, first: usize) -> Result<(), String> {
         let mut given = generated;
         let (mut is_foreign, mut names) = (false, BTreeSet::new());
         for (at, stage) in self.0.iter().enumerate() {
@@ -500,10 +501,10 @@ impl Augments {
         self.check_times(rate_hz)
     }
 
-    /// Samples need instants of their own, and a scan begins where the one before it ends.
-    fn check_measured(&self, generated: Datum, rate_hz: f64) -> Result<(), String> {
+    /// Refuses jitter of measurements that is too large, or of scans: a scan begins where the one before it ends.
+    fn check_measured(&self, generated: DataType, rate_hz: f64) -> Result<(), String> {
         let jitter_s = self.jitter_s(JitterOf::Measurement);
-        if jitter_s > 0.0 && generated == Datum::PointCloud {
+        if jitter_s > 0.0 && generated == DataType::PointCloud {
             let allowed = "scans follow one another without a gap; publication is allowed";
             return Err(format!("rate_jitter: of: value measurement is not allowed for {generated}: {allowed}"));
         }
@@ -532,7 +533,7 @@ impl Augments {
     }
 }
 
-/// Paths as in the file, so that a refusal finds its line.
+/// Validation paths follow the keys of the file, so that an error names its line.
 impl Validate for Augments {
     type Context = ();
 
@@ -543,8 +544,8 @@ impl Validate for Augments {
     }
 }
 
-/// A garde check: a row that fits what a sensor of this rate generates.
-pub(crate) fn fits(generated: Datum, rate_hz: f64) -> impl FnOnce(&Augments, &()) -> garde::Result {
+/// A garde check: stages that fit data of type `generated` at this rate.
+pub(crate) fn fits(generated: DataType, rate_hz: f64) -> impl FnOnce(&Augments, &()) -> garde::Result {
     move |row, ()| row.check(generated, rate_hz, 0).map_err(garde::Error::new)
 }
 
@@ -574,7 +575,7 @@ fn span([near, far]: &[f64; 2], (): &()) -> garde::Result {
     Err(garde::Error::new(format!("value [{near}, {far}] is not allowed: the second must be more than the first")))
 }
 
-/// The row of one sensor in one run.
+/// The stages of one sensor in one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StageRow {
     name: String,
@@ -583,7 +584,7 @@ pub struct StageRow {
 }
 
 impl StageRow {
-    /// That of the sensor of this name; `seed` is that of the rover's sensors.
+    /// The stages of the sensor of this name; `seed` is that of the rover's sensors.
     #[must_use]
     pub fn new(name: &str, augments: Augments, seed: u64) -> Self {
         Self { name: name.to_owned(), seed, augments }
@@ -595,12 +596,12 @@ impl StageRow {
         &self.augments.0
     }
 
-    /// Its stages of other processes.
+    /// Its stages in other processes.
     pub fn own(&self) -> impl Iterator<Item = &OwnTopicSpec> {
         self.augments.own()
     }
 
-    /// Whether no stage leaves out the sample of this number.
+    /// Whether no stage drops the sample of this index.
     #[must_use]
     pub fn keeps(&self, index: u64) -> bool {
         let mut number = index;
@@ -616,7 +617,7 @@ impl StageRow {
         })
     }
 
-    /// The sensor's schedule, its measurements and its hand-overs as uneven as the row makes them.
+    /// The sensor's schedule with the jitter of its stages added.
     #[must_use]
     pub fn schedule(&self, schedule: Schedule) -> Schedule {
         let seed = |what: &str| stream(self.seed, &format!("{}/{what}", self.name)).random();
@@ -625,7 +626,7 @@ impl StageRow {
         handed_over.with_uneven_instants(seed("uneven_instants"), longest(JitterOf::Measurement))
     }
 
-    /// Draws from N(0, 1) for the stage at place `at`, from 0, and the sample of this number.
+    /// Draws from N(0, 1) for the stage at place `at` (from 0) and the sample of this index.
     pub fn draws(&self, at: usize, index: u64) -> impl FnMut() -> f64 + use<> {
         let mut rng = self.stream(at, index);
         move || gaussian(&mut rng)
@@ -638,7 +639,7 @@ impl StageRow {
 
 #[cfg(test)]
 mod tests {
-    use super::{Augments, Datum, StageRow};
+    use super::{Augments, DataType, StageRow};
     use crate::{Sample, Schedule};
     use selene_base::SimTime;
     use selene_base::input::parse_yaml;
@@ -656,58 +657,58 @@ mod tests {
     fn a_row_that_does_not_fit_is_refused_with_both_types() {
         for (given, text, parts) in [
             (
-                Datum::Imu,
+                DataType::Imu,
                 "[{drop_out: {probability: 0.1}}, {crop: {range_m: [0, 1]}}]",
                 vec!["stage 2", "crop", "takes a point cloud", "given an inertial sample", "noise, lag"],
             ),
-            (Datum::PointCloud, "[{noise: {sigma: [1]}}]", vec!["noise", "given a point cloud", "crop, lag"]),
-            (Datum::Imu, "[{noise: {sigma: [1]}}]", vec!["sigma", "1 numbers", "takes 2", "rad/s"]),
-            (Datum::Image("mono16"), "[{convert: {to: rgb8}}]", vec!["convert", "given an image (mono16)"]),
+            (DataType::PointCloud, "[{noise: {sigma: [1]}}]", vec!["noise", "given a point cloud", "crop, lag"]),
+            (DataType::Imu, "[{noise: {sigma: [1]}}]", vec!["sigma", "1 numbers", "takes 2", "rad/s"]),
+            (DataType::Image("mono16"), "[{convert: {to: rgb8}}]", vec!["convert", "given an image (mono16)"]),
             (
-                Datum::Image("rgb8"),
+                DataType::Image("rgb8"),
                 "[{convert: {to: mono8}}, {convert: {to: mono8}}]",
                 vec!["stage 2", "given an image (mono8)"],
             ),
-            (Datum::Image("rgb8"), "[{crop: {}}]", vec!["region_px", "box_m"]),
-            (Datum::Tilt, "[{lag: {by_s: 6}}, {lag: {by_s: 6}}]", vec!["12 s together", "at most 10"]),
-            (Datum::Tilt, "[{rate_jitter: {max_s: 0.2}}]", vec!["max_s", "0.2", "at most the sample's period, 0.1"]),
+            (DataType::Image("rgb8"), "[{crop: {}}]", vec!["region_px", "box_m"]),
+            (DataType::Tilt, "[{lag: {by_s: 6}}, {lag: {by_s: 6}}]", vec!["12 s together", "at most 10"]),
+            (DataType::Tilt, "[{rate_jitter: {max_s: 0.2}}]", vec!["max_s", "0.2", "at most the sample's period, 0.1"]),
             (
-                Datum::Tilt,
+                DataType::Tilt,
                 "[{rate_jitter: {max_s: 0.06, of: measurement}}]",
                 vec!["max_s", "0.06", "at most half of the sample's period, 0.05"],
             ),
             (
-                Datum::Tilt,
+                DataType::Tilt,
                 "[{rate_jitter: {max_s: 0.04, of: measurement}}, {rate_jitter: {max_s: 0.07}}]",
                 vec!["max_s", "0.11", "at most the sample's period, 0.1"],
             ),
             (
-                Datum::PointCloud,
+                DataType::PointCloud,
                 "[{rate_jitter: {max_s: 0.01, of: measurement}}]",
                 vec!["of: value measurement", "a point cloud", "publication is allowed"],
             ),
             (
-                Datum::Tilt,
+                DataType::Tilt,
                 "[{own: {name: a, timeout_s: 1}}, {noise: {sigma: [1]}}]",
                 vec!["stage 2", "noise", "after own"],
             ),
             (
-                Datum::Tilt,
+                DataType::Tilt,
                 "[{own: {name: a, timeout_s: 1}}, {own: {name: a, timeout_s: 1}}]",
                 vec!["stage 2", "value a", "earlier stage"],
             ),
         ] {
-            let told = augments(text).check(given, 10.0, 0).expect_err(text);
+            let reported = augments(text).check(given, 10.0, 0).expect_err(text);
             for part in parts {
-                assert!(told.contains(part), "'{part}' is missing in: {told}");
+                assert!(reported.contains(part), "'{part}' is missing in: {reported}");
             }
         }
         let cropped = "[{crop: {region_px: {x_offset: 0, y_offset: 0, width: 2, height: 2}}}, {convert: {to: mono8}}]";
-        assert_eq!(augments(cropped).check(Datum::Image("bgr8"), 10.0, 0), Ok(()));
+        assert_eq!(augments(cropped).check(DataType::Image("bgr8"), 10.0, 0), Ok(()));
     }
 
     #[test]
-    fn bad_numbers_are_told_with_what_is_allowed() {
+    fn bad_numbers_are_reported_with_what_is_allowed() {
         for (text, parts) in [
             ("[{drop_out: {probability: 1.5}}]", vec!["line 1", "probability", "1.5", "0 to 1"]),
             ("[{decimate: {every: 0}}]", vec!["every", "value 0", "1 to 1000000"]),
@@ -718,16 +719,16 @@ mod tests {
             ("[{rate_jitter: {max_s: 1, of: time}}]", vec!["time", "publication", "measurement"]),
             ("[{}]", vec!["exactly one of", "rate_jitter"]),
         ] {
-            let told = parse_yaml::<Augments>(text, Path::new("stages")).expect_err(text).to_string();
+            let reported = parse_yaml::<Augments>(text, Path::new("stages")).expect_err(text).to_string();
             for part in parts {
-                assert!(told.contains(part), "'{part}' is missing in: {told}");
+                assert!(reported.contains(part), "'{part}' is missing in: {reported}");
             }
         }
     }
 
     #[test]
-    fn as_many_are_lost_as_is_said_and_the_same_ones_each_time() {
-        // 10 000 draws of p = 0.3: five sigma of the share are 0.023.
+    fn as_many_are_lost_as_configured_and_the_same_ones_each_time() {
+        // 10 000 draws of p = 0.3: five sigma of the fraction are 0.023.
         let losing = row("[{drop_out: {probability: 0.3}}]");
         let lost: Vec<u64> = (0..10_000).filter(|index| !losing.keeps(*index)).collect();
         assert!((lost.len() as f64 / 1e4 - 0.3).abs() < 0.023, "{}", lost.len());
@@ -754,7 +755,7 @@ mod tests {
         let late: Vec<SimTime> = samples.iter().map(|sample| sample.instant - plain.instant(sample.index)).collect();
         assert!(late.iter().all(|late| (SimTime::ZERO..=most).contains(late)));
         let mean_s = late.iter().map(|late| late.secs_f64()).sum::<f64>() / late.len() as f64;
-        // Of 200 even draws: 2.5 ms, off by 0.1 ms in one standard deviation.
+        // Mean of 200 uniform draws: 2.5 ms with a standard deviation of 0.1 ms.
         assert!((mean_s - 2.5e-3).abs() < 5e-4, "{mean_s}");
         assert!(samples.iter().all(|sample| schedule.handed_over(*sample) == sample.instant + lag));
         assert!(samples.windows(2).all(|pair| pair[0].instant < pair[1].instant));
@@ -772,7 +773,7 @@ mod tests {
         let [least, longest] = [late.iter().min(), late.iter().max()].map(|late| *late.expect("some"));
         assert!(longest - least > SimTime::from_nanos(9_000_000), "uniform over all of it");
         assert!(samples.windows(2).all(|pair| schedule.handed_over(pair[0]) <= schedule.handed_over(pair[1])));
-        // Every sample is due once, whatever the heartbeat.
+        // Every sample is due exactly once, whatever the heartbeat.
         let beat = |k: i64| SimTime::from_nanos(k * 7_000_000);
         let due: Vec<Sample> = (0..250).flat_map(|k| schedule.due_in(beat(k), beat(k + 1))).collect();
         assert!(due.len() > 170);

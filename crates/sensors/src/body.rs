@@ -1,10 +1,10 @@
-//! Sensors of a rover's own body: wheel encoders, odometry from them, torques of joints, battery and temperature. They
-//! read joints, links and the Sun, and no ray.
+//! Sensors of a rover's own body: joint encoders, wheel odometry, joint torques, battery and temperature. They read
+//! joints, links and the Sun, and trace no rays.
 //!
-//! Some of them count or integrate. What they remember is plain numbers (`SensorMemory`) at the end of a heartbeat, a
-//! part of the world's state: the simulation carries it on with each heartbeat, and observers make from it and from
-//! the next heartbeat the readings that fall into that one, by the same function. So who joins late, or goes on from
-//! a checkpoint, reads the same bytes.
+//! Some of them count or integrate. Their memory is plain numbers (`SensorMemory`) at the end of a heartbeat and part
+//! of the world's state: the simulation updates it with each heartbeat, and observers compute from it and from the
+//! next heartbeat the readings that fall into that heartbeat, with the same function. So an observer that joins late
+//! or resumes from a checkpoint gets the same bytes.
 
 pub mod battery;
 pub mod encoder;
@@ -23,49 +23,49 @@ use odometry::{Odometer, OdometryReading, OdometryWheel};
 use temperature::Thermometer;
 use torque::TorqueSensor;
 
-/// What a sensor remembers at the end of a heartbeat.
+/// The memory of a sensor at the end of a heartbeat.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SensorMemory {
     /// The sensor's name.
     pub name: String,
-    /// A hash of the sensor's spec: with another one it begins anew.
+    /// A hash of the sensor's spec: the memory of a sensor with another spec is discarded.
     pub spec: u64,
-    /// What the sensor's kind makes of it.
+    /// The numbers of the memory; their meaning depends on the kind of sensor.
     pub numbers: Vec<f64>,
 }
 
-/// Why a rover has not what a sensor of its body needs.
+/// Why a rover lacks what a sensor of its body needs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BodyError {
-    /// A name is no joint that moves.
+    /// A name is not that of a movable joint.
     #[error("joints: '{name}' is no joint of the rover that moves; it has {}", .known.join(", "))]
     Joint {
-        /// As the sensor's file has it.
+        /// The name in the sensor's file.
         name: String,
-        /// The joints that move.
+        /// Names of the movable joints.
         known: Vec<String>,
     },
-    /// Its wheels leave a motion of the rover undetermined.
-    #[error("odometry: the rover's wheels do not tell its motion; two or more are needed, at different sides")]
+    /// The rover's wheels do not determine its motion.
+    #[error("odometry: the rover's wheels do not determine its motion; two or more are needed, at different sides")]
     Wheels,
 }
 
-/// What sensors must know of a rover's build.
+/// The parts of a rover's design that body sensors need.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BodyPlan {
-    /// Names of the joints that move, in the order in which their states are told.
+    /// Names of the movable joints, in the order of the joint states.
     pub joints: Vec<String>,
-    /// The wheels; their joints by their place in `joints`.
+    /// The wheels; they refer to their joints by index in `joints`.
     pub wheels: Vec<OdometryWheel>,
-    /// Places in `joints` of those that a motor moves.
+    /// Indices in `joints` of the motor-driven joints.
     pub motors: Vec<usize>,
 }
 
 impl BodyPlan {
-    /// Places of joints by their names; those that drive wheels where none is named.
+    /// Indices in `joints` of the named joints; those that drive wheels if `names` is empty.
     ///
     /// # Errors
-    /// When a name is no joint that moves: the name and those that there are.
+    /// When a name is not that of a movable joint: the error lists the movable joints.
     pub fn places(&self, names: &[String]) -> Result<Vec<usize>, BodyError> {
         if names.is_empty() {
             return Ok(self.wheels.iter().map(|wheel| wheel.drive).collect());
@@ -78,7 +78,7 @@ impl BodyPlan {
     }
 }
 
-/// A rover's body at an instant.
+/// The poses and joint states of a rover at an instant.
 #[derive(Clone, Copy, Debug)]
 pub struct Posture<'a> {
     /// Poses of all links in the map frame, the base first.
@@ -91,31 +91,32 @@ pub struct Posture<'a> {
     pub effort: &'a [f64],
 }
 
-/// A heartbeat as a rover's body has it.
+/// One heartbeat of a rover's body.
 #[derive(Clone, Copy, Debug)]
-pub struct Beat<'a> {
-    /// Samples later than this, up to and with `until`, belong to it.
+pub struct BodyHeartbeat<'a> {
+    /// The heartbeat includes the samples after this instant, up to and including `until`.
     pub after: SimTime,
     /// When it begins.
     pub from: SimTime,
     /// When it ends.
     pub until: SimTime,
-    /// The body at its beginning. Memories must not depend on its efforts: a state does not have them.
+    /// The body at its beginning. Memories must not depend on its efforts, because the world's state does not contain
+    /// them.
     pub before: Posture<'a>,
     /// The body at its end.
     pub now: Posture<'a>,
-    /// Toward the Sun at its end, unit, map frame.
+    /// Unit vector toward the Sun at its end, map frame.
     pub sun: Vector3<f64>,
 }
 
-impl<'a> Beat<'a> {
-    /// How much of the heartbeat has passed at `instant`, 0 to 1.
+impl<'a> BodyHeartbeat<'a> {
+    /// The elapsed fraction of the heartbeat at `instant`, 0 to 1.
     fn fraction(&self, instant: SimTime) -> f64 {
         let span_s = (self.until - self.from).secs_f64();
         if span_s > 0.0 { ((instant - self.from).secs_f64() / span_s).clamp(0.0, 1.0) } else { 1.0 }
     }
 
-    /// Numbers of the body at `instant`, between those at the beginning and at the end.
+    /// Values of the body at `instant`, interpolated linearly between beginning and end.
     fn at(&self, instant: SimTime, of: impl Fn(&Posture<'a>) -> &'a [f64]) -> Vec<f64> {
         let share = self.fraction(instant);
         let between = |(before, now): (&f64, &f64)| before + (now - before) * share;
@@ -127,38 +128,38 @@ impl<'a> Beat<'a> {
     }
 }
 
-/// Positions and rates of joints.
+/// Positions and rates of rotary joints.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct JointAngles {
-    /// rad.
+    /// Angles, rad.
     pub position: Vec<f64>,
-    /// rad/s.
+    /// Rates, rad/s.
     pub velocity: Vec<f64>,
 }
 
-/// What a sensor of the body reads.
+/// A reading of a body sensor.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BodyReading {
-    /// Of wheel encoders, in the order of the sensor's joints.
+    /// Angles and rates of encoders, in the order of the sensor's joints.
     Encoders(JointAngles),
-    /// Of dead reckoning.
+    /// Pose and velocity by dead reckoning.
     Odometry(OdometryReading),
     /// Torques of joints, N m, in the order of the sensor's joints.
     Torques(Vec<f64>),
-    /// Of a battery.
+    /// Telemetry of a battery.
     Battery(BatteryReading),
     /// A temperature, °C.
     Temperature(f64),
 }
 
-/// A reading, and what a perfect sensor would have read, where there is such a thing.
+/// A reading with its truth.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Read {
-    /// Number and instant.
+pub struct BodySample {
+    /// Index and instant of the sample.
     pub sample: Sample,
-    /// What it tells.
-    pub told: BodyReading,
-    /// The truth; none of dead reckoning, beside which the rover's true odometry is told anyway.
+    /// The reading, with the sensor's errors.
+    pub reported: BodyReading,
+    /// The reading of a perfect sensor; `None` for odometry, because the rover's true odometry is always published.
     pub truth: Option<BodyReading>,
 }
 
@@ -181,11 +182,11 @@ enum Kind {
 }
 
 impl BodySensor {
-    /// A sensor on the link of this index of a rover; `seed` is that of the rover's sensors. None for a sensor of
-    /// another kind.
+    /// A body sensor on the link of this index; `seed` is that of the rover's sensors. `None` for other kinds of
+    /// sensors.
     ///
     /// # Errors
-    /// When the rover has not what the sensor needs: what, and what there is.
+    /// When the rover lacks what the sensor needs: the error says what, and what there is.
     pub fn new(spec: &SensorSpec, link: usize, plan: &BodyPlan, seed: u64) -> Result<Option<Self>, BodyError> {
         let kind = match spec {
             SensorSpec::Encoders(spec) => Kind::Encoders(Encoders::new(spec.clone(), plan, seed)?),
@@ -200,19 +201,19 @@ impl BodySensor {
         Ok(Some(Self { name, spec: hash(&format!("{spec:?}")), schedule, kind }))
     }
 
-    /// Its name.
+    /// The sensor's name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// When it reads.
+    /// Its sampling schedule.
     #[must_use]
     pub fn schedule(&self) -> &Schedule {
         &self.schedule
     }
 
-    /// Names of the joints that it reads, in the order of its readings; none where it reads no joints.
+    /// Names of the joints that it reads, in the order of its readings; empty if it reads no joints.
     #[must_use]
     pub fn joints(&self) -> &[String] {
         match &self.kind {
@@ -222,19 +223,25 @@ impl BodySensor {
         }
     }
 
-    /// Takes in a heartbeat: gives `told` the readings that fall into it, in order, and returns what is remembered
-    /// at its end. `memories` are those at its beginning; a sensor that is not among them as it is now begins anew.
-    pub fn take(&self, memories: &[SensorMemory], beat: &Beat, told: impl FnMut(Read)) -> Option<SensorMemory> {
+    /// Processes a heartbeat: passes the readings that fall into it to `reported`, in order, and returns the memory at
+    /// its end. `memories` are those at its beginning; without one of this sensor's name and spec the sensor starts
+    /// anew.
+    pub fn take(
+        &self,
+        memories: &[SensorMemory],
+        beat: &BodyHeartbeat,
+        reported: impl FnMut(BodySample),
+    ) -> Option<SensorMemory> {
         let is_own = |memory: &&SensorMemory| memory.name == self.name && memory.spec == self.spec;
         let known = memories.iter().find(is_own).map(|memory| &memory.numbers[..]);
         let samples = self.schedule.measured_in(beat.after, beat.until);
         let numbers = match &self.kind {
-            Kind::Encoders(encoders) => encoders.take(known, beat, samples, told),
-            Kind::Odometry(odometer) => odometer.take(known, beat, samples, told),
-            Kind::Battery(battery) => battery.take(known, beat, samples, told),
-            Kind::Temperature(thermometer) => thermometer.take(known, beat, samples, told),
+            Kind::Encoders(encoders) => encoders.take(known, beat, samples, reported),
+            Kind::Odometry(odometer) => odometer.take(known, beat, samples, reported),
+            Kind::Battery(battery) => battery.take(known, beat, samples, reported),
+            Kind::Temperature(thermometer) => thermometer.take(known, beat, samples, reported),
             Kind::Torques(torques) => {
-                torques.take(beat, samples, told);
+                torques.take(beat, samples, reported);
                 return None;
             }
         };
@@ -242,7 +249,7 @@ impl BodySensor {
     }
 }
 
-/// FNV-1a.
+/// The 64-bit FNV-1a hash.
 fn hash(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }

@@ -1,13 +1,12 @@
-//! A detector from its own pictures: flat fields and dark frames at several exposures, two
-//! or more of each, give gain, read-out noise, dark current and response by photon transfer
-//! (Janesick 2007, Photon Transfer, SPIE): the variance between pictures of one exposure,
-//! in which the fixed pattern cancels, is a straight line over the mean.
+//! Calibration of a detector from its own pictures. Flat fields and dark frames at several exposures, two or more of
+//! each, give gain, read-out noise, dark current and response by photon transfer (Janesick 2007, Photon Transfer,
+//! SPIE): the variance between pictures of one exposure, in which the fixed pattern cancels, is a linear function of
+//! the mean.
 //!
-//! Linear response, with signal s as a share of the full scale, black b and full well w:
-//! Var s = (s − b)/w + (σ/w)². Any response y(t) under electrons x = q t: Var y/(dy/dt)² =
-//! t/q + σ²/q², which gives q, and with it the response in electrons. What rounding to whole
-//! numbers adds, 1/12, is taken off. Darks whose pictures are cut off at 0 say nothing of
-//! black and dark current and are left out.
+//! Linear response, with signal s as a share of the full scale, black b and full well w: Var s = (s − b)/w + (σ/w)².
+//! Any response y(t) under electrons x = q t: Var y/(dy/dt)² = t/q + σ²/q², which gives q, and with it the response
+//! in electrons. The variance of rounding to whole numbers, 1/12, is subtracted. Dark frames that are clipped at 0
+//! carry no information on black level and dark current and are left out.
 
 mod line;
 mod response;
@@ -21,15 +20,15 @@ use self::line::Line;
 use self::response::Fitted;
 use crate::develop::{Curve, LinearSpec};
 
-/// Pictures that have more than this share of pixels at an end of the scale are cut off.
+/// Pictures with more than this fraction of pixels at an end of the scale count as clipped.
 const CUT_OFF: f64 = 1e-3;
-/// Exposures that a fit needs at the least.
+/// The least number of exposures for a fit.
 const LEVELS_LEAST: usize = 4;
 
-/// Why nothing could be fitted.
+/// Why a calibration failed.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CalibrateError {
-    /// Pictures of one exposure differ in size or are alone.
+    /// The pictures of one exposure differ in size, or there is only one.
     #[error("exposure of {exposure}: {what}")]
     Pictures {
         /// The exposure time, as text.
@@ -37,37 +36,37 @@ pub enum CalibrateError {
         /// What is wrong.
         what: &'static str,
     },
-    /// Too few exposures show enough.
+    /// Too few exposures are within the scale.
     #[error("{got} exposures of flats are within the scale; at least {LEVELS_LEAST} must be")]
     TooFew {
-        /// How many there are.
+        /// Number of usable exposures.
         got: usize,
     },
-    /// The numbers are not those of a detector.
+    /// The data do not behave like those of a detector.
     #[error("{0}")]
     NoDetector(&'static str),
 }
 
-/// What all pictures of one exposure say; signals are shares of the full scale.
+/// Statistics of all pictures of one exposure; signals are fractions of the full scale.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SignalLevel {
     /// Exposure time, s.
     pub exposure_s: f64,
-    /// Mean over pixels and pictures.
+    /// Mean signal over pixels and pictures.
     pub mean: f64,
-    /// Variance between pictures, rounding taken off.
+    /// Variance between pictures, without that of rounding.
     pub variance: f64,
-    /// Differences that the variance is from.
+    /// Number of pixel differences in the variance.
     pub samples: f64,
-    /// Whether pixels are missing below or above.
+    /// Whether pixels are clipped at the lower and at the upper end.
     pub cut_off: [bool; 2],
 }
 
 impl SignalLevel {
-    /// Of pictures with the same exposure and numbers up to `full_scale`.
+    /// The statistics of pictures with the same exposure and pixel values up to `full_scale`.
     ///
     /// # Errors
-    /// When there are fewer than two, or they differ in size.
+    /// When there are fewer than two pictures, or they differ in size.
     pub fn of(exposure_s: f64, pictures: &[Vec<u16>], full_scale: f64) -> Result<Self, CalibrateError> {
         let refuse = |what| Err(CalibrateError::Pictures { exposure: format!("{exposure_s} s"), what });
         let pixels = pictures.first().map_or(0, Vec::len);
@@ -92,13 +91,14 @@ impl SignalLevel {
         })
     }
 
-    /// Standard deviation of `variance`: variance √(2/n).
+    /// Standard deviation of `variance`: `variance` √(2/n).
     fn variance_sigma(&self) -> f64 {
         self.variance * (2.0 / self.samples).sqrt()
     }
 }
 
-/// Half the variance of two pictures' difference; a change of the lamp's brightness is no noise.
+/// Half the variance of the difference of two pictures. Its mean is subtracted, because a change of the lamp's
+/// brightness is not noise.
 fn variance_between(a: &[u16], b: &[u16]) -> f64 {
     let differences = || a.iter().zip(b).map(|(a, b)| f64::from(*a) - f64::from(*b));
     let n = a.len() as f64;
@@ -106,53 +106,53 @@ fn variance_between(a: &[u16], b: &[u16]) -> f64 {
     differences().map(|d| (d - mean).powi(2)).sum::<f64>() / (2.0 * (n - 1.0))
 }
 
-/// A curve's parameters by the names of the sensor file.
+/// Parameters of a response curve, by their keys in the sensor file.
 pub type Parameters = Vec<(&'static str, Value)>;
 
-/// A detector, with standard uncertainties.
+/// The fitted parameters of a detector, with standard uncertainties.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Calibration {
-    /// Which response fits, or was asked for.
+    /// The response that fits best, or was requested.
     pub response: CurveName,
-    /// Its parameters by the names of the sensor file; electrons at ISO 1.
+    /// Its parameters by their keys in the sensor file; electrons at ISO 1.
     pub parameters: Parameters,
-    /// Electrons a number in the middle of the pictures' range.
+    /// Electrons per digital number in the middle of the pictures' range.
     pub gain_e_per_dn: Value,
     /// Read-out noise, electrons.
     pub read_sigma_e: Value,
-    /// Dark current, electrons a second; none where darks do not tell.
+    /// Dark current, electrons per second; `None` if the dark frames do not determine it.
     pub dark_current_e_per_s: Option<Value>,
-    /// Root mean square of what the response leaves, share of the full scale.
+    /// Root mean square residual of the response, as a fraction of the full scale.
     pub residual: f64,
-    /// Exposures of flats and darks that were used.
+    /// Numbers of exposures of flats and of darks that were used.
     pub levels: [usize; 2],
-    /// The response itself.
+    /// The fitted response curve.
     #[serde(skip)]
     pub curve: Curve,
 }
 
-/// Fits a detector; `asked` names a response, else the one that fits best is taken.
+/// Fits a detector; `requested` selects a response, otherwise the best fit is chosen.
 ///
 /// # Errors
-/// When there are too few exposures or they are not those of a detector.
+/// When there are too few exposures or the data are not those of a detector.
 pub fn calibrate(
     flats: &[SignalLevel],
     darks: &[SignalLevel],
     full_scale: f64,
-    asked: Option<CurveName>,
+    requested: Option<CurveName>,
 ) -> Result<Calibration, CalibrateError> {
     let flats: Vec<SignalLevel> = flats.iter().filter(|level| level.cut_off == [false; 2]).copied().collect();
     let darks: Vec<SignalLevel> = darks.iter().filter(|level| level.cut_off == [false; 2]).copied().collect();
     if flats.len() < LEVELS_LEAST {
         return Err(CalibrateError::TooFew { got: flats.len() });
     }
-    let fitted = match asked {
+    let fitted = match requested {
         Some(name) => response::fit(name, &flats)?,
         None => response::fit_best(&flats)?,
     };
     let mut calibration = match fitted {
         Fitted::Linear(line) => linear(&flats, &darks, &line)?,
-        Fitted::Bent(bent) => bent.calibration(&flats)?,
+        Fitted::Nonlinear(bent) => bent.calibration(&flats)?,
     };
     let middle = (flats[0].mean + flats[flats.len() - 1].mean) / 2.0;
     calibration.gain_e_per_dn = gain(&calibration, middle, full_scale);
@@ -160,8 +160,8 @@ pub fn calibrate(
     Ok(calibration)
 }
 
-/// Electrons a number: dx/dy over the full scale, by the same relative uncertainty as the
-/// response's scale.
+/// Electrons per digital number: dx/dy divided by the full scale, with the same relative uncertainty as the scale of
+/// the response.
 fn gain(calibration: &Calibration, signal: f64, full_scale: f64) -> Value {
     const STEP: f64 = 1e-4;
     let electrons = |signal: f64| calibration.curve.electrons(signal);
@@ -180,7 +180,7 @@ fn linear(flats: &[SignalLevel], darks: &[SignalLevel], means: &Line) -> Result<
         return Err(CalibrateError::NoDetector("the variance of flats does not grow with their mean"));
     };
     let well = slope.inverse();
-    // σ = w √intercept; below nothing there is no read-out noise to be seen.
+    // σ = w √intercept; a negative intercept means no measurable read-out noise.
     let read = intercept.value.max(0.0).sqrt();
     let read_sigma = if read > 0.0 { intercept.sigma / (2.0 * read) } else { intercept.sigma.sqrt() };
     let read_e = Value { value: read * well.value, sigma: (read_sigma * well.value).hypot(read * well.sigma) };
@@ -198,7 +198,7 @@ fn linear(flats: &[SignalLevel], darks: &[SignalLevel], means: &Line) -> Result<
 }
 
 impl Calibration {
-    /// The entries of a sensor file's list of stages.
+    /// The calibration as YAML entries for the list of stages in a sensor file.
     #[must_use]
     pub fn yaml(&self) -> String {
         let number = |value: f64| format!("{value:.6e}").parse::<f64>().unwrap_or(value);

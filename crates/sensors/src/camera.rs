@@ -1,6 +1,6 @@
-//! A camera as its YAML describes it: a lens (see `lens`), the stages from light to pixel
-//! values (`develop`), and which truth images go with it. Pixel (u, v) has its centre at
-//! (u, v), so the principal point is at ((w − 1)/2, (h − 1)/2) unless the lens says otherwise.
+//! A camera's YAML spec: a lens (see `lens`), the stages from light to pixel values (`develop`), and the truth images
+//! published with it. Pixel (u, v) has its centre at (u, v), so the principal point is at ((w − 1)/2, (h − 1)/2) unless
+//! the lens says otherwise.
 
 use garde::Validate;
 use schemars::JsonSchema;
@@ -11,7 +11,7 @@ use selene_scene::{BOUNCES_MAX, CameraView, LightSampling, PIXEL_SAMPLES_MAX, SA
 use serde::Deserialize;
 
 use crate::SensorQos;
-use crate::augment::{AugmentSpec, Datum, RegionSpec};
+use crate::augment::{AugmentSpec, DataType, RegionSpec};
 use crate::develop::{CompressedFormat, CompressedSpec, Curve, MeteringSpec, StageSpec, Stages};
 use crate::lens::{LensSpec, covers_the_image, field_of};
 use crate::mount::MountSpec;
@@ -25,24 +25,24 @@ use crate::truth::TruthSpec;
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct CameraSpec {
-    /// Topic prefix and stream name.
+    /// Prefix of its topics and name of its random streams.
     #[garde(custom(ros_name))]
     pub name: String,
     /// The optical frame: z forward, x right, y down; with `mount`, the link that carries it.
     #[garde(custom(ros_name))]
     pub link: String,
-    /// Where on that link it sits, if it has no link of its own. May be left out.
+    /// Where it sits on that link, for a camera without a link of its own.
     #[serde(default)]
     #[garde(dive)]
     pub mount: Option<Box<MountSpec>>,
-    /// Columns.
+    /// Columns of the image.
     #[garde(custom(pixels))]
     pub width: u32,
-    /// Rows.
+    /// Rows of the image.
     #[garde(custom(pixels))]
     pub height: u32,
-    /// From the left edge of the image to the right one through its middle, degrees; left out
-    /// where the lens has `fx_px` and `fy_px`.
+    /// Angle from the left to the right edge of the image through its middle, degrees; left out where the lens has
+    /// `fx_px` and `fy_px`.
     #[serde(default)]
     #[garde(custom(field_of(&self.lens)))]
     pub horizontal_fov_deg: Option<f64>,
@@ -50,98 +50,97 @@ pub struct CameraSpec {
     #[serde(default)]
     #[garde(dive, custom(covers_the_image(self)))]
     pub lens: LensSpec,
-    /// Frames a second.
+    /// Frame rate, Hz.
     #[garde(custom(rate))]
     pub rate_hz: f64,
-    /// From the stamp to hand-over, s.
+    /// Delay from the stamp to publication, s.
     #[garde(custom(lag), custom(exposed_by_then(self)))]
     pub lag_s: f64,
-    /// How the topics are offered.
+    /// Quality of service of its topics.
     #[garde(skip)]
     pub qos: SensorQos,
-    /// What it is traced on: `cpu`, `gpu` (the best), `gpu:1` (by number) or a part of an adapter's name; left out,
-    /// what the program is told to trace on.
+    /// The device that traces its images: `cpu`, `gpu` (the best), `gpu:1` (by number) or a part of an adapter's
+    /// name; left out, the device of the program's options.
     #[serde(default)]
     #[garde(inner(length(min = 1)))]
     pub device: Option<String>,
-    /// Whether each frame chooses its own exposure, `exposure_s` at the longest.
+    /// Whether each frame's exposure time is metered, with `exposure_s` as the longest.
     #[garde(skip)]
     pub auto_exposure: bool,
-    /// How `auto_exposure` chooses; may be left out.
+    /// How `auto_exposure` meters; may be left out.
     #[serde(default)]
     #[garde(dive, custom(reached_by(self)))]
     pub metering: MeteringSpec,
-    /// Exposure time, s.
+    /// Exposure time, s; with `auto_exposure` the longest.
     #[garde(custom(within(EXPOSURE_MIN_S, EXPOSURE_MAX_S)))]
     pub exposure_s: f64,
-    /// Focal length over aperture.
+    /// F-number: focal length divided by aperture.
     #[garde(custom(within(0.5, 64.0)))]
     pub f_number: f64,
-    /// Edge of a pixel, m.
+    /// Pixel pitch: edge of a pixel, m.
     #[garde(custom(within(1e-7, 1e-3)))]
     pub pixel_pitch_m: f64,
-    /// From irradiance to pixel values, stage by stage.
+    /// Stages from irradiance to pixel values, in order.
     #[garde(dive, custom(fit_the_lens(self)), custom(fit_the_image(self)))]
     pub stages: Stages,
-    /// What `image_raw/compressed` carries; without it there is no such topic.
+    /// The format of `image_raw/compressed`; left out, there is no such topic.
     #[serde(default)]
     #[garde(dive, custom(fits(&self.stages)))]
     pub compressed: Option<CompressedSpec>,
-    /// Whether rectified images go beside the raw ones, and of which pair; not when left out.
+    /// Publishes rectified images beside the raw ones, alone or as one of a stereo pair; none when left out.
     #[serde(default)]
     #[garde(dive, custom(shows_less_than_half_of_all(self)))]
     pub rectified: Option<RectifiedSpec>,
-    /// Rays a pixel for light, spread over the pixel and its exposure; 1 goes through its
+    /// Rays per pixel for light, spread over the pixel and its exposure; a single ray goes through the pixel's
     /// centre. May be left out.
     #[serde(default = "one_sample")]
     #[garde(custom(pixel_samples_allowed))]
     pub samples: u32,
-    /// Whether what moves within the exposure is smeared; takes some samples. May be left out.
+    /// Whether motion within the exposure blurs the image; needs several `samples`. May be left out.
     #[serde(default)]
     #[garde(skip)]
     pub motion_blur: bool,
-    /// Rows that are read one after the other; left out, all at once.
+    /// Readout row by row; left out, all rows are exposed at once.
     #[serde(default)]
     #[garde(dive)]
     pub rolling_shutter: Option<RollingShutter>,
-    /// Which truth goes beside the images; none when left out.
+    /// Truth published beside the images; none when left out.
     #[serde(default)]
     #[garde(dive)]
     pub truth: TruthSpec,
-    /// For the right camera of a stereo pair: metres from the left one, else 0.
+    /// For the right camera of a stereo pair: distance from the left one, m; otherwise 0.
     #[garde(custom(within(0.0, 10.0)))]
     pub stereo_baseline_m: f64,
-    /// How much work its light is worth; may be left out.
+    /// Numbers of rays that sample its light; may be left out.
     #[serde(default)]
     #[garde(dive)]
     pub light: LightSpec,
 }
 
-/// The shortest exposure taken, s.
+/// The shortest exposure allowed, s.
 pub(crate) const EXPOSURE_MIN_S: f64 = 1e-6;
-/// The longest exposure taken, s.
+/// The longest exposure allowed, s.
 pub(crate) const EXPOSURE_MAX_S: f64 = 10.0;
-/// Pixels of a view that is only metered, about.
+/// Approximate number of pixels of a view that serves only for metering.
 const METERING_PIXELS: f64 = 8192.0;
 
-/// The most rays of four pixels for scattered light.
+/// The most rays per four pixels for scattered light.
 const BOUNCE_RAYS_MAX: usize = 256;
 
-/// How a camera's light is sampled, as in `selene_scene::LightSampling`.
+/// Sampling of a camera's light, as in `selene_scene::LightSampling`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields, default)]
 pub struct LightSpec {
-    /// Rays to the Sun's disc in penumbra, 1 to 32; 1 takes the Sun as a point.
+    /// Rays to the Sun's disc in its penumbra, 1 to 32; 1 treats the Sun as a point.
     #[garde(custom(samples_allowed))]
     pub sun_samples: u32,
-    /// Rays from every four pixels for light scattered by lit ground, 0 to 256; 0
-    /// leaves it out.
+    /// Rays from every four pixels for light scattered by lit ground, 0 to 256; 0 leaves scattered light out.
     #[garde(custom(rays_allowed))]
     pub bounce_rays: u32,
-    /// How many surfaces in a row scatter light, 1 to 8.
+    /// Number of successive surfaces that scatter light, 1 to 8.
     #[garde(custom(bounces_allowed(self.bounce_rays)))]
     pub bounces: u32,
-    /// Rays to the Earth's disc in its penumbra, 1 to 32; 1 takes the Earth as a point and does not scatter its light.
+    /// Rays to the Earth's disc in its penumbra, 1 to 32; 1 treats the Earth as a point and does not scatter its light.
     #[garde(custom(samples_allowed))]
     pub earth_samples: u32,
 }
@@ -169,7 +168,7 @@ fn rays_allowed(count: &u32, (): &()) -> garde::Result {
     count_within(0, BOUNCE_RAYS_MAX, *count as usize)
 }
 
-/// Refuses more bounces than there are, and several where no ray begins.
+/// Refuses too many bounces, and several bounces without bounce rays.
 fn bounces_allowed(bounce_rays: u32) -> impl FnOnce(&u32, &()) -> garde::Result {
     move |bounces, ()| {
         count_within(1, BOUNCES_MAX as usize, *bounces as usize)?;
@@ -180,7 +179,7 @@ fn bounces_allowed(bounce_rays: u32) -> impl FnOnce(&u32, &()) -> garde::Result 
     }
 }
 
-/// Refuses a target that the response gives at no light.
+/// Refuses a metering target that the response reaches at no exposure.
 fn reached_by(camera: &CameraSpec) -> impl FnOnce(&MeteringSpec, &()) -> garde::Result + '_ {
     |metering, ()| {
         let target = metering.target;
@@ -191,7 +190,7 @@ fn reached_by(camera: &CameraSpec) -> impl FnOnce(&MeteringSpec, &()) -> garde::
     }
 }
 
-/// Refuses a focus distance that no lens of this focal length has.
+/// Refuses a focus distance that no lens of this focal length can have.
 fn fit_the_lens(camera: &CameraSpec) -> impl FnOnce(&Stages, &()) -> garde::Result + '_ {
     |stages, ()| {
         let focus = stages.0.iter().find_map(|stage| match stage {
@@ -202,14 +201,14 @@ fn fit_the_lens(camera: &CameraSpec) -> impl FnOnce(&Stages, &()) -> garde::Resu
     }
 }
 
-/// Refuses stages that do not fit the developed image, or what goes beside it.
+/// Refuses stages that do not fit the developed image, or the topics published beside it.
 fn fit_the_image(camera: &CameraSpec) -> impl FnOnce(&Stages, &()) -> garde::Result + '_ {
     |stages, ()| {
-        // An order that makes no sense is told by the stages themselves.
+        // The validation of the stages reports a wrong order.
         let Ok(encoding) = stages.encoding() else { return Ok(()) };
         let row = stages.augments();
         let first = stages.0.len() - row.0.len();
-        row.check(Datum::Image(encoding.name()), camera.rate_hz, first).map_err(garde::Error::new)?;
+        row.check(DataType::Image(encoding.name()), camera.rate_hz, first).map_err(garde::Error::new)?;
         let beside = [("compressed", camera.compressed.is_some()), ("rectified", camera.rectified.is_some())];
         let changing = row.0.iter().find(|stage| stage.changes_content());
         if let (Some(stage), Some((beside, _))) = (changing, beside.iter().find(|(_, is_there)| *is_there)) {
@@ -220,7 +219,7 @@ fn fit_the_image(camera: &CameraSpec) -> impl FnOnce(&Stages, &()) -> garde::Res
     }
 }
 
-/// Refuses rectangles that reach out of what is left of an image, or that turn a mosaic into another one.
+/// Refuses rectangles that exceed what earlier crops left of the image, or that change a mosaic's pattern.
 fn crops_fit(row: &[AugmentSpec], mut size: [u32; 2], is_mosaic: bool) -> garde::Result {
     let regions =
         row.iter().filter_map(|stage| if let AugmentSpec::Crop(crop) = stage { crop.region_px } else { None });
@@ -245,7 +244,7 @@ fn crops_fit(row: &[AugmentSpec], mut size: [u32; 2], is_mosaic: bool) -> garde:
     Ok(())
 }
 
-/// Refuses a file that cannot hold the images.
+/// Refuses a compressed format that cannot hold the images.
 fn fits(stages: &Stages) -> impl FnOnce(&Option<CompressedSpec>, &()) -> garde::Result + '_ {
     |compressed, ()| {
         let jpeg = compressed.is_some_and(|spec| spec.format == CompressedFormat::Jpeg);
@@ -259,16 +258,16 @@ fn fits(stages: &Stages) -> impl FnOnce(&Option<CompressedSpec>, &()) -> garde::
     }
 }
 
-/// A lens's middle in pixels.
+/// Focal lengths and principal point of a camera, pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Intrinsics {
-    /// Focal length along columns.
+    /// Focal length along a row (x), in pixel widths.
     pub fx_px: f64,
-    /// Focal length along rows.
+    /// Focal length along a column (y), in pixel heights.
     pub fy_px: f64,
-    /// Principal point's column.
+    /// Column of the principal point; 0 is the centre of the first column.
     pub cx_px: f64,
-    /// Principal point's row.
+    /// Row of the principal point; 0 is the centre of the first row.
     pub cy_px: f64,
 }
 
@@ -290,19 +289,19 @@ impl Intrinsics {
 }
 
 impl CameraSpec {
-    /// When it takes images, from the scenario's start on.
+    /// Sampling schedule, from the start of the scenario.
     #[must_use]
     pub fn schedule(&self) -> Schedule {
         schedule(self.rate_hz, self.lag_s + self.stages.augments().lag_s())
     }
 
-    /// Focal lengths and principal point, of the middle of the lens.
+    /// Focal lengths and principal point, as they are in the middle of the lens.
     #[must_use]
     pub fn intrinsics(&self) -> Intrinsics {
         self.lens.intrinsics([self.width, self.height], self.horizontal_fov_deg)
     }
 
-    /// What to ask of the tracer from this pose of the optical frame; its light has seed 0.
+    /// The view to trace from this pose of the optical frame; its light has seed 0.
     #[must_use]
     pub fn view(&self, world_from_optical: Pose) -> CameraView {
         let Intrinsics { fx_px, fy_px, cx_px, cy_px } = self.intrinsics();
@@ -325,7 +324,7 @@ impl CameraSpec {
         }
     }
 
-    /// As `view`, with the light of frame number `index` of a scenario of this seed.
+    /// As `view`, with the light's random seed of frame `index` of a scenario with this seed.
     #[must_use]
     pub fn frame_view(&self, world_from_optical: Pose, seed: u64, index: u64) -> CameraView {
         let mut view = self.view(world_from_optical);
@@ -333,13 +332,13 @@ impl CameraSpec {
         view
     }
 
-    /// The same view in a few thousand pixels of one ray each at its stamp's instant: enough to meter how long
-    /// it is to be exposed before it is traced.
+    /// A coarse copy of a view, a few thousand pixels of one ray each at the stamp's instant: enough to meter the
+    /// exposure time before the image is traced.
     #[must_use]
     pub fn metering_view(&self, view: &CameraView) -> CameraView {
         let pixels = f64::from(view.width) * f64::from(view.height);
         let coarser = (pixels / METERING_PIXELS).sqrt().ceil().max(1.0);
-        // The middle of a block of pixels.
+        // The coarse pixel's centre is the middle of its block of pixels.
         let middle = |px: f64| (px - 0.5 * (coarser - 1.0)) / coarser;
         let count = |pixels: u32| (f64::from(pixels) / coarser).floor().max(1.0) as u32;
         CameraView {
@@ -355,20 +354,20 @@ impl CameraSpec {
         }
     }
 
-    /// Whether an image depends on how long it is exposed before it is traced.
+    /// Whether the exposure time must be metered before the image is traced, because motion blur depends on it.
     #[must_use]
     pub fn meters_before_tracing(&self) -> bool {
         self.auto_exposure && self.motion_blur
     }
 
-    /// Whether it can choose its exposure by what it sees.
+    /// Whether it can meter its exposure.
     #[must_use]
     pub fn can_meter(&self) -> bool {
         let has_scale = self.stages.response().is_some() || self.stages.quantise().is_some();
         self.stages.aggregator().is_some() && has_scale && self.gives(self.metering.target)
     }
 
-    /// Whether its response, if it has one, gives a signal.
+    /// Whether some exposure makes its response give `signal`; true without a response.
     fn gives(&self, signal: f64) -> bool {
         const ROUNDING: f64 = 1e-9;
         let gives = |curve: Curve| {
@@ -378,12 +377,12 @@ impl CameraSpec {
         self.stages.response().is_none_or(|response| gives(response.curve))
     }
 
-    /// Columns and rows.
+    /// Columns and rows of the image.
     pub(crate) fn size(&self) -> [usize; 2] {
         [self.width as usize, self.height as usize]
     }
 
-    /// Focal length, m: that in pixels times a pixel's edge.
+    /// Focal length, m: focal length in pixels times the pixel pitch.
     #[must_use]
     pub fn focal_length_m(&self) -> f64 {
         self.intrinsics().fx_px * self.pixel_pitch_m

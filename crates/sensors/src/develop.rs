@@ -1,9 +1,8 @@
-//! From traced radiance to pixel values: the stages of a camera, in the order of its YAML
-//! (`stages`), each a file beside this one with its equation. The first hand-over is the
-//! irradiance behind a lens of f-number 1, x = π L/4 (thin lens on its axis), in the bands
-//! red, green and blue or all together; `aggregator` brings in the f-number. Stages that
-//! work row by row are done together, a row at a time; the bytes are the same for any
-//! number of threads.
+//! Development of traced radiance into pixel values: the stages of a camera, in the order of its YAML (`stages`),
+//! each with its equation in a file of its own. The input of the first stage is the irradiance behind a lens of
+//! f-number 1, x = π L/4 (thin lens on its axis), in red, green and blue or in all bands together; `aggregator`
+//! applies the f-number. Consecutive stages that work row by row are processed together, a row at a time; the bytes
+//! are the same for any number of threads.
 
 mod aggregator;
 mod bayer;
@@ -56,41 +55,41 @@ pub use self::stages::{StageOrderError, Stages};
 pub use self::vignetting::VignettingSpec;
 pub use self::wells::WellsSpec;
 
-/// Why a camera cannot develop.
+/// Why an image cannot be developed.
 #[derive(Debug, thiserror::Error)]
 pub enum DevelopError {
-    /// The list of stages makes no sense.
+    /// The list of stages is invalid.
     #[error("camera {camera}: stages: stage {number}: {what}")]
     Stages {
-        /// The camera's name.
+        /// Name of the camera.
         camera: String,
         /// Place in the list, from 1.
         number: usize,
         /// What is wrong and what is allowed.
         what: String,
     },
-    /// The frame is not of the camera's size.
+    /// The frame does not have the camera's size.
     #[error("camera {camera}: is given {got:?} pixels and has {has:?}")]
     Size {
-        /// The camera's name.
+        /// Name of the camera.
         camera: String,
         /// Columns and rows of the frame.
         got: [u32; 2],
         /// Columns and rows of the camera.
         has: [u32; 2],
     },
-    /// A user's stage changed the number or the size of planes.
+    /// A user's stage changed the number or size of the planes.
     #[error("own: a stage must leave as many planes of the same size as it is given")]
     Own,
-    /// The picture could not be compressed or read back.
+    /// The image could not be compressed as JPEG or read back.
     #[error("jpeg: {0}")]
     Jpeg(::image::ImageError),
-    /// The picture could not be compressed.
+    /// The image could not be compressed as PNG.
     #[error("png: {0}")]
     Png(::image::ImageError),
 }
 
-/// The plate that the first stage is given.
+/// The input of the first stage: irradiance in one plane or three.
 fn first_plate(frame: &CameraFrame, channels: usize) -> Plate {
     let pixels = frame.class.len();
     let planes = if channels == 3 {
@@ -101,7 +100,7 @@ fn first_plate(frame: &CameraFrame, channels: usize) -> Plate {
     Plate { width: frame.width as usize, height: frame.height as usize, quantity: Quantity::Irradiance, planes }
 }
 
-/// Irradiance behind f/1 of a pixel in red, green and blue, W/m².
+/// Irradiance of a pixel behind a lens of f-number 1, in red, green and blue, W/m².
 fn bands(frame: &CameraFrame, pixel: usize) -> [f32; 3] {
     frame.radiance[pixel].map(|radiance| FRAC_PI_4 * radiance)
 }

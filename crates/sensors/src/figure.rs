@@ -1,5 +1,5 @@
-//! Latitude, longitude and height of places of the map frame, on the body on which a position service works: the
-//! Moon's sphere, or the Earth's ellipsoid (WGS 84) for field tests, whose site is then taken as at that latitude and
+//! Latitude, longitude and height of places of the map frame, on the body on which a position service works: the Moon's
+//! sphere, or the Earth's ellipsoid (WGS 84) for field tests, whose site is then placed at the same latitude and
 //! longitude on the Earth.
 
 use nalgebra::Vector3;
@@ -7,14 +7,14 @@ use schemars::JsonSchema;
 use selene_dem::MapFrame;
 use serde::Deserialize;
 
-/// WGS 84: half of the major axis, m.
+/// WGS 84: semi-major axis, m.
 const EARTH_A_M: f64 = 6_378_137.0;
 /// WGS 84: flattening.
 const EARTH_F: f64 = 1.0 / 298.257_223_563;
-/// Each step shrinks the error of a latitude by e² ≈ 1/150.
+/// Fixed-point steps; each shrinks the error of the latitude by e² ≈ 1/150.
 const LATITUDE_STEPS: usize = 8;
 
-/// The body whose coordinates a receiver tells.
+/// The body whose coordinates a receiver reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Figure {
@@ -25,14 +25,14 @@ pub enum Figure {
     Earth,
 }
 
-/// Where something is.
+/// Geodetic coordinates of a point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Coordinates {
-    /// Degrees north.
+    /// Latitude, degrees north.
     pub latitude_deg: f64,
-    /// Degrees east, −180 to 180.
+    /// Longitude, degrees east, −180 to 180.
     pub longitude_deg: f64,
-    /// Above the sphere or ellipsoid, m.
+    /// Height above the sphere or ellipsoid, m.
     pub altitude_m: f64,
 }
 
@@ -79,7 +79,7 @@ fn on_earth(map: &MapFrame, map_m: Vector3<f64>) -> Coordinates {
     geodetic(at_m)
 }
 
-/// Geodetic coordinates of a point from the Earth's middle, by the fixed point of
+/// Geodetic coordinates of a point in Earth-centred axes, m, by the fixed-point iteration of
 /// tan φ = (z + e² N(φ) sin φ)/p.
 fn geodetic(at_m: Vector3<f64>) -> Coordinates {
     let p = at_m.x.hypot(at_m.y);

@@ -1,10 +1,10 @@
-//! A six-axis force–torque sensor between a link and the one that carries it, at the joint between them. It tells
-//! the wrench that the link puts on its carrier: at rest a wheel's sensor tells the ground's push upward, less the
-//! wheel's own weight. The sensor is fixed to the carrier, so its axes are those of the carrier at the joint's
-//! place and do not turn with a wheel; torques are about that place.
+//! A six-axis force–torque sensor between a link and its parent link, at the joint between them. It measures the wrench
+//! that the link exerts on its parent: at rest a wheel's sensor reads the ground's push upward, minus the wheel's own
+//! weight. The sensor is fixed to the parent, so its axes are those of the parent at the joint's position and do not
+//! turn with a wheel; torques are about that position.
 //!
-//! A sample is the mean over a window that ends at its instant; then each of the six channels has its errors
-//! (see `transducer`). Channels do not talk to each other; the sensor itself is stiff and weighs nothing.
+//! A sample is the mean over a window that ends at its instant; then the errors of `transducer` are applied to each of
+//! the six channels. There is no cross-talk between channels; the sensor itself is rigid and massless.
 
 use garde::Validate;
 use nalgebra::Vector3;
@@ -14,91 +14,90 @@ use selene_base::input::{finite_array, within};
 use selene_base::random::stream_at;
 use serde::Deserialize;
 
-use crate::augment::{Augments, Datum, fits};
+use crate::augment::{Augments, DataType, fits};
 use crate::noise::gaussian3;
 use crate::spec::{lag, rate, ros_name};
 use crate::transducer::TransducerSpec;
 use crate::{Sample, SensorQos};
 
-/// The longest window taken, s.
+/// The longest window allowed, s.
 const WINDOW_MAX_S: f64 = 1.0;
 
 /// A force–torque sensor.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct ForceTorqueSpec {
-    /// Topic prefix and stream name. Its frame is `<name>_frame`.
+    /// Prefix of its topics and name of its random streams. Its frame is `<name>_frame`.
     #[garde(custom(ros_name))]
     pub name: String,
-    /// The link whose load on its carrier is measured; the joint that it hangs from moves.
+    /// The link whose load on its parent is measured; its joint must be movable.
     #[garde(custom(ros_name))]
     pub link: String,
-    /// Samples a second.
+    /// Sampling rate, Hz.
     #[garde(custom(rate))]
     pub rate_hz: f64,
-    /// From measurement to hand-over, s.
+    /// Delay from measurement to publication, s.
     #[garde(custom(lag))]
     pub lag_s: f64,
-    /// How the topic is offered.
+    /// Quality of service of its topic.
     #[garde(skip)]
     pub qos: SensorQos,
-    /// The stages that its readings pass before they leave.
+    /// Stages that the readings pass before publication, in order.
     #[serde(default)]
-    #[garde(dive, custom(fits(Datum::Wrench, self.rate_hz)))]
+    #[garde(dive, custom(fits(DataType::Wrench, self.rate_hz)))]
     pub stages: Augments,
-    /// How long it gathers for a sample, s, 0 to 1; 0 for an instant. Shorter than a heartbeat is an instant.
+    /// Averaging window of a sample, s, 0 to 1; 0, or less than a heartbeat, means an instantaneous sample.
     #[garde(custom(within(0.0, WINDOW_MAX_S)))]
     pub window_s: f64,
-    /// The channels of x, y and z, N.
+    /// Errors of the force channels x, y and z, N.
     #[garde(dive)]
     pub force_n: ChannelsSpec,
-    /// Those about x, y and z, N m.
+    /// Errors of the torque channels about x, y and z, N m.
     #[garde(dive)]
     pub torque_nm: ChannelsSpec,
-    /// Whether the exact wrench is told beside it, under `ground_truth/`.
+    /// Whether the exact wrench is published beside it, under `ground_truth/`.
     #[garde(skip)]
     #[serde(default)]
     pub truth: bool,
 }
 
-/// Three channels, x, y, z.
+/// Errors of three channels, in the order x, y, z.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct ChannelsSpec {
-    /// What each tells when nothing loads it.
+    /// Output of each channel without load.
     #[garde(custom(finite_array))]
     pub bias: [f64; 3],
-    /// Standard deviation of each one's white noise.
+    /// Standard deviation of each channel's white noise.
     #[garde(custom(none_negative))]
     pub noise_sigma: [f64; 3],
-    /// The largest magnitude that each tells; more is told as this much.
+    /// Measuring range of each channel: values beyond ± this are clipped.
     #[garde(custom(all_positive))]
     pub range: [f64; 3],
-    /// The step between values that each tells; 0 for none, at most the range.
+    /// Resolution of each channel: step between output values, at most the range; 0 for no rounding.
     #[garde(custom(none_negative), custom(at_most(self.range)))]
     pub resolution: [f64; 3],
 }
 
 impl ForceTorqueSpec {
-    /// The frame that it measures in, fixed to the carrier.
+    /// Name of the frame that it measures in, fixed to the parent link.
     #[must_use]
     pub fn frame(&self) -> String {
         format!("{}_frame", self.name)
     }
 
-    /// What it tells at `sample` of a true wrench, the mean over its window in its own frame; `seed` is the
-    /// rover's.
+    /// The reading at `sample` for a true wrench, the mean over its window in its own frame; `seed` is the rover's.
     #[must_use]
     pub fn read(&self, wrench: &Wrench, seed: u64, sample: Sample) -> Wrench {
         let mut rng = stream_at(seed, &self.name, sample.index);
-        let force = self.force_n.tell(&wrench.force, &gaussian3(&mut rng));
-        Wrench { force, torque: self.torque_nm.tell(&wrench.torque, &gaussian3(&mut rng)) }
+        let force = self.force_n.measure(&wrench.force, &gaussian3(&mut rng));
+        Wrench { force, torque: self.torque_nm.measure(&wrench.torque, &gaussian3(&mut rng)) }
     }
 }
 
 impl ChannelsSpec {
-    fn tell(&self, values: &Vector3<f64>, gaussians: &Vector3<f64>) -> Vector3<f64> {
-        Vector3::from_fn(|axis, _| self.channel(axis).tell(values[axis], gaussians[axis]))
+    fn measure(&self, values: &Vector3<f64>, gaussians: &Vector3<f64>) -> Vector3<f64> {
+        Vector3::from_fn(|axis, _| self.channel(axis).measure(values[axis], gaussians[axis]))
     }
 
     fn channel(&self, axis: usize) -> TransducerSpec {
@@ -121,7 +120,7 @@ fn all_positive(values: &[f64; 3], (): &()) -> garde::Result {
     values.iter().try_for_each(|value| selene_base::input::positive(value, &()))
 }
 
-/// A garde check: steps that the ranges have room for.
+/// A garde check: each resolution is at most its range.
 fn at_most(range: [f64; 3]) -> impl FnOnce(&[f64; 3], &()) -> garde::Result {
     move |resolution, ()| {
         if resolution.iter().zip(range).all(|(resolution, range)| *resolution <= range) {
@@ -164,7 +163,8 @@ mod tests {
     #[test]
     fn each_channel_has_its_own_noise_and_none_that_of_another() {
         const SAMPLES: u64 = 4000;
-        /// Of a variance from 4000 samples, whose own sigma is 2.24 %, and of a correlation, 1.58 %: 4.5 sigma.
+        /// Relative error of a variance from 4000 samples (sigma 2.24 %) and error of a correlation (sigma 1.58 %): 4.5
+        /// sigma.
         const TOLERANCE: [f64; 2] = [0.1, 0.071];
         let (true_wrench, sigmas) = (
             Wrench { force: Vector3::new(20.0, -5.0, 180.0), torque: Vector3::new(1.0, 12.0, -3.0) },
@@ -173,8 +173,8 @@ mod tests {
         let spec = sensor();
         let mut products = [[0.0; 6]; 6];
         for index in 0..SAMPLES {
-            let told = spec.read(&true_wrench, 3, sample(index));
-            let (force, torque) = (told.force - true_wrench.force, told.torque - true_wrench.torque);
+            let reported = spec.read(&true_wrench, 3, sample(index));
+            let (force, torque) = (reported.force - true_wrench.force, reported.torque - true_wrench.torque);
             let errors = [force.x, force.y, force.z, torque.x, torque.y, torque.z];
             for (i, row) in products.iter_mut().enumerate() {
                 for (j, product) in row.iter_mut().enumerate() {
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_channel_that_is_full_tells_its_range() {
+    fn a_channel_that_is_full_reports_its_range() {
         let full = sensor().read(&Wrench { force: Vector3::z() * 1e4, torque: -Vector3::y() * 1e4 }, 3, sample(0));
         assert_eq!((full.force.z, full.torque.y), (1000.0, -120.0));
         assert!(full.force.x.abs() < 10.0);

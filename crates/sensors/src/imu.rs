@@ -1,14 +1,15 @@
-//! Gyroscope and accelerometer (SENSOR §3.3) on any link of a rover. They measure the angular velocity and the
-//! specific force a − g at their place, in their own axes: a = a_link + α × r + ω × (ω × r) with the lever arm r
-//! from the link's origin. At rest on the Moon they read +1.62 m/s² up. What is wrong with the two triads is in
-//! `triad`; an accelerometer has no size here.
+//! An inertial measurement unit: gyroscope and accelerometer (SENSOR §3.3) on any link of a rover. They measure the
+//! angular velocity and the specific force a − g at their place, in their own axes: a = a_link + α × r + ω × (ω × r)
+//! with the lever arm r from the link's origin. At rest on the Moon they read +1.62 m/s² up. `triad` models the errors
+//! of both; the accelerometer is treated as a point.
 //!
 //! With a collection window the true values are means over it, of four instants evenly spaced in it; it ends at the
 //! reading's stamp. Noise has the same size with a window and without.
 //!
-//! The attitude is the true one, as if an ideal filter stood behind it, none, or an estimate: the true one turned about
-//! the map's axes by a Gauss–Markov error of each, as one finds a unit's own filter to be off. It is no filter's answer to
-//! these readings: that would remember all of them, while readings here are functions of their number.
+//! The attitude output is the true one (an ideal filter), none, or an estimate: the true one turned about the map's
+//! axes by one Gauss–Markov error per axis, with the statistics of the errors of a unit's own filter. The estimate is
+//! not computed from these readings: a filter's state depends on all past readings, while readings here are functions
+//! of their index.
 
 use garde::Validate;
 use nalgebra::{UnitQuaternion, Vector3};
@@ -18,56 +19,56 @@ use selene_base::random::stream_at;
 use selene_base::{Pose, SimTime};
 use serde::Deserialize;
 
-use crate::augment::{Augments, Datum, fits};
+use crate::augment::{Augments, DataType, fits};
 use crate::noise::gaussian3;
 use crate::process::{Law, Process};
 use crate::spec::{lag, rate, ros_name, schedule};
 use crate::triad::{Triad, TriadSpec, one_family};
 use crate::{PlacementSpec, Sample, Schedule, SensorQos};
 
-/// Instants of a collection window.
+/// Number of instants sampled in a collection window.
 const WINDOW_INSTANTS: u32 = 4;
 
 /// An inertial measurement unit.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct ImuSpec {
-    /// Topic prefix and stream name.
+    /// Prefix of its topics and name of its random streams.
     #[garde(custom(ros_name))]
     pub name: String,
     /// The frame it measures in; with `mount`, the link that carries it.
     #[garde(custom(ros_name))]
     pub link: String,
-    /// Where it sits on that link; none: in the link's frame.
+    /// Where it sits on that link; left out, its frame is the link's.
     #[serde(default)]
     #[garde(dive)]
     pub mount: Option<Box<PlacementSpec>>,
-    /// Samples a second.
+    /// Sampling rate, Hz.
     #[garde(custom(rate))]
     pub rate_hz: f64,
-    /// From measurement to hand-over, s.
+    /// Delay from measurement to publication, s.
     #[garde(custom(lag))]
     pub lag_s: f64,
-    /// How the topic is offered.
+    /// Quality of service of its topic.
     #[garde(skip)]
     pub qos: SensorQos,
-    /// The stages that its readings pass before they leave.
+    /// Stages that the readings pass before publication, in order.
     #[serde(default)]
-    #[garde(dive, custom(fits(Datum::Imu, self.rate_hz)))]
+    #[garde(dive, custom(fits(DataType::Imu, self.rate_hz)))]
     pub stages: Augments,
-    /// Whether the truth is told beside its readings.
+    /// Whether the truth is published beside its readings.
     #[serde(default)]
     #[garde(skip)]
     pub truth: bool,
-    /// The time that a reading is a mean over, s; at most that from one to the next.
+    /// Collection window over which a reading is averaged, s; at most one sampling period.
     #[serde(default)]
     #[garde(custom(non_negative), custom(within_a_period(self.rate_hz)))]
     pub window_s: f64,
-    /// The attitude that it tells. May be left out.
+    /// Which attitude it publishes. May be left out.
     #[serde(default)]
     #[garde(skip)]
     pub attitude: AttitudeSource,
-    /// How far an estimated attitude is off: with `attitude: estimate` alone.
+    /// Errors of an estimated attitude; only with `attitude: estimate`.
     #[serde(default)]
     #[garde(dive, custom(of_an_estimate(self.attitude)))]
     pub attitude_errors: Option<AttitudeErrorSpec>,
@@ -79,50 +80,50 @@ pub struct ImuSpec {
     pub accelerometer_m_s2: TriadSpec,
 }
 
-/// Which attitude an inertial unit tells.
+/// Which attitude an inertial unit publishes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AttitudeSource {
-    /// The true one.
+    /// The true attitude.
     #[default]
     Truth,
-    /// None.
+    /// No attitude.
     None,
     /// An estimate, off by `attitude_errors`.
     Estimate,
 }
 
-/// Errors of an estimated attitude, slow as a filter's.
+/// Slow errors of an estimated attitude, as those of a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct AttitudeErrorSpec {
-    /// Standard deviation about each of two level axes, degrees, to 45.
+    /// Standard deviation about each of the two horizontal axes, degrees, 0 to 45.
     #[garde(custom(within(0.0, 45.0)))]
     pub tilt_sigma_deg: f64,
-    /// The same about the vertical, degrees, to 180.
+    /// Standard deviation about the vertical, degrees, 0 to 180.
     #[garde(custom(within(0.0, 180.0)))]
     pub heading_sigma_deg: f64,
-    /// Time in which an error is forgotten, s.
+    /// Correlation time of the errors, s.
     #[garde(custom(positive))]
     pub time_s: f64,
 }
 
 impl AttitudeErrorSpec {
-    /// None, with the same law.
+    /// The same with standard deviations of 0.
     pub(crate) fn without_noise(self) -> Self {
         Self { tilt_sigma_deg: 0.0, heading_sigma_deg: 0.0, ..self }
     }
 }
 
 impl ImuSpec {
-    /// When it takes readings, from the scenario's start on.
+    /// Sampling schedule, from the start of the scenario.
     #[must_use]
     pub fn schedule(&self) -> Schedule {
         schedule(self.rate_hz, self.lag_s + self.stages.lag_s())
     }
 }
 
-/// How a body moves; vectors in the map frame.
+/// Motion of a body at an instant; vectors in the map frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Motion {
     /// Pose of the body's frame.
@@ -136,7 +137,7 @@ pub struct Motion {
 }
 
 impl Motion {
-    /// At rest at a pose.
+    /// A body at rest at a pose.
     #[must_use]
     pub fn at_rest(world_from_body: Pose) -> Self {
         let zero = Vector3::zeros();
@@ -154,7 +155,7 @@ impl Motion {
 /// One reading, in the sensor's frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ImuReading {
-    /// Attitude of the sensor in the map frame; the true one but where an estimate was read.
+    /// Attitude of the sensor in the map frame, without errors unless the sensor publishes an estimate.
     pub world_from_imu: UnitQuaternion<f64>,
     /// Angular velocity, rad/s.
     pub angular_velocity: Vector3<f64>,
@@ -163,7 +164,8 @@ pub struct ImuReading {
 }
 
 impl ImuReading {
-    /// The same with the means of others; itself where there are none.
+    /// The same attitude with the mean angular velocity and specific force of the readings `over`; unchanged if
+    /// `over` is empty.
     #[must_use]
     pub fn averaged(self, over: &[Self]) -> Self {
         if over.is_empty() {
@@ -178,7 +180,7 @@ impl ImuReading {
     }
 }
 
-/// An IMU mounted on a body, with the errors of one run.
+/// An IMU mounted on a body, with the biases and scale errors drawn for one run.
 #[derive(Clone, Debug)]
 pub struct Imu {
     spec: ImuSpec,
@@ -186,12 +188,12 @@ pub struct Imu {
     seed: u64,
     gyro: Triad,
     accelerometer: Triad,
-    /// Of an estimate.
+    /// Error of an estimated attitude: its spec and the random process.
     attitude_error: Option<(AttitudeErrorSpec, Process)>,
 }
 
 impl Imu {
-    /// Mounted at `body_from_imu`; `seed` is the scenario's.
+    /// An IMU mounted at `body_from_imu`; `seed` is the scenario's.
     #[must_use]
     pub fn new(spec: ImuSpec, body_from_imu: Pose, seed: u64) -> Self {
         let dt_s = 1.0 / spec.rate_hz;
@@ -205,13 +207,13 @@ impl Imu {
         Self { spec, body_from_imu, seed, gyro, accelerometer, attitude_error }
     }
 
-    /// What it is.
+    /// The spec that it was made from.
     #[must_use]
     pub fn spec(&self) -> &ImuSpec {
         &self.spec
     }
 
-    /// The instants whose mean a reading is, apart from its attitude; none without a collection window.
+    /// The instants over which angular velocity and specific force are averaged; none without a collection window.
     pub fn window(&self, sample: Sample) -> impl Iterator<Item = SimTime> + use<> {
         let window_s = self.spec.window_s;
         let before = move |part: u32| window_s * (1.0 - (f64::from(part) + 0.5) / f64::from(WINDOW_INSTANTS));
@@ -219,21 +221,21 @@ impl Imu {
         (0..count).map(move |part| sample.instant - SimTime::from_secs_f64(before(part)))
     }
 
-    /// The reading of `sample`, of which a perfect instrument would tell `exact`.
+    /// The reading at `sample`, where a perfect instrument would read `exact`.
     #[must_use]
     pub fn read(&mut self, sample: Sample, exact: &ImuReading) -> ImuReading {
         let mut rng = stream_at(self.seed, &self.spec.name, sample.index);
         let (for_gyro, for_accelerometer) = (gaussian3(&mut rng), gaussian3(&mut rng));
         let (rate, force) = (exact.angular_velocity, exact.linear_acceleration);
         ImuReading {
-            world_from_imu: self.told_attitude(sample.index, exact.world_from_imu),
+            world_from_imu: self.reported_attitude(sample.index, exact.world_from_imu),
             angular_velocity: self.gyro.read(sample.index, rate, force, for_gyro),
             linear_acceleration: self.accelerometer.read(sample.index, force, force, for_accelerometer),
         }
     }
 
-    /// The true attitude, turned by the error of its estimate where it is one.
-    fn told_attitude(&mut self, index: u64, world_from_imu: UnitQuaternion<f64>) -> UnitQuaternion<f64> {
+    /// The true attitude, turned by the error if the sensor publishes an estimate.
+    fn reported_attitude(&mut self, index: u64, world_from_imu: UnitQuaternion<f64>) -> UnitQuaternion<f64> {
         let Some((errors, process)) = &mut self.attitude_error else { return world_from_imu };
         let [tilt, heading] = [errors.tilt_sigma_deg, errors.heading_sigma_deg].map(f64::to_radians);
         let error = process.at(index).component_mul(&Vector3::new(tilt, tilt, heading));
@@ -246,8 +248,8 @@ impl Imu {
         [self.gyro.bias_at(sample.index), self.accelerometer.bias_at(sample.index)]
     }
 
-    /// What a perfect instrument at this mounting would read. `gravity` is the acceleration of free fall in map
-    /// axes, (0, 0, −1.62) m/s² on the Moon.
+    /// The reading of a perfect instrument at this mounting. `gravity` is the acceleration of free fall in map axes,
+    /// (0, 0, −1.62) m/s² on the Moon.
     #[must_use]
     pub fn exact(&self, motion: &Motion, gravity: Vector3<f64>) -> ImuReading {
         let world_from_imu = motion.world_from_body.rotation * self.body_from_imu.rotation;
@@ -260,7 +262,7 @@ impl Imu {
         }
     }
 
-    /// Variance of the white part: angular velocity [rad²/s²], then force [m²/s⁴].
+    /// Variances of the white noise: of angular velocity, rad²/s², and specific force, m²/s⁴.
     #[must_use]
     pub fn white_variances(&self) -> [f64; 2] {
         let dt_s = 1.0 / self.spec.rate_hz;
@@ -268,7 +270,7 @@ impl Imu {
     }
 }
 
-/// A garde check: a window that ends before the next one begins.
+/// A garde check: the window is at most one sampling period, so that windows do not overlap.
 pub(crate) fn within_a_period(rate_hz: f64) -> impl FnOnce(&f64, &()) -> garde::Result {
     move |window_s, ()| {
         let period_s = 1.0 / rate_hz;
@@ -280,7 +282,7 @@ pub(crate) fn within_a_period(rate_hz: f64) -> impl FnOnce(&f64, &()) -> garde::
     }
 }
 
-/// A garde check: an estimate has errors, and nothing else.
+/// A garde check: `attitude_errors` are given exactly when the attitude is an estimate.
 fn of_an_estimate(attitude: AttitudeSource) -> impl FnOnce(&Option<AttitudeErrorSpec>, &()) -> garde::Result {
     move |errors, ()| match (attitude == AttitudeSource::Estimate, errors.is_some()) {
         (true, false) => {
@@ -291,7 +293,7 @@ fn of_an_estimate(attitude: AttitudeSource) -> impl FnOnce(&Option<AttitudeError
     }
 }
 
-/// A garde check: an accelerometer's sensitivity to force is its scale.
+/// A garde check: no `per_m_s2`, because an accelerometer's sensitivity to force is its scale.
 fn without_per_m_s2(spec: &TriadSpec, (): &()) -> garde::Result {
     if spec.per_m_s2.is_none() {
         return Ok(());
@@ -370,7 +372,7 @@ mod tests {
 
     #[test]
     fn an_estimated_attitude_is_off_as_configured_and_forgets_in_its_time() {
-        // The deviation of a variance of 2000 units is 3.2 %, that of a correlation 0.024.
+        // The standard deviation of a variance over 2000 units is 3.2 %, that of a correlation 0.024.
         const UNITS: u64 = 2000;
         let errors = AttitudeErrorSpec { tilt_sigma_deg: 0.5, heading_sigma_deg: 2.0, time_s: 10.0 };
         let spec = ImuSpec { attitude: AttitudeSource::Estimate, attitude_errors: Some(errors), ..spec() };
@@ -378,8 +380,8 @@ mod tests {
         let pose = Pose::from_parts(Vector3::zeros().into(), turned);
         let exact = Imu::new(spec.clone(), Pose::identity(), 1).exact(&Motion::at_rest(pose), GRAVITY);
         let off_deg = |seed: u64, index: u64| {
-            let told = Imu::new(spec.clone(), Pose::identity(), seed).read(sample(index), &exact).world_from_imu;
-            (told * exact.world_from_imu.inverse()).scaled_axis().map(f64::to_degrees)
+            let reported = Imu::new(spec.clone(), Pose::identity(), seed).read(sample(index), &exact).world_from_imu;
+            (reported * exact.world_from_imu.inverse()).scaled_axis().map(f64::to_degrees)
         };
         let later = 40 + (errors.time_s * spec.rate_hz) as u64;
         let pairs: Vec<[Vector3<f64>; 2]> = (0..UNITS).map(|seed| [off_deg(seed, 40), off_deg(seed, later)]).collect();

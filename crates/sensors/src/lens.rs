@@ -1,8 +1,7 @@
-//! A camera's lens as its YAML describes it: one of the models of `selene_scene`, with
-//! the coefficients that a `camera_info` file has, in its order. How large the image is on the
-//! detector comes from the camera's `horizontal_fov_deg`, the angle between the left and
-//! the right edge of the image through its middle, or from `fx_px` to `cy_px` as calibration
-//! gives them. What does not hold over the whole image is refused.
+//! A camera's lens spec: one of the models of `selene_scene`, with the coefficients of a `camera_info` file in its
+//! order. The scale of the image on the detector comes either from the camera's `horizontal_fov_deg`, the angle
+//! between the left and the right edge of the image through its middle, or from `fx_px` to `cy_px`, as calibration
+//! gives them. A lens whose model does not hold over the whole image is refused.
 
 use garde::Validate;
 use schemars::JsonSchema;
@@ -17,7 +16,7 @@ use crate::camera::{CameraSpec, Intrinsics};
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields, default)]
 pub struct LensSpec {
-    /// How directions fall on the image plane.
+    /// The projection model: how directions map to the image plane.
     #[garde(skip)]
     pub model: LensName,
     /// `plumb_bob`: k1, k2, p1, p2, k3; `rational_polynomial`: k1, k2, p1, p2, k3, k4, k5, k6;
@@ -30,41 +29,41 @@ pub struct LensSpec {
     /// Focal length along rows, pixels.
     #[garde(inner(custom(positive)))]
     pub fy_px: Option<f64>,
-    /// Principal point's column, pixels; 0 is the middle of the first.
+    /// Column of the principal point, pixels; 0 is the middle of the first column.
     #[garde(inner(custom(finite)))]
     pub cx_px: Option<f64>,
-    /// Principal point's row, pixels.
+    /// Row of the principal point, pixels; 0 is the middle of the first row.
     #[garde(inner(custom(finite)))]
     pub cy_px: Option<f64>,
-    /// From edge to edge of the image circle, degrees; outside it the image is black. Left
-    /// out, the lens sees as far as its model does.
+    /// Full angle of the image circle, degrees; outside it the image is black. Left out, the lens sees as far as its
+    /// model holds.
     #[garde(inner(custom(within(1.0, 360.0))))]
     pub circle_deg: Option<f64>,
 }
 
-/// The closed set of lenses.
+/// The lens models.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LensName {
-    /// Ideal perspective.
+    /// Ideal perspective projection, r = tan θ (r in focal lengths, θ from the optical axis).
     #[default]
     Pinhole,
-    /// Radial and tangential distortion.
+    /// Perspective with radial and tangential distortion, as in OpenCV and ROS.
     PlumbBob,
-    /// As that, with a second polynomial below.
+    /// As `PlumbBob`, with a second radial polynomial as denominator.
     RationalPolynomial,
-    /// A single ball of glass (SENSOR eq. 1–2).
+    /// A single ball of glass (SENSOR eq. 1–2): tan θ ∝ tan(r tan ω), ω half of the horizontal field of view.
     FieldOfView,
-    /// Kannala and Brandt's fisheye.
+    /// Kannala and Brandt's fisheye, r = θ + k1 θ³ + k2 θ⁵ + k3 θ⁷ + k4 θ⁹.
     Equidistant,
-    /// r = 2 f tan(θ/2).
+    /// Stereographic fisheye, r = 2 tan(θ/2).
     Stereographic,
-    /// Longitude along columns, latitude along rows.
+    /// Equirectangular: longitude along columns, latitude along rows.
     Panorama,
 }
 
 impl LensName {
-    /// How many coefficients it has.
+    /// Number of distortion coefficients of the model.
     #[must_use]
     pub fn coefficient_count(self) -> usize {
         match self {
@@ -75,11 +74,11 @@ impl LensName {
         }
     }
 
-    /// The widest horizontal field of view that it can have, degrees.
+    /// The widest horizontal field of view allowed for the model, degrees.
     fn widest_deg(self) -> f64 {
         match self {
             Self::Pinhole | Self::PlumbBob | Self::RationalPolynomial => 170.0,
-            // tan ω < π/2, where SENSOR's tan(r tan ω) ends, and a little within.
+            // A little less than the limit tan ω < π/2 of SENSOR's tan(r tan ω).
             Self::FieldOfView => 114.0,
             Self::Stereographic => 350.0,
             Self::Equidistant | Self::Panorama => 360.0,
@@ -88,8 +87,8 @@ impl LensName {
 }
 
 impl LensSpec {
-    /// The name that `sensor_msgs/CameraInfo` carries: ROS's own for the models it knows (a
-    /// pinhole is a `plumb_bob` without distortion), else the model's name here.
+    /// The `distortion_model` of `sensor_msgs/CameraInfo`: ROS's own name for the models that ROS knows (a pinhole is a
+    /// `plumb_bob` without distortion), else the model's name here.
     #[must_use]
     pub fn distortion_model(&self) -> &'static str {
         match self.model {
@@ -108,7 +107,7 @@ impl LensSpec {
         if self.model == LensName::Pinhole { vec![0.0; 5] } else { self.coefficients.clone() }
     }
 
-    /// The lens; `horizontal_fov_deg` is what the field-of-view model takes its number from.
+    /// The lens; the field-of-view model takes its parameter from `horizontal_fov_deg`.
     #[must_use]
     pub fn lens(&self, horizontal_fov_deg: Option<f64>) -> Lens {
         let lens = Lens::new(self.lens_model(horizontal_fov_deg));
@@ -130,8 +129,8 @@ impl LensSpec {
         }
     }
 
-    /// Focal lengths and principal point of an image `width` × `height`; not a number where the
-    /// field of view is more than the lens sees, which validation refuses.
+    /// Focal lengths and principal point of an image `width` × `height`; NaN where the field of view exceeds what the
+    /// lens sees, which validation refuses.
     #[must_use]
     pub fn intrinsics(&self, [width, height]: [u32; 2], horizontal_fov_deg: Option<f64>) -> Intrinsics {
         let focal_px = horizontal_fov_deg.map_or(f64::NAN, |deg| self.focal_px(width, deg));
@@ -143,7 +142,7 @@ impl LensSpec {
         }
     }
 
-    /// The focal length with which the field of view fills the columns.
+    /// The focal length at which the field of view fills the columns, pixels.
     fn focal_px(&self, width: u32, horizontal_fov_deg: f64) -> f64 {
         let half_width = f64::from(width) / 2.0;
         let half_rad = horizontal_fov_deg.to_radians() / 2.0;
@@ -170,8 +169,7 @@ fn as_many_as_the_model_has(model: LensName) -> impl FnOnce(&Vec<f64>, &()) -> g
     }
 }
 
-/// A garde check of `horizontal_fov_deg`: there is just one source of the focal length, and
-/// the model can have the field.
+/// A garde check of `horizontal_fov_deg`: the focal length is given in exactly one way, and the model allows the field.
 pub(crate) fn field_of(lens: &LensSpec) -> impl FnOnce(&Option<f64>, &()) -> garde::Result + '_ {
     move |horizontal_fov_deg, ()| {
         let focal_given = [lens.fx_px, lens.fy_px].map(|focal| focal.is_some());
@@ -184,12 +182,12 @@ pub(crate) fn field_of(lens: &LensSpec) -> impl FnOnce(&Option<f64>, &()) -> gar
     }
 }
 
-/// A garde check: the lens holds over the camera's whole image.
+/// A garde check: the lens model holds over the camera's whole image.
 pub(crate) fn covers_the_image(camera: &CameraSpec) -> impl FnOnce(&LensSpec, &()) -> garde::Result + '_ {
     move |lens, ()| {
-        let told_already = field_of(lens)(&camera.horizontal_fov_deg, &()).is_err()
+        let reported_already = field_of(lens)(&camera.horizontal_fov_deg, &()).is_err()
             || lens.coefficients.len() != lens.model.coefficient_count();
-        match lens.fault_over(camera).filter(|_| !told_already) {
+        match lens.fault_over(camera).filter(|_| !reported_already) {
             Some(fault) => Err(garde::Error::new(fault)),
             None => Ok(()),
         }
@@ -197,7 +195,7 @@ pub(crate) fn covers_the_image(camera: &CameraSpec) -> impl FnOnce(&LensSpec, &(
 }
 
 impl LensSpec {
-    /// What of a camera's image the lens cannot give, and what is allowed.
+    /// The error message if the lens cannot cover the camera's image.
     fn fault_over(&self, camera: &CameraSpec) -> Option<String> {
         let widest_deg = Lens::new(self.lens_model(camera.horizontal_fov_deg)).reach_rad().to_degrees();
         let sees = format!("this lens sees {widest_deg:.2}° from its axis");
@@ -216,7 +214,7 @@ impl LensSpec {
         Some(format!("{sees} and nothing at pixel ({u:.1}, {v:.1}): {allowed}"))
     }
 
-    /// Whether places that it does not see are wanted: outside its circle, or all around.
+    /// Whether the image may have pixels that the lens does not see: outside its circle, or beyond a whole sphere.
     fn may_leave_black(&self) -> bool {
         let whole_sphere = self.model == LensName::Equidistant && self.lens(None).reach_rad() >= std::f64::consts::PI;
         self.circle_deg.is_some() || whole_sphere
@@ -232,7 +230,7 @@ mod tests {
     use selene_base::input::parse_yaml;
     use std::path::Path;
 
-    /// A camera 640 × 480 with this field and lens.
+    /// A camera of 640 × 480 pixels with this field of view and lens.
     fn with(horizontal_fov_deg: f64, lens: LensSpec) -> CameraSpec {
         let (width, height) = (640, 480);
         CameraSpec { width, height, horizontal_fov_deg: Some(horizontal_fov_deg), lens, ..camera("navcam_left.yaml") }
@@ -258,7 +256,7 @@ mod tests {
             let view = with(deg, lens).view(Pose::identity());
             let middle = view.cy_px;
             let edges = [-0.5 + 1e-9, 639.5 - 1e-9].map(|u| view.unproject([u, middle]).expect("seen"));
-            // From left over ahead to right, also past straight behind.
+            // The angle from the left edge over straight ahead to the right edge, also beyond 180°.
             let [left, right] = edges.map(|d| d.x.abs().atan2(d.z).to_degrees());
             assert!((left + right - deg).abs() < 1e-5, "{model:?}: {left} + {right}");
         }

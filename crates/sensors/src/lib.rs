@@ -1,8 +1,8 @@
-//! What a rover senses: one file a sensor, each with its YAML spec, its sampling and
-//! its noise, and the schedule that says when. Sensors return values; nodes publish.
+//! Models of a rover's sensors: each module holds one sensor's YAML spec, its measurement and its noise; `schedule`
+//! says when sensors sample. Sensors return values; ROS nodes publish them.
 //!
-//! Chance enters only through named streams of the scenario's seed, one a sample, so a
-//! reading depends on its index alone and not on the threads or processes at work.
+//! Randomness comes only from named streams of the scenario's seed, one stream per sample, so a reading depends on its
+//! index alone and not on the number of threads or processes.
 
 pub mod augment;
 pub mod body;
@@ -37,13 +37,15 @@ pub mod transducer;
 pub mod triad;
 pub mod truth;
 
-pub use augment::{AugmentSpec, Augments, Datum, JitterOf, OwnTopicSpec, StageRow};
+pub use augment::{AugmentSpec, Augments, DataType, JitterOf, OwnTopicSpec, StageRow};
 pub use body::battery::{BatteryHealth, BatteryReading, BatterySpec};
 pub use body::encoder::EncoderSpec;
 pub use body::odometry::{OdometryReading, OdometrySpec, OdometryWheel, UncertaintySpec};
 pub use body::temperature::TemperatureSpec;
 pub use body::torque::TorqueSpec;
-pub use body::{Beat, BodyError, BodyPlan, BodyReading, BodySensor, JointAngles, Posture, Read, SensorMemory};
+pub use body::{
+    BodyError, BodyHeartbeat, BodyPlan, BodyReading, BodySample, BodySensor, JointAngles, Posture, SensorMemory,
+};
 pub use camera::{CameraSpec, Intrinsics, LightSpec};
 pub use contact::{Contact, ContactSpec};
 pub use develop::{DevelopedImage, Encoding, OwnStages, Pipeline, Plate, Quantity, Shot, SunSight};

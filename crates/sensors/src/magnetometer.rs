@@ -1,6 +1,6 @@
 //! A magnetometer. The Moon has no global field; its crust is magnetised in places (on the surface 6 to 327 nT were
 //! measured where Apollo 12 to 16 landed: Dyal, Parkin and Daily 1974). The field is given, uniform over the site.
-//! What carries the unit adds to it: of the true field B in the unit's axes it meets
+//! The rover near the unit disturbs it: for the true field B in the unit's axes, the field at the unit is
 //!
 //!   B' = (I + S) B + h
 //!
@@ -15,54 +15,54 @@ use selene_base::input::within;
 use selene_base::random::stream_at;
 use serde::Deserialize;
 
-use crate::augment::{Augments, Datum, fits};
+use crate::augment::{Augments, DataType, fits};
 use crate::noise::gaussian3;
 use crate::spec::{lag, rate, ros_name};
 use crate::triad::{DrawnSpec, Triad, TriadSpec, nine, of_nine, of_three, one_family, three};
 use crate::{PlacementSpec, Sample, SensorQos};
 
-/// The strongest field taken along an axis, nT: a hundred times the Earth's.
+/// The strongest field allowed along an axis, nT: a hundred times the Earth's.
 const FIELD_MAX_NT: f64 = 5e6;
 
-/// A magnetometer of three axes.
+/// A three-axis magnetometer.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct MagnetometerSpec {
-    /// Topic prefix and stream name.
+    /// Prefix of its topics and name of its random streams.
     #[garde(custom(ros_name))]
     pub name: String,
     /// The frame it measures in; with `mount`, the link that carries it.
     #[garde(custom(ros_name))]
     pub link: String,
-    /// Where it sits on that link; none: in the link's frame.
+    /// Where it sits on that link; left out, its frame is the link's.
     #[serde(default)]
     #[garde(dive)]
     pub mount: Option<PlacementSpec>,
-    /// Samples a second.
+    /// Sampling rate, Hz.
     #[garde(custom(rate))]
     pub rate_hz: f64,
-    /// From measurement to hand-over, s.
+    /// Delay from measurement to publication, s.
     #[garde(custom(lag))]
     pub lag_s: f64,
-    /// How the topic is offered.
+    /// Quality of service of its topic.
     #[garde(skip)]
     pub qos: SensorQos,
-    /// The stages that its readings pass before they leave.
+    /// Stages that the readings pass before publication, in order.
     #[serde(default)]
-    #[garde(dive, custom(fits(Datum::MagneticField, self.rate_hz)))]
+    #[garde(dive, custom(fits(DataType::MagneticField, self.rate_hz)))]
     pub stages: Augments,
-    /// Whether the truth is told beside its readings.
+    /// Whether the truth is published beside its readings.
     #[serde(default)]
     #[garde(skip)]
     pub truth: bool,
     /// The site's field in map axes (east, north, up), nT.
     #[garde(custom(field))]
     pub field_nt: [f64; 3],
-    /// h: what the unit's surroundings add, in its axes, nT.
+    /// h: constant field that the unit's surroundings add, in its axes, nT.
     #[serde(default)]
     #[garde(dive, custom(three))]
     pub hard_iron_nt: Option<DrawnSpec>,
-    /// S: how its surroundings distort the field, row by row.
+    /// S: 3 × 3 matrix of the field's distortion by its surroundings, row by row.
     #[serde(default)]
     #[garde(dive, custom(nine))]
     pub soft_iron: Option<DrawnSpec>,
@@ -71,7 +71,7 @@ pub struct MagnetometerSpec {
     pub errors_nt: TriadSpec,
 }
 
-/// A magnetometer with the errors of one run.
+/// A magnetometer with the errors drawn for one run.
 #[derive(Clone, Debug)]
 pub struct Magnetometer {
     spec: MagnetometerSpec,
@@ -82,7 +82,7 @@ pub struct Magnetometer {
 }
 
 impl Magnetometer {
-    /// That of a spec; `seed` is the scenario's.
+    /// The magnetometer of a spec; `seed` is the scenario's.
     #[must_use]
     pub fn new(spec: MagnetometerSpec, seed: u64) -> Self {
         let name = &spec.name;
@@ -96,13 +96,13 @@ impl Magnetometer {
         }
     }
 
-    /// The field of the site in the axes of a unit with an attitude in the map frame, nT.
+    /// The site's field in the axes of a unit with this attitude in the map frame, nT.
     #[must_use]
     pub fn exact_nt(&self, world_from_unit: &UnitQuaternion<f64>) -> Vector3<f64> {
         world_from_unit.inverse() * Vector3::from(self.spec.field_nt)
     }
 
-    /// What it tells at a sample of that field, nT.
+    /// The reading at a sample for that field, nT.
     #[must_use]
     pub fn read_nt(&mut self, sample: Sample, exact_nt: Vector3<f64>) -> Vector3<f64> {
         let draws = gaussian3(&mut stream_at(self.seed, &self.spec.name, sample.index));
@@ -110,7 +110,7 @@ impl Magnetometer {
         self.triad.read(sample.index, met_nt, Vector3::zeros(), draws)
     }
 
-    /// Variance of the white part, nT².
+    /// Variance of the white noise, nT².
     #[must_use]
     pub fn white_variance_nt2(&self) -> f64 {
         self.spec.errors_nt.white_sigma(1.0 / self.spec.rate_hz).powi(2)

@@ -1,9 +1,9 @@
-//! Where a sensor sits that has no link of its own. So a rover's description need not be changed for one more
-//! sensor. The scenario gives it a frame that is fixed to the link that carries it.
+//! Mounting of sensors that have no link of their own, so that another sensor needs no change of the rover's URDF. The
+//! scenario gives the sensor a frame that is fixed to the link that carries it.
 //!
-//! - A camera is at one place of the link and looks at another, be it a wheel's camera or one that flies along
-//!   and shows the rover from outside. Its frame is `<name>_optical`.
-//! - Any other sensor has a place and an attitude on the link. Its frame is `<name>_frame`.
+//! - A camera is at one point of the link and looks at another; this also makes a camera on a wheel, or one that flies
+//!   along and shows the rover from outside. Its frame is `<name>_optical`.
+//! - Any other sensor has a position and an attitude on the link. Its frame is `<name>_frame`.
 
 use garde::Validate;
 use nalgebra::{Rotation3, UnitQuaternion, Vector3};
@@ -12,29 +12,28 @@ use selene_base::Pose;
 use selene_base::input::within;
 use serde::Deserialize;
 
-/// How far along each axis of its link a sensor sits or looks at most, m.
+/// The largest magnitude of a coordinate of a mounting point in the link's frame, m.
 const REACH_MAX_M: f64 = 100.0;
-/// The least distance between the two places, m.
+/// The least distance between a camera's `at_m` and `look_at_m`, m.
 const APART_MIN_M: f64 = 1e-3;
 /// Sine of the angle to the link's z axis below which a camera looks straight up or down.
 const UPRIGHT_SINE: f64 = 1e-6;
 
-/// Where a camera sits on a link and where it looks; both in the link's frame, m. The image's
-/// upper edge is that on the side of the link's z axis, or of its x axis where the camera looks
-/// straight up or down.
+/// Where a camera is on a link and the point it looks at, both in the link's frame, m. The upper edge of the image is
+/// toward the link's z axis, or toward its x axis where the camera looks straight up or down.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct MountSpec {
-    /// Its entrance pupil, −100 to 100 m along each axis.
+    /// Position of the entrance pupil, −100 to 100 m along each axis.
     #[garde(custom(in_reach))]
     pub at_m: [f64; 3],
-    /// What is in the middle of its image, −100 to 100 m along each axis.
+    /// The point in the middle of its image, −100 to 100 m along each axis.
     #[garde(custom(in_reach), custom(apart_from(&self.at_m)))]
     pub look_at_m: [f64; 3],
 }
 
 impl MountSpec {
-    /// The optical frame (z forward, x right, y down) in the link's.
+    /// Pose of the optical frame (z forward, x right, y down) in the link's.
     #[must_use]
     pub fn link_from_optical(&self) -> Pose {
         let at_m = Vector3::from(self.at_m);
@@ -47,21 +46,22 @@ impl MountSpec {
     }
 }
 
-/// Where a sensor that is no camera sits on a link.
+/// Position and attitude on a link of a sensor that is not a camera.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct PlacementSpec {
-    /// Its place in the link's frame, −100 to 100 m along each axis.
+    /// Its position in the link's frame, −100 to 100 m along each axis.
     #[garde(custom(in_reach))]
     pub at_m: [f64; 3],
-    /// Its attitude as a URDF has it: about the link's x, then y, then z axis, −360° to 360° each. None: the link's.
+    /// Its attitude as in a URDF: rotations about the link's x, then y, then z axis, −360° to 360° each. Left out,
+    /// that of the link.
     #[serde(default)]
     #[garde(custom(turned))]
     pub rpy_deg: [f64; 3],
 }
 
 impl PlacementSpec {
-    /// The sensor's frame in the link's.
+    /// Pose of the sensor's frame in the link's.
     #[must_use]
     pub fn link_from_frame(&self) -> Pose {
         let [roll, pitch, yaw] = self.rpy_deg.map(f64::to_radians);
@@ -69,12 +69,12 @@ impl PlacementSpec {
     }
 }
 
-/// A garde check: angles within a turn.
+/// A garde check: angles of −360° to 360°.
 fn turned(angles_deg: &[f64; 3], (): &()) -> garde::Result {
     angles_deg.iter().try_for_each(|deg| within(-360.0, 360.0)(deg, &()))
 }
 
-/// A garde check: a place near the link.
+/// A garde check: coordinates within `REACH_MAX_M`.
 fn in_reach(place_m: &[f64; 3], (): &()) -> garde::Result {
     place_m.iter().try_for_each(|m| within(-REACH_MAX_M, REACH_MAX_M)(m, &()))
 }
@@ -119,7 +119,7 @@ mod tests {
     fn a_placement_turns_about_x_first_as_a_urdf_does() {
         let placement = PlacementSpec { at_m: [1.0, 2.0, 3.0], rpy_deg: [90.0, 0.0, 90.0] };
         let frame = placement.link_from_frame();
-        // Its z axis goes to −y by the roll and to x by the yaw.
+        // The roll turns its z axis to −y and the yaw turns that to x.
         assert!((frame * Vector3::z() - Vector3::x()).norm() < TOLERANCE);
         assert!((frame * Point3::origin() - Point3::new(1.0, 2.0, 3.0)).norm() < TOLERANCE);
     }

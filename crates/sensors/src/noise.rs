@@ -1,6 +1,6 @@
 //! The noise family of SENSOR §3.3, which units may use in place of Allan parameters: a white part
 //! η_a ~ N(μ_a, σ_a²) on each sample and a bias that walks, b_t = b_{t−1} + η_b, η_b ~ N(μ_b, (b0 √(dt/t_b))²).
-//! How the walk is drawn is in `process`.
+//! `process` draws the walk.
 
 use garde::Validate;
 use nalgebra::Vector3;
@@ -23,7 +23,7 @@ pub struct DriftSpec {
     /// μ_b: mean of the bias's step at each sample.
     #[garde(custom(finite))]
     pub walk_mean: f64,
-    /// b0: standard deviation the bias gains in `walk_time_s`.
+    /// b0: standard deviation that the bias gains in `walk_time_s`.
     #[garde(custom(non_negative))]
     pub walk_sigma: f64,
     /// t_b: the time `walk_sigma` refers to, s.

@@ -1,9 +1,9 @@
-//! When a service is not there: in given windows, and at random. Random outages begin as a Poisson process of a given
-//! mean interval and last between nothing and twice their mean, uniformly; they may overlap. So the share of
-//! time without service is 1 − e^{−mean duration/mean interval} (the M/G/∞ queue's).
+//! Outages of a service: in given windows, and at random. Random outages begin as a Poisson process of a given mean
+//! interval and last between zero and twice their mean, uniformly; they may overlap. So the share of time without
+//! service is 1 − e^{−mean duration/mean interval} (that of the M/G/∞ queue).
 //!
-//! Beginnings are drawn for slots of time, each as long as the mean interval, from a stream of its own: whether an
-//! instant is in an outage is a function of that instant alone.
+//! Beginnings are drawn for slots of time, each as long as the mean interval, each slot from its own random stream:
+//! whether an instant is in an outage is a function of that instant alone.
 
 use garde::Validate;
 use schemars::JsonSchema;
@@ -12,37 +12,37 @@ use selene_base::input::positive;
 use selene_base::random::{RngExt, stream_at};
 use serde::Deserialize;
 
-/// The most slots that one outage may reach over: mean durations far beyond the interval have no service left.
+/// The largest ratio of mean duration to mean interval: far below it, no service is left anyway.
 const REACH_MAX: f64 = 100.0;
 
-/// When there is no service.
+/// When a service is out.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct OutageSpec {
-    /// Beginning and end of each outage that is known before, s since the scenario's start; ascending.
+    /// Beginning and end of each scheduled outage, s since the start of the scenario; ascending.
     #[garde(custom(ascending))]
     #[serde(default)]
     pub windows_s: Vec<[f64; 2]>,
-    /// Outages at random.
+    /// Random outages.
     #[garde(dive)]
     #[serde(default)]
     pub random: Option<RandomOutageSpec>,
 }
 
-/// Outages at random.
+/// Random outages.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct RandomOutageSpec {
-    /// Mean time from one beginning to the next, s.
+    /// Mean time from the beginning of one outage to that of the next, s.
     #[garde(custom(positive))]
     pub mean_interval_s: f64,
-    /// Mean duration, s.
+    /// Mean duration of an outage, s; at most 100 times `mean_interval_s`.
     #[garde(custom(positive), custom(at_most_in(REACH_MAX, self.mean_interval_s)))]
     pub mean_duration_s: f64,
 }
 
 impl OutageSpec {
-    /// Whether there is no service at `instant`; `seed` and `name` are those of the random streams.
+    /// Whether the service is out at `instant`; `seed` and `name` select the random streams.
     #[must_use]
     pub fn is_out(&self, instant: SimTime, seed: u64, name: &str) -> bool {
         let at_s = instant.secs_f64();
@@ -59,7 +59,7 @@ impl RandomOutageSpec {
         (latest.saturating_sub(reach)..=latest).any(|slot| self.covers(slot, at_s, seed, name))
     }
 
-    /// Whether an outage that begins in a slot lasts at `at_s`.
+    /// Whether an outage that begins in a slot still lasts at `at_s`.
     fn covers(&self, slot: u64, at_s: f64, seed: u64, name: &str) -> bool {
         let mut rng = stream_at(seed, &format!("{name}/outages"), slot);
         let slot_s = self.mean_interval_s;

@@ -1,12 +1,13 @@
-//! A position fix: latitude, longitude and altitude of an antenna, and its velocity.
+//! A receiver of position fixes: latitude, longitude and altitude of an antenna, and its velocity.
 //!
 //! The place is the mean over the collection window that ends at the stamp (SENSOR §3.3), in the site's map frame: a
-//! plane that touches the Moon (x east, y north, z up). So altitude grows with the square of the distance from the
-//! map's origin (0.29 m at 1 km), as a straight line does over a round Moon. To it are added, in metres east, north
-//! and up, white noise and a slow drift: first-order Gauss–Markov on each axis (`process`), as orbits and clocks
-//! of a navigation service leave it. The velocity has white noise alone.
+//! plane that touches the Moon (x east, y north, z up). So along that plane altitude grows with the square of the
+//! distance from the map's origin (0.29 m at 1 km), as along any straight line over a round Moon. White noise and a
+//! slow drift are added to it, in metres east, north and up; the drift is first-order Gauss–Markov on each axis
+//! (`process`), like the errors that orbits and clocks of a navigation service leave. The velocity has white noise
+//! only.
 //!
-//! While there is no service (`outages`), fixes go on without a place, as the drivers of receivers send them.
+//! During outages of the service (`outages`), fixes continue without a place, as the drivers of receivers publish them.
 
 use garde::Validate;
 use nalgebra::Vector3;
@@ -16,7 +17,7 @@ use selene_base::random::stream_at;
 use selene_dem::MapFrame;
 use serde::Deserialize;
 
-use crate::augment::{Augments, Datum, fits};
+use crate::augment::{Augments, DataType, fits};
 use crate::figure::{Coordinates, Figure};
 use crate::noise::gaussian3;
 use crate::outages::OutageSpec;
@@ -24,73 +25,73 @@ use crate::process::{Law, Process};
 use crate::spec::{lag, rate, ros_name, schedule};
 use crate::{PlacementSpec, Sample, Schedule, SensorQos};
 
-/// The longest collection window taken, s.
+/// The longest collection window allowed, s.
 const WINDOW_MAX_S: f64 = 10.0;
 
 /// A receiver of position fixes.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct PositionSpec {
-    /// Topic prefix and stream name.
+    /// Prefix of its topics and name of its random streams.
     #[garde(custom(ros_name))]
     pub name: String,
     /// The frame whose origin is the antenna.
     #[garde(custom(ros_name))]
     pub link: String,
-    /// Where it sits on that link; none: in the link's frame.
+    /// Where it sits on that link; left out, its frame is the link's.
     #[serde(default)]
     #[garde(dive)]
     pub mount: Option<PlacementSpec>,
-    /// Fixes a second.
+    /// Rate of fixes, Hz.
     #[garde(custom(rate))]
     pub rate_hz: f64,
-    /// From measurement to hand-over, s.
+    /// Delay from measurement to publication, s.
     #[garde(custom(lag))]
     pub lag_s: f64,
-    /// How the topic is offered.
+    /// Quality of service of its topic.
     #[garde(skip)]
     pub qos: SensorQos,
-    /// The stages that its readings pass before they leave.
+    /// Stages that the readings pass before publication, in order.
     #[serde(default)]
-    #[garde(dive, custom(fits(Datum::Position, self.rate_hz)))]
+    #[garde(dive, custom(fits(DataType::Position, self.rate_hz)))]
     pub stages: Augments,
-    /// Whether the truth is told beside its readings.
+    /// Whether the truth is published beside its readings.
     #[serde(default)]
     #[garde(skip)]
     pub truth: bool,
-    /// Standard deviation of the white part to the east, and to the north, m.
+    /// Standard deviation of the white noise to the east and to the north, each, m.
     #[garde(custom(non_negative))]
     pub horizontal_sigma_m: f64,
-    /// Standard deviation of the white part upward, m.
+    /// Standard deviation of the white noise upward, m.
     #[garde(custom(non_negative))]
     pub vertical_sigma_m: f64,
-    /// The body whose coordinates it tells; the Moon when left out.
+    /// The body whose coordinates it reports; the Moon when left out.
     #[garde(skip)]
     #[serde(default)]
     pub figure: Figure,
-    /// How long it collects for a fix, up to the stamp, s; an instant when left out.
+    /// Time over which a fix is averaged, up to the stamp, s; an instant when left out.
     #[garde(custom(within(0.0, WINDOW_MAX_S)))]
     #[serde(default)]
     pub window_s: f64,
-    /// Slow error; none when left out.
+    /// Slow error of the place; none when left out.
     #[garde(dive)]
     #[serde(default)]
     pub drift: Option<PositionDriftSpec>,
-    /// Velocity beside the place; not told when left out.
+    /// Publishes the velocity beside the place, with this noise; not published when left out.
     #[garde(dive)]
     #[serde(default)]
     pub velocity: Option<VelocitySpec>,
-    /// When there is no service; always there when left out.
+    /// Outages of the service; none when left out.
     #[garde(dive)]
     #[serde(default)]
     pub outages: OutageSpec,
 }
 
-/// A slow error of each axis.
+/// A slow error of the place: one Gauss–Markov process per axis.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct PositionDriftSpec {
-    /// Standard deviation to the east, and to the north, m.
+    /// Standard deviation to the east and to the north, each, m.
     #[garde(custom(non_negative))]
     pub horizontal_sigma_m: f64,
     /// Standard deviation upward, m.
@@ -105,7 +106,7 @@ pub struct PositionDriftSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct VelocitySpec {
-    /// Standard deviation to the east, and to the north, m/s.
+    /// Standard deviation to the east and to the north, each, m/s.
     #[garde(custom(non_negative))]
     pub horizontal_sigma_m_s: f64,
     /// Standard deviation upward, m/s.
@@ -113,7 +114,7 @@ pub struct VelocitySpec {
     pub vertical_sigma_m_s: f64,
 }
 
-/// What a receiver tells.
+/// One fix of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fix {
     /// Where; none without service.
@@ -134,7 +135,7 @@ pub struct AntennaMotion {
 }
 
 impl PositionSpec {
-    /// When it takes fixes, from the scenario's start on.
+    /// Sampling schedule, from the start of the scenario.
     #[must_use]
     pub fn schedule(&self) -> Schedule {
         schedule(self.rate_hz, self.lag_s)
@@ -153,7 +154,7 @@ impl PositionSpec {
         }
     }
 
-    /// What a perfect receiver with perfect service would tell.
+    /// The fix of a perfect receiver without outages.
     #[must_use]
     pub fn exact(&self, map: &MapFrame, antenna: &AntennaMotion) -> Fix {
         Fix {
@@ -176,7 +177,7 @@ impl PositionSpec {
         axes(drift.horizontal_sigma_m, drift.vertical_sigma_m).component_mul(&unit)
     }
 
-    /// Variances of noise and drift together: a receiver does not know them apart.
+    /// Covariance of noise and drift together, row by row, m²: a receiver cannot separate them.
     fn covariance_m2(&self) -> [f64; 9] {
         let drift = self.drift.map_or([0.0; 2], |drift| [drift.horizontal_sigma_m, drift.vertical_sigma_m]);
         let horizontal = self.horizontal_sigma_m.powi(2) + drift[0].powi(2);
@@ -301,7 +302,7 @@ mod tests {
 
     #[test]
     fn velocities_scatter_about_the_true_one() {
-        // The mean of 4000 within five standard errors; variances as above.
+        // The mean of 4000 lies within five standard errors; the variances within the same tolerance as above.
         let spec = VelocitySpec { horizontal_sigma_m_s: 0.05, vertical_sigma_m_s: 0.1 };
         let gps = PositionSpec { velocity: Some(spec), ..receiver(1.0, 1.0) };
         let map = MapFrame::new(0.0, 0.0, 0.0);
@@ -309,7 +310,7 @@ mod tests {
         let n = 4000;
         let errors: Vec<_> = (0..n)
             .map(|index| {
-                gps.fix(&map, &motion, 3, sample(index)).velocity_m_s.expect("asked for") - motion.velocity_m_s
+                gps.fix(&map, &motion, 3, sample(index)).velocity_m_s.expect("requested") - motion.velocity_m_s
             })
             .collect();
         for (axis, sigma) in [0.05, 0.05, 0.1].into_iter().enumerate() {

@@ -1,16 +1,16 @@
-//! Random processes whose value at a step is a function of the step's number alone, so that whoever joins late or
-//! goes on from a checkpoint has the same one. They are not summed step by step but drawn from coarse to fine
-//! (P. Lévy's construction of Brownian motion, 1940), and have the very law of the sum at whole steps:
+//! Random processes whose value at a step is a function of the step's number alone, so that a process that joins late
+//! or resumes from a checkpoint gets the same values. They are not summed step by step but drawn from coarse to fine
+//! (P. Lévy's construction of Brownian motion, 1940), and have exactly the distribution of the sum at whole steps:
 //!
 //! - a random walk W whose steps are N(0, 1): at steps 1, 2, 4, 8 … by independent increments, and between two
 //!   known steps a < b at their middle, given both, by N((W_a + W_b)/2, (b − a)/4);
-//! - a first-order Gauss–Markov process x of variance 1, x_k = φ x_{k−1} + √(1 − φ²) n_k with φ = e^{−1/T}: at
-//!   whole multiples of a block that is so long (64 T and more) that its ends are independent to less than a
-//!   double's rounding, and between two known steps at their middle by
+//! - a first-order Gauss–Markov process x of variance 1, x_k = φ x_{k−1} + √(1 − φ²) n_k with φ = e^{−1/T}: at whole
+//!   multiples of a block that is so long (64 T or more) that its ends are independent to less than a double's
+//!   rounding, and between two known steps at their middle by
 //!   N(ρ (x_a + x_b)/(1 + ρ²), (1 − ρ²)/(1 + ρ²)), ρ = φ^{(b − a)/2}.
 //!
-//! The halving that led to the last step is kept. It can be done again at any time and changes no value; steps in
-//! a row cost about one draw each by it.
+//! The bisection that led to the last step is cached. The cache changes no value, and with it successive steps cost
+//! about one draw each.
 
 use nalgebra::Vector3;
 use selene_base::random::stream_at;
@@ -22,12 +22,12 @@ const BLOCK_TIMES: f64 = 64.0;
 /// The longest block, steps.
 const BLOCK_STEPS_MAX: f64 = 1e15;
 
-/// What a process is.
+/// The kind of a process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Law {
     /// A random walk from 0, whose steps have variance 1.
     Walk,
-    /// A stationary process of variance 1 that forgets in so many steps.
+    /// A stationary first-order Gauss–Markov process of variance 1 with this correlation time, steps.
     GaussMarkov { time_steps: f64 },
 }
 
@@ -37,11 +37,11 @@ pub(crate) struct Process {
     law: Law,
     seed: u64,
     name: String,
-    /// From a whole octave or block down to the last step that was asked for.
+    /// The bisection from a whole octave or block down to the last step that was queried.
     path: Vec<Span>,
 }
 
-/// The process at two steps.
+/// The values of the process at two steps, `first` and `first + width`.
 #[derive(Clone, Copy, Debug)]
 struct Span {
     first: u64,
@@ -86,7 +86,8 @@ impl Process {
         }
     }
 
-    /// Each number is drawn for one step: a power of two for an increment, any other as a middle.
+    /// The octave that holds a step. Each step has one draw: at a power of two it gives an increment, at any other step
+    /// the value in the middle of a span.
     fn octave(&self, step: u64) -> Span {
         let Some(octave) = step.checked_ilog2() else {
             return Span { first: 0, width: 1, low: Vector3::zeros(), high: self.draw(1) };
@@ -121,7 +122,8 @@ impl Span {
 }
 
 impl Law {
-    /// What the sum of both ends counts for in the middle of a span, and the standard deviation there.
+    /// For the middle of a span of `width` steps: the weight of the sum of both ends in the mean, and the standard
+    /// deviation.
     fn at_middle(self, width: u64) -> (f64, f64) {
         match self {
             Self::Walk => (0.5, (0.25 * width as f64).sqrt()),
@@ -129,7 +131,7 @@ impl Law {
                 let half_times = 0.5 * width as f64 / time_steps;
                 let kept = (-half_times).exp();
                 let whole = 1.0 + kept * kept;
-                // 1 − ρ² without loss where the half is short.
+                // `exp_m1` keeps 1 − ρ² accurate for short spans.
                 (kept / whole, (-(-2.0 * half_times).exp_m1() / whole).sqrt())
             }
         }
@@ -142,7 +144,7 @@ mod tests {
     use nalgebra::Vector3;
 
     const PROCESSES: u64 = 1500;
-    /// Of 4500 squares; one sigma of their mean is 2.1 %.
+    /// Of the mean of 4500 squares, whose standard deviation is 2.1 %.
     const TOLERANCE: f64 = 0.1;
     const TIME_STEPS: f64 = 20.0;
     const FORGETFUL: Law = Law::GaussMarkov { time_steps: TIME_STEPS };
@@ -177,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_gauss_markov_process_has_variance_one_and_forgets_exponentially() {
-        // Blocks of 2048 steps: also across their seams, where the law is that of the whole.
+        // Blocks have 2048 steps; pairs across their boundaries must have the same covariance.
         let pairs = [(0, 0), (7, 7), (2048, 2048), (0, 1), (5, 6), (6, 26), (1000, 1030), (2040, 2047), (2047, 2049)];
         for (one, other) in pairs {
             let product = mean(|seed| at(FORGETFUL, seed, one).dot(&at(FORGETFUL, seed, other)) / 3.0);
@@ -187,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_for_before_changes_no_bit() {
+    fn what_was_requested_before_changes_no_bit() {
         for law in [Law::Walk, FORGETFUL, Law::GaussMarkov { time_steps: 1e-4 }] {
             let mut kept = Process::new(law, 3, "process".into());
             for step in (0..300).chain([5000, 4999, 17, 0, 2048, 2047, 1 << 33, 1]) {

@@ -1,13 +1,14 @@
-//! Sensors of one distance: laser altimeters and rangefinders, ultrasonic cones. The beam is a cone about the x axis of
-//! the sensor's frame, traced by several rays (`lidar::divergence`). A ray of the weight w that meets a surface at the
-//! range r under the angle i sends back the signal w ρ cos i / r², as a lidar's does; signals count in what a facing
-//! surface that fills the beam returns at `detection_range_m`. Surfaces along the beam that are nearer to one another
-//! than `range_resolution_m` give one echo at the mean of their ranges, weighted by their signals. Of the echoes of at
-//! least 1 the nearest or the strongest is told, with white noise, in whole steps; now and then none (`dropout_share`).
+//! Sensors that measure one distance: laser altimeters and rangefinders, ultrasonic cones. The beam is a cone about
+//! the x axis of the sensor's frame, traced by several rays (`lidar::divergence`). A ray of weight w that meets a
+//! surface of reflectance ρ at range r and incidence angle i returns the signal w ρ cos i / r², as a lidar's does;
+//! the unit of signals is the return of a facing surface that fills the beam at `detection_range_m`. Surfaces along
+//! the beam that are closer together than `range_resolution_m` give one echo at the mean of their ranges, weighted by
+//! their signals. Of the echoes with a signal of at least 1, the sensor reports the nearest or the strongest, with
+//! white noise, in whole steps; some samples miss the echo (`dropout_share`).
 //!
-//! As REP-117 has it, minus infinity says that something is nearer than `min_range_m`, and infinity that nothing came
-//! back from within `max_range_m`. Sound needs air, and all sound-hard surfaces send back alike; its crosstalk,
-//! its speed's change with temperature and side lobes are not modelled. Nor is sunlight.
+//! As in REP-117, minus infinity means that something is nearer than `min_range_m`, and infinity that nothing returned
+//! from within `max_range_m`. Sound needs air, and all surfaces are equally hard for it; cross-talk, the change of its
+//! speed with temperature and side lobes are not modelled. Neither is sunlight.
 
 use garde::Validate;
 use nalgebra::Vector3;
@@ -18,101 +19,101 @@ use selene_base::random::{RngExt, stream_at};
 use selene_scene::{Beam, BeamReturn};
 use serde::Deserialize;
 
-use crate::augment::{Augments, Datum, fits};
+use crate::augment::{Augments, DataType, fits};
 use crate::lidar::{BeamProfile, BeamSample, DivergenceSpec};
 use crate::noise::gaussian;
 use crate::spec::{count_within, lag, rate, ros_name};
 use crate::{PlacementSpec, Sample, SensorQos};
 
-/// The widest cone taken, degrees.
+/// The widest cone allowed, full angle, degrees.
 const CONE_MAX_DEG: f64 = 90.0;
-/// The most rays of the beam.
+/// The largest number of rays of the beam.
 const RAYS_MAX: usize = 256;
-/// The reflectance that the `detection_range_m` of light speaks of.
+/// The reflectance for which the `detection_range_m` of light is given.
 const REFERENCE_REFLECTANCE: f64 = 0.1;
 
-/// A sensor of one distance.
+/// A sensor that measures one distance.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct RangeFinderSpec {
-    /// Topic prefix and stream name.
+    /// Prefix of its topics and name of its random streams.
     #[garde(custom(ros_name))]
     pub name: String,
-    /// The frame it measures in, whose x axis is that of the beam; with `mount`, the link that carries it.
+    /// The frame it measures in, with the beam along its x axis; with `mount`, the link that carries it.
     #[garde(custom(ros_name))]
     pub link: String,
-    /// Samples a second.
+    /// Sampling rate, Hz.
     #[garde(custom(rate))]
     pub rate_hz: f64,
-    /// From measurement to hand-over, s.
+    /// Delay from measurement to publication, s.
     #[garde(custom(lag))]
     pub lag_s: f64,
-    /// How the topic is offered.
+    /// Quality of service of its topic.
     #[garde(skip)]
     pub qos: SensorQos,
-    /// The stages that its distances pass before they leave.
+    /// Stages that the distances pass before publication, in order.
     #[serde(default)]
-    #[garde(dive, custom(fits(Datum::Range, self.rate_hz)))]
+    #[garde(dive, custom(fits(DataType::Range, self.rate_hz)))]
     pub stages: Augments,
-    /// Where it sits on that link, with the beam along its own x axis; none: in the link's frame.
+    /// Where it sits on that link, with the beam along its own x axis; left out, its frame is the link's.
     #[garde(dive)]
     #[serde(default)]
     pub mount: Option<PlacementSpec>,
-    /// What it sends out.
+    /// Kind of radiation that it emits.
     #[garde(skip)]
     pub radiation: Radiation,
     /// Full angle of the cone, degrees, 0 to 90.
     #[garde(custom(within(0.0, CONE_MAX_DEG)))]
     pub field_of_view_deg: f64,
-    /// Rays in the cone, 1 to 256; more than one need some cone.
+    /// Rays in the cone, 1 to 256; 1 if `field_of_view_deg` is 0.
     #[garde(custom(ray_count(self.field_of_view_deg)))]
     pub rays: u32,
-    /// How what is sent out is spread over the cone: evenly, or with 1/e² of the middle at the edge.
+    /// Intensity profile of the cone: uniform, or Gaussian with 1/e² of the central intensity at the edge.
     #[garde(skip)]
     #[serde(default)]
     pub profile: BeamProfile,
-    /// Which of several echoes is told.
+    /// Which of several echoes the sensor reports.
     #[garde(skip)]
     pub tells: EchoChoice,
-    /// Nearer echoes are told as minus infinity, m.
+    /// Least range, m; nearer echoes are reported as minus infinity.
     #[garde(custom(non_negative))]
     pub min_range_m: f64,
-    /// Farther ones as infinity, m; above `min_range_m`.
+    /// Greatest range, m, above `min_range_m`; farther echoes are reported as infinity.
     #[garde(custom(more_than(self.min_range_m)))]
     pub max_range_m: f64,
-    /// Where a facing surface that fills the beam is just detected, m: for light one of 10 % reflectance, for sound a
-    /// hard one.
+    /// Range at which a facing surface that fills the beam is just detected, m: of 10 % reflectance for light, a hard
+    /// one for sound.
     #[garde(custom(positive))]
     pub detection_range_m: f64,
-    /// The light's wavelength, nm, 550 to 1550; of no effect for sound.
+    /// Wavelength of the light, nm, 550 to 1550; unused for sound.
     #[garde(custom(within(550.0, 1550.0)))]
     #[serde(default = "usual_wavelength_nm")]
     pub wavelength_nm: f64,
-    /// Surfaces along the beam that are nearer to one another than this give one echo, m.
+    /// Surfaces along the beam that are closer together than this give one echo, m.
     #[garde(custom(positive))]
     pub range_resolution_m: f64,
-    /// Standard deviation of the range, m.
+    /// Constant part of the range's standard deviation, m.
     #[garde(custom(non_negative))]
     pub range_sigma_m: f64,
-    /// The same that grows with the range, over the range, 0 to 1; both add in squares.
+    /// Part of the standard deviation proportional to the range, as a share of it, 0 to 1; both parts add in squares.
     #[garde(custom(within(0.0, 1.0)))]
     #[serde(default)]
     pub range_sigma_share: f64,
-    /// The step in which ranges are told, m; 0: none.
+    /// Resolution: step between reported ranges, m; 0 for no rounding.
     #[garde(custom(non_negative))]
     #[serde(default)]
     pub step_m: f64,
-    /// The part of the samples in which an echo is missed, 0 to 1.
+    /// Fraction of the samples in which the echo is missed, 0 to 1.
     #[garde(custom(within(0.0, 1.0)))]
     #[serde(default)]
     pub dropout_share: f64,
-    /// Whether the exact distance is told beside it, under `ground_truth/`.
+    /// Whether the exact distance is published beside it, under `ground_truth/`.
     #[garde(skip)]
     #[serde(default)]
     pub truth: bool,
 }
 
-/// What a sensor of one distance sends out, as `sensor_msgs/Range` tells it.
+/// The radiation of a distance sensor, as in `sensor_msgs/Range`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Radiation {
@@ -122,42 +123,42 @@ pub enum Radiation {
     Infrared,
 }
 
-/// Which of several echoes is told.
+/// Which of several echoes the sensor reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EchoChoice {
-    /// The nearest.
+    /// The nearest echo.
     Nearest,
-    /// That with the most signal.
+    /// The echo with the strongest signal.
     Strongest,
 }
 
-/// What a sensor of one distance tells, and what a perfect one would.
+/// The reading of a distance sensor, and that of a perfect one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RangeReading {
-    /// Distance, m; minus infinity where something is too near, infinity where nothing came back.
+    /// Distance, m; minus infinity if something is too near, infinity if there is no echo.
     pub range_m: f64,
-    /// The same without noise, steps and misses.
+    /// The same without noise, rounding and misses.
     pub true_range_m: f64,
 }
 
-/// A sensor of one distance with its beam worked out.
+/// A distance sensor with the rays of its beam.
 #[derive(Clone, Debug)]
 pub struct RangeFinder {
     spec: RangeFinderSpec,
     rays: Vec<BeamSample>,
 }
 
-/// A surface, or several close ones, that the beam came back from.
+/// The echo of a surface, or of several close ones.
 #[derive(Clone, Copy, Debug)]
 struct Echo {
     range_m: f64,
-    /// In detection thresholds.
+    /// In multiples of the detection threshold.
     signal: f64,
 }
 
 impl RangeFinderSpec {
-    /// Standard deviation of a range of `range_m`, m.
+    /// Standard deviation of the measurement of a range `range_m`, m.
     #[must_use]
     pub fn sigma_m(&self, range_m: f64) -> f64 {
         self.range_sigma_m.hypot(self.range_sigma_share * range_m)
@@ -165,7 +166,7 @@ impl RangeFinderSpec {
 }
 
 impl RangeFinder {
-    /// Works out the rays of the beam.
+    /// The sensor of a spec; computes the rays of its beam.
     #[must_use]
     pub fn new(spec: RangeFinderSpec) -> Self {
         let full_mrad = spec.field_of_view_deg.to_radians() * 1e3;
@@ -178,7 +179,7 @@ impl RangeFinder {
         Self { rays: cone.rays(), spec }
     }
 
-    /// What it was made from.
+    /// The spec that it was made from.
     #[must_use]
     pub fn spec(&self) -> &RangeFinderSpec {
         &self.spec
@@ -196,10 +197,10 @@ impl RangeFinder {
         self.rays.iter().map(beam).collect()
     }
 
-    /// What it tells at `sample` of what its rays met, in the order of `beams`; `seed` is the rover's.
+    /// The reading at `sample` from the returns of its rays, in the order of `beams`; `seed` is the rover's.
     #[must_use]
     pub fn read(&self, met: &[BeamReturn], seed: u64, sample: Sample) -> RangeReading {
-        // Drawn whatever is met, in this order: what stands there does not shift the noise.
+        // The draws come first and in this order, whatever the rays met: a sample's noise does not depend on the scene.
         let mut rng = stream_at(seed, &self.spec.name, sample.index);
         let (is_missed, noise) = (rng.random::<f64>() < self.spec.dropout_share, gaussian(&mut rng));
         let Some(true_m) = self.echo(met).map(|echo| echo.range_m) else {
@@ -210,7 +211,7 @@ impl RangeFinder {
         RangeReading { range_m, true_range_m: self.within_limits(true_m) }
     }
 
-    /// The echo that is told.
+    /// The echo that the sensor reports, if any.
     fn echo(&self, met: &[BeamReturn]) -> Option<Echo> {
         let mut rays: Vec<Echo> =
             met.iter().zip(&self.rays).filter_map(|(met, ray)| self.ray(met, ray.weight)).collect();
@@ -223,7 +224,7 @@ impl RangeFinder {
         }
     }
 
-    /// What one ray sends back; none where it meets nothing.
+    /// The echo of one ray; `None` where it meets nothing.
     fn ray(&self, met: &BeamReturn, weight: f64) -> Option<Echo> {
         let range_m = f64::from(met.range_m);
         if !(range_m > 0.0 && range_m.is_finite()) {
@@ -254,7 +255,7 @@ impl RangeFinder {
     }
 }
 
-/// Several rays as one echo.
+/// Merges the echoes of several rays into one.
 fn joined(rays: &[Echo]) -> Echo {
     if let [one] = rays {
         return *one;
@@ -267,7 +268,7 @@ fn usual_wavelength_nm() -> f64 {
     905.0
 }
 
-/// A garde check: more than the least range, and finite.
+/// A garde check: a greatest range above `min_range_m`, and finite.
 pub(crate) fn more_than(min_range_m: f64) -> impl FnOnce(&f64, &()) -> garde::Result {
     move |max_range_m, ()| {
         if max_range_m.is_finite() && *max_range_m > min_range_m {
@@ -278,7 +279,7 @@ pub(crate) fn more_than(min_range_m: f64) -> impl FnOnce(&f64, &()) -> garde::Re
     }
 }
 
-/// A garde check: rays of a cone of this full angle, degrees.
+/// A garde check: the number of rays of a cone of this full angle, degrees.
 fn ray_count(cone_deg: f64) -> impl FnOnce(&u32, &()) -> garde::Result {
     move |rays, ()| {
         count_within(1, RAYS_MAX, *rays as usize)?;
@@ -347,7 +348,7 @@ mod tests {
         }
     }
 
-    /// What it tells from `height_m` over level ground, looking down but for a tilt.
+    /// The reading from `height_m` over level ground, looking down with a tilt.
     fn over_ground(finder: &RangeFinder, height_m: f64, tilt_rad: f64) -> f64 {
         let turn = UnitQuaternion::from_axis_angle(&Vector3::y_axis(), FRAC_PI_2 - tilt_rad);
         let beams = finder.beams(&Pose::from_parts(Vector3::new(0.0, 0.0, height_m).into(), turn));
@@ -359,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn over_a_plane_a_thin_beam_tells_the_height_over_the_cosine_of_the_tilt() {
+    fn over_a_plane_a_thin_beam_reports_the_height_over_the_cosine_of_the_tilt() {
         let finder = RangeFinder::new(spec());
         for tilt_deg in [0.0_f64, 5.0, 20.0, 45.0] {
             let (got, tilt) = (over_ground(&finder, 8.0, tilt_deg.to_radians()), tilt_deg.to_radians());
@@ -368,11 +369,12 @@ mod tests {
     }
 
     #[test]
-    fn a_cone_that_tells_the_nearest_reaches_back_by_the_tilt_of_its_outermost_ray() {
+    fn a_cone_that_gives_the_nearest_reaches_back_by_the_tilt_of_its_outermost_ray() {
         let cone = RangeFinderSpec { field_of_view_deg: 30.0, rays: 25, range_resolution_m: 1e-4, ..spec() };
         let finder = RangeFinder::new(cone);
-        // 25 rays: the axis and two rings, of which the outer one has every ray on it at 2/2.5 of the half-angle's
-        // tangent; its sixteen rays have one in the plane of the tilt.
+        // 25 rays: the axis and two rings. The rays of the outer ring are at 2/2.5 of the half-angle's tangent; one of
+        // its sixteen
+        // rays is in the plane of the tilt.
         let inner = (0.8 * 15.0_f64.to_radians().tan()).atan();
         let tilt = 40.0_f64.to_radians();
         let got = over_ground(&finder, 3.0, tilt);
@@ -380,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_or_the_strongest_of_two_echoes_is_told() {
+    fn the_nearest_or_the_strongest_of_two_echoes_is_reported() {
         let two = |tells| {
             let cone = RangeFinderSpec { field_of_view_deg: 2.0, rays: 9, tells, ..spec() };
             // One ray in nine meets a twig, the others a wall.
@@ -404,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_near_too_far_or_not_there_is_told_as_rep_117_has_it() {
+    fn what_is_too_near_too_far_or_not_there_is_reported_as_rep_117_has_it() {
         let finder = RangeFinder::new(RangeFinderSpec { detection_range_m: 1e3, ..spec() });
         let at = |range_m| finder.read(&[met(range_m, 0.5, 1.0)], SEED, sample(0)).range_m;
         assert_eq!([at(0.05), at(150.0)], [f64::NEG_INFINITY, f64::INFINITY]);
@@ -417,20 +419,20 @@ mod tests {
         let noisy = RangeFinderSpec { range_sigma_m: 0.03, range_sigma_share: 0.004, dropout_share: 0.1, ..spec() };
         let finder = RangeFinder::new(noisy);
         let read = |index| finder.read(&[met(10.0, 0.5, 1.0)], SEED, sample(index));
-        let told: Vec<f64> = (0..SAMPLES).map(|i| read(i).range_m).filter(|range| range.is_finite()).collect();
-        let missed = 1.0 - told.len() as f64 / SAMPLES as f64;
-        // Of a share of 0.1 the deviation is √(0.1 · 0.9/20 000) = 0.0021.
+        let reported: Vec<f64> = (0..SAMPLES).map(|i| read(i).range_m).filter(|range| range.is_finite()).collect();
+        let missed = 1.0 - reported.len() as f64 / SAMPLES as f64;
+        // A fraction of 0.1 has the standard deviation √(0.1 · 0.9/20 000) = 0.0021.
         assert!((missed - 0.1).abs() < 0.009, "{missed}");
-        let mean = told.iter().sum::<f64>() / told.len() as f64;
-        let variance = told.iter().map(|range| (range - mean).powi(2)).sum::<f64>() / told.len() as f64;
-        // 3 cm and 4 cm add to 5 cm. A variance of 18 000 samples has a deviation of 1.05 %.
+        let mean = reported.iter().sum::<f64>() / reported.len() as f64;
+        let variance = reported.iter().map(|range| (range - mean).powi(2)).sum::<f64>() / reported.len() as f64;
+        // 3 cm and 4 cm add to 5 cm in squares. A variance of 18 000 samples has a standard deviation of 1.05 %.
         assert!((variance / 0.0025 - 1.0).abs() < 0.05 && (mean - 10.0).abs() < 0.002, "{variance}, {mean}");
         assert!((read(7).true_range_m - 10.0).abs() < F32);
         assert_eq!(read(7), read(7));
     }
 
     #[test]
-    fn ranges_are_told_in_whole_steps() {
+    fn ranges_are_reported_in_whole_steps() {
         let finder = RangeFinder::new(RangeFinderSpec { step_m: 0.1, ..spec() });
         let got = finder.read(&[met(7.34, 0.5, 1.0)], SEED, sample(0)).range_m;
         assert!((got - 7.3).abs() < 1e-9, "{got}");

@@ -1,9 +1,8 @@
-//! How a rectified image is projected: a pinhole's, turned from the camera's optical frame by R
-//! of `sensor_msgs/CameraInfo` and with its P. A camera alone keeps its axis and the scale of
-//! its lens's middle. The two of a pair are turned to a common plane along their baseline,
-//! each by half of the turn between them first (Bouguet; OpenCV's `stereoRectify` turns them
-//! the same), and share focal length and principal point, so that a point has the same row in
-//! both and what is far the same column.
+//! The projection of rectified images: a pinhole's, turned from the camera's optical frame by R of
+//! `sensor_msgs/CameraInfo` and with its P. A single camera keeps its axis and the scale of the middle of its lens. The
+//! cameras of a pair are first turned toward each other by half of the rotation between them, then to a common image
+//! plane along their baseline (Bouguet, as OpenCV's `stereoRectify`). They share focal length and principal point, so
+//! that a point has the same row in both images, and a point at infinity the same column.
 
 use garde::Validate;
 use nalgebra::{UnitQuaternion, Vector3};
@@ -14,12 +13,12 @@ use serde::Deserialize;
 use crate::camera::{CameraSpec, Intrinsics};
 use crate::lens::LensName;
 
-/// `rectified`: asks for rectified images beside the raw ones.
+/// `rectified`: publishes rectified images beside the raw ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields, default)]
 pub struct RectifiedSpec {
-    /// In the file of the right camera of a pair: the name of the left one, which asks for
-    /// rectified images too.
+    /// In the file of the right camera of a stereo pair: the name of the left camera, whose file must have `rectified`
+    /// too.
     #[garde(skip)]
     pub left_camera: Option<String>,
 }
@@ -27,15 +26,15 @@ pub struct RectifiedSpec {
 /// The projection of a camera's rectified images.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rectification {
-    /// From the camera's optical frame to the one in which its rectified image is a pinhole's.
+    /// Rotation from the camera's optical frame to the frame of its rectified image.
     pub rectified_from_optical: UnitQuaternion<f64>,
-    /// Of the rectified image.
+    /// Focal length and principal point of the rectified image.
     pub intrinsics: Intrinsics,
-    /// From the left camera of the pair along x, m; 0 for that one and for a camera alone.
+    /// Distance along x from the left camera of the pair, m; 0 for the left and for a single camera.
     pub baseline_m: f64,
 }
 
-/// Why two cameras are no pair; each is told by its name.
+/// Why two cameras are not a stereo pair; the errors give their names.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PairError {
     /// Their images differ in size.
@@ -44,43 +43,43 @@ pub enum PairError {
         left_px[0], left_px[1], right_px[0], right_px[1]
     )]
     Sizes {
-        /// The left camera.
+        /// Name of the left camera.
         left: String,
-        /// Its columns and rows.
+        /// Its columns and rows, pixels.
         left_px: [u32; 2],
-        /// The right camera.
+        /// Name of the right camera.
         right: String,
-        /// Its columns and rows.
+        /// Its columns and rows, pixels.
         right_px: [u32; 2],
     },
-    /// The right one does not lie to the right.
+    /// The right camera is not to the right of the left one.
     #[error(
         "{right} lies at ({:.3}, {:.3}, {:.3}) m from {left} in between their optical frames: \
          must lie to its right (x) rather than below or ahead",
         at_m[0], at_m[1], at_m[2]
     )]
     Place {
-        /// The left camera.
+        /// Name of the left camera.
         left: String,
-        /// The right camera.
+        /// Name of the right camera.
         right: String,
-        /// Its place from the left one: right, down and ahead, m.
+        /// Its position relative to the left camera: right, down and ahead, m.
         at_m: [f64; 3],
     },
 }
 
 impl Rectification {
-    /// That of a camera by itself.
+    /// The rectification of a single camera.
     #[must_use]
     pub fn alone(camera: &CameraSpec) -> Self {
         let (intrinsics, baseline_m) = (camera.intrinsics(), camera.stereo_baseline_m);
         Self { rectified_from_optical: UnitQuaternion::identity(), intrinsics, baseline_m }
     }
 
-    /// Those of a left and a right camera, whose optical frames lie to one another so.
+    /// The rectifications of a left and a right camera, whose optical frames have this relative pose.
     ///
     /// # Errors
-    /// When their images differ in size or the left one does not lie to the left, with what is wrong.
+    /// When their images differ in size, or the right camera is not to the right of the left one.
     pub fn pair(left: &CameraSpec, right: &CameraSpec, left_from_right: &Pose) -> Result<[Self; 2], PairError> {
         let names = || [left, right].map(|camera| camera.name.clone());
         let [left_px, right_px] = [left, right].map(|camera| [camera.width, camera.height]);
@@ -89,14 +88,14 @@ impl Rectification {
             return Err(PairError::Sizes { left, left_px, right, right_px });
         }
         let half = UnitQuaternion::from_scaled_axis(0.5 * left_from_right.rotation.scaled_axis());
-        // The right camera's place between the two axes.
+        // The right camera's position in axes halfway between the two.
         let across = half.inverse() * left_from_right.translation.vector;
         let baseline_m = across.norm();
         if across.x.is_nan() || across.x <= across.y.hypot(across.z) {
             let [left, right] = names();
             return Err(PairError::Place { left, right, at_m: across.into() });
         }
-        // Less than half a turn apart, so there is a shortest way.
+        // `across` has x > 0, so the rotation onto the x axis is unique.
         let level = UnitQuaternion::rotation_between(&across, &Vector3::x()).unwrap_or_default();
         let turns = [level * half.inverse(), level * half];
         let intrinsics = common([left, right], turns);
@@ -118,8 +117,8 @@ impl Rectification {
     }
 }
 
-/// What two turned cameras share: the shortest focal length, so that nothing is enlarged, and
-/// the principal point that leaves the middles of their images as near to the middle as can be.
+/// The intrinsics that two turned cameras share: the shorter focal length, so that no image is enlarged, and the
+/// principal point that keeps the middles of both images as near to the middle as possible.
 fn common(cameras: [&CameraSpec; 2], turns: [UnitQuaternion<f64>; 2]) -> Intrinsics {
     let focal_px = cameras.map(|camera| camera.intrinsics().fx_px.min(camera.intrinsics().fy_px));
     let focal_px = focal_px[0].min(focal_px[1]);
@@ -134,7 +133,7 @@ fn common(cameras: [&CameraSpec; 2], turns: [UnitQuaternion<f64>; 2]) -> Intrins
     Intrinsics { fx_px: focal_px, fy_px: focal_px, cx_px, cy_px }
 }
 
-/// A garde check: a flat image can show what the camera sees.
+/// A garde check: a flat image can show the camera's field of view, less than 90° from its axis.
 pub(crate) fn shows_less_than_half_of_all(
     camera: &CameraSpec,
 ) -> impl FnOnce(&Option<RectifiedSpec>, &()) -> garde::Result + '_ {
@@ -146,7 +145,7 @@ pub(crate) fn shows_less_than_half_of_all(
             return Err(garde::Error::new("a panorama has no flat image: leave it out, or have another lens"));
         }
         let farthest_deg = farthest_rad(camera).to_degrees();
-        // What is not a number is a lens that is refused by itself.
+        // NaN means an invalid lens, which its own check refuses.
         if farthest_deg.is_nan() || farthest_deg < 90.0 {
             return Ok(());
         }
@@ -157,7 +156,7 @@ pub(crate) fn shows_less_than_half_of_all(
     }
 }
 
-/// The farthest from the axis that an image shows, rad.
+/// The largest angle from the axis that an image shows, rad.
 fn farthest_rad(camera: &CameraSpec) -> f64 {
     const PLACES: u32 = 64;
     const INSIDE_PX: f64 = 1e-6;
@@ -171,7 +170,7 @@ fn farthest_rad(camera: &CameraSpec) -> f64 {
     });
     let angle = |place| match view.unproject(place) {
         Some(direction) => direction.x.hypot(direction.y).atan2(direction.z),
-        // The edge of what the lens sees is in the image.
+        // Not seen by the lens, so the edge of its field of view is inside the image.
         None => view.lens.reach_rad(),
     };
     border.map(angle).fold(0.0, f64::max)
@@ -217,14 +216,14 @@ mod tests {
         for _ in 0..100 {
             let point =
                 Vector3::new(rng.random_range(-2.0..2.0), rng.random_range(-1.0..1.0), rng.random_range(2.0..9.0));
-            // As CameraInfo has it: P of the left applies to the left rectified frame for both.
+            // As in CameraInfo: both P apply to points in the left camera's rectified frame.
             let place = |rectification: &Rectification, [x, y, z]: [f64; 3]| {
                 let p = rectification.p();
                 [(p[0] * x + p[2] * z + p[3]) / z, (p[5] * y + p[6] * z) / z]
             };
             let rectified = of_left.rectified_from_optical * point;
             let by_p = place(&of_right, rectified.into());
-            // And by the right camera's own frame.
+            // The same point through the right camera's own frame.
             let in_right =
                 of_right.rectified_from_optical * (left_from_right.inverse() * nalgebra::Point3::from(point)).coords;
             let seen = [

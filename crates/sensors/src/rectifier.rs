@@ -1,7 +1,7 @@
-//! Rectified images from developed ones: where each pixel of the rectified image is in the raw
-//! one is looked up once, through the lens's own law; then an image is taken there between
-//! its four nearest pixels (bilinear). What the camera does not show is black. A mosaic is made
-//! into colours first, each from the nearest pixels that have it.
+//! Rectified images from developed ones. The position in the raw image of each rectified pixel is computed once, with
+//! the lens model; each image is then interpolated there between its four nearest pixels (bilinear). Pixels that the
+//! camera does not see are black. A mosaic is first converted to colours, interpolated between the nearest pixels of
+//! each colour.
 
 use nalgebra::Vector3;
 use rayon::prelude::*;
@@ -11,17 +11,17 @@ use crate::camera::CameraSpec;
 use crate::develop::{DevelopedImage, Encoding, Pattern};
 use crate::rectification::Rectification;
 
-/// The way from a camera's raw images to its rectified ones.
+/// Converts a camera's raw images to rectified ones.
 #[derive(Clone, Debug)]
 pub struct Rectifier {
     rectification: Rectification,
     size: [usize; 2],
-    /// Column and row in the raw image, of each pixel; not a number where it has no place there.
+    /// Column and row in the raw image of each rectified pixel; NaN where the raw image does not show it.
     places: Vec<[f32; 2]>,
 }
 
 impl Rectifier {
-    /// That of a camera.
+    /// The rectifier of a camera.
     #[must_use]
     pub fn new(camera: &CameraSpec, rectification: Rectification) -> Self {
         let size = camera.size();
@@ -37,13 +37,13 @@ impl Rectifier {
         Self { rectification, size, places }
     }
 
-    /// How its images are projected.
+    /// The projection of its images.
     #[must_use]
     pub fn rectification(&self) -> &Rectification {
         &self.rectification
     }
 
-    /// The rectified image of a raw one of the camera; none where that is of another size.
+    /// The rectified image of a raw one of the camera; `None` if the raw image has another size.
     #[must_use]
     pub fn rectify(&self, raw: &DevelopedImage) -> Option<DevelopedImage> {
         if [raw.width, raw.height].map(|pixels| pixels as usize) != self.size {
@@ -65,7 +65,7 @@ impl Rectifier {
     }
 }
 
-/// The pixel format of a rectified image; a mosaic becomes colours.
+/// The encoding of a rectified image; a mosaic becomes RGB.
 fn encoding_of(raw: Encoding) -> Encoding {
     match raw {
         Encoding::Bayer8(_) => Encoding::Rgb8,
@@ -74,7 +74,7 @@ fn encoding_of(raw: Encoding) -> Encoding {
     }
 }
 
-/// The numbers of an image, pixel by pixel, a mosaic's made into colours.
+/// The values of an image, pixel by pixel; a mosaic is converted to RGB.
 fn numbers(raw: &DevelopedImage) -> Vec<f32> {
     let numbers: Vec<f32> = match raw.encoding.bytes_per_channel() {
         1 => raw.data.iter().map(|byte| f32::from(*byte)).collect(),
@@ -86,8 +86,8 @@ fn numbers(raw: &DevelopedImage) -> Vec<f32> {
     }
 }
 
-/// The colours of a mosaic: a pixel's own number where it has the colour, else the mean of the
-/// nearest ones that do, of two or four (bilinear).
+/// Demosaics an image: a pixel's own value for its own colour, else the mean of its two or four nearest neighbours of
+/// that colour (bilinear).
 fn coloured(mosaic: &[f32], columns: usize, pattern: Pattern) -> Vec<f32> {
     let rows = mosaic.len() / columns.max(1);
     let colour = |pixel: usize, channel: usize| {
@@ -105,7 +105,7 @@ fn coloured(mosaic: &[f32], columns: usize, pattern: Pattern) -> Vec<f32> {
     (0..mosaic.len()).into_par_iter().flat_map_iter(|pixel| (0..3).map(move |channel| colour(pixel, channel))).collect()
 }
 
-/// Numbers of an image to be taken anywhere in it.
+/// An image that can be interpolated at any position.
 struct Planes {
     size: [usize; 2],
     numbers: Vec<f32>,
@@ -113,7 +113,7 @@ struct Planes {
 }
 
 impl Planes {
-    /// The pixel at a place, column and row; black outside the outermost pixels' edges.
+    /// Writes the interpolated value at a position (column, row) to `pixel`; leaves it black outside the image.
     fn between(&self, place: [f32; 2], pixel: &mut [f32]) {
         let [columns, rows] = self.size;
         let inside = |at: f32, count: usize| at >= -0.5 && at <= count as f32 - 0.5;
@@ -130,8 +130,8 @@ impl Planes {
     }
 }
 
-/// The pixels on either side of a place along a row or column of `count`, and how far from the
-/// first to the second it lies.
+/// The pixels on either side of a position along a row or column of `count` pixels, and the position's fraction of the
+/// way from the first to the second.
 fn neighbours(at: f32, count: usize) -> (usize, usize, f32) {
     let within = at.clamp(0.0, (count - 1) as f32);
     let first = within.floor();
@@ -183,7 +183,9 @@ mod tests {
         };
         let spec = small(barrel);
         let view = spec.view(Pose::identity());
-        // A wall straight ahead whose grey grows with x; smooth enough that bilinear is exact to a few numbers of 65 536.
+        // A wall straight ahead whose grey increases with x, smooth enough for bilinear interpolation to be exact to a
+        // few of
+        // 65 536 levels.
         let wall = |x: f64| 30_000.0 + 20_000.0 * x;
         let raw = |pixel: u32| {
             let ahead = view.unproject([pixel % 64, pixel / 64].map(f64::from)).expect("seen");

@@ -1,7 +1,7 @@
-//! When a sensor samples: sample k at phase + k/rate, or up to so much later, its datum handed over `lag`
-//! later, stamped with the instant it was measured at (SENSOR §3.3). Instants are whole
-//! nanoseconds computed from k itself, so a rate whose period is no whole number of
-//! nanoseconds (30 Hz) neither drifts nor loses a sample, whatever the heartbeat.
+//! When a sensor samples and publishes: sample k is measured at phase + k/rate, plus optional jitter, and published
+//! `lag` later, stamped with the instant of measurement (SENSOR §3.3). Instants are whole nanoseconds computed from k
+//! itself, so a rate whose period is not a whole number of nanoseconds (30 Hz) neither drifts nor loses a sample,
+//! whatever the heartbeat.
 
 use selene_base::SimTime;
 use selene_base::random::{RngExt, stream_at};
@@ -11,7 +11,7 @@ const MICROHERTZ: f64 = 1e6;
 /// Nanoseconds × microhertz in one sample period.
 const PERIOD_UNITS: i128 = 1_000_000_000_000_000;
 
-/// A sample's number since the scenario's start, and its instant.
+/// A sample: its index since the start of the scenario, and its instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
     /// 0, 1, 2…: also the index of the sample's random stream.
@@ -26,15 +26,14 @@ pub struct Schedule {
     rate_uhz: i128,
     phase: SimTime,
     lag: SimTime,
-    /// How much later than the lag data leave at most, and the seed of how much each does.
+    /// Jitter of publication: its largest value and the seed of each sample's draw.
     jitter: (SimTime, u64),
-    /// The same of how much later than at k/rate it is measured.
+    /// Jitter of measurement after k/rate: its largest value and the seed of each sample's draw.
     unevenness: (SimTime, u64),
 }
 
 impl Schedule {
-    /// Samples at `rate_hz` (taken to the nearest microhertz, at least one) from `phase`
-    /// on, handed over `lag` later.
+    /// Samples at `rate_hz` (rounded to the nearest microhertz, at least one) from `phase` on, published `lag` later.
     #[must_use]
     pub fn new(rate_hz: f64, phase: SimTime, lag: SimTime) -> Self {
         let rate_uhz = (rate_hz * MICROHERTZ).round() as i128;
@@ -42,15 +41,15 @@ impl Schedule {
         Self { rate_uhz: rate_uhz.max(1), phase, lag, jitter: even, unevenness: even }
     }
 
-    /// The same with hand-overs up to `longest` later, each by as much as is drawn for its sample, uniformly.
-    /// Where `longest` is no longer than a period, data leave in their order.
+    /// The same schedule with each publication delayed by a uniform draw from 0 to `longest`. Data stay in their
+    /// order if `longest` is at most a period.
     #[must_use]
     pub fn with_jitter(self, seed: u64, longest: SimTime) -> Self {
         Self { jitter: (longest, seed), ..self }
     }
 
-    /// The same with measurements up to `longest` later, each by as much as is drawn for its sample, uniformly.
-    /// Where `longest` is less than a period, they stay in their order.
+    /// The same schedule with each measurement delayed by a uniform draw from 0 to `longest`. Samples stay in their
+    /// order if `longest` is less than a period.
     #[must_use]
     pub fn with_uneven_instants(self, seed: u64, longest: SimTime) -> Self {
         Self { unevenness: (longest, seed), ..self }
@@ -64,13 +63,13 @@ impl Schedule {
         even + drawn(self.unevenness, "uneven instants", index)
     }
 
-    /// When a sample is handed over.
+    /// When a sample is published.
     #[must_use]
     pub fn handed_over(&self, sample: Sample) -> SimTime {
         sample.instant + self.lag + drawn(self.jitter, "rate jitter", sample.index)
     }
 
-    /// From a measurement to its hand-over at the longest.
+    /// The longest time from a measurement to its publication.
     #[must_use]
     pub fn longest_lag(&self) -> SimTime {
         self.lag + self.jitter.0
@@ -86,7 +85,7 @@ impl Schedule {
             .take_while(move |sample| sample.instant <= until)
     }
 
-    /// The samples whose hand-over falls in (after, until].
+    /// The samples that are published in (after, until].
     pub fn due_in(&self, after: SimTime, until: SimTime) -> impl Iterator<Item = Sample> + use<> {
         let schedule = *self;
         let is_due = move |sample: &Sample| {
@@ -96,8 +95,8 @@ impl Schedule {
         self.measured_in(after - self.longest_lag(), until - self.lag).filter(is_due)
     }
 
-    /// The least index whose even instant is later than `after`. An instant is the floor of
-    /// an exact time t, and floor(t) > a means t ≥ a + 1 for whole a.
+    /// The least index whose instant before jitter is later than `after`. An instant is the floor of an exact time t,
+    /// and floor(t) > a means t ≥ a + 1 for whole a.
     fn first_after(&self, after: SimTime) -> u64 {
         let next_ns = i128::from((after - self.phase).nanos()) + 1;
         let product = next_ns.max(0) * self.rate_uhz;
@@ -106,7 +105,7 @@ impl Schedule {
     }
 }
 
-/// What is drawn for a sample, from nothing up to the longest.
+/// The uniform draw from 0 to `longest` for a sample.
 fn drawn((longest, seed): (SimTime, u64), of: &str, index: u64) -> SimTime {
     if longest == SimTime::ZERO {
         return SimTime::ZERO;

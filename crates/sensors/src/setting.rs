@@ -1,12 +1,13 @@
-//! What of a sensor can be set while the world runs: whether it measures at all, its noise, a camera's exposure. A
-//! setting is that of a sample from the sample's instant alone, so it changes nothing of what was measured before.
+//! Settings of a sensor that can change while the world runs: whether it measures at all, its noise, a camera's
+//! exposure. The setting in force at a sample's instant applies to the sample, so a change never affects earlier
+//! samples.
 //!
-//! Without noise all that is drawn anew from sample to sample is gone: white noise, drifts and walks, for a camera its
-//! stages `noise` and `intensity_noise` as a whole. What is drawn once (biases, scale errors, misalignments) stays, and
-//! so do ranges, steps and outages. Sensors of the rover's own body that count and integrate (encoders, odometry,
-//! torques, battery, temperature) keep theirs: it is in what they remember. So does a time-of-flight camera: its noise
-//! is that of the electrons that it counts. A radar without noise has steady echoes, a receiver without noise and no
-//! false alarms. Of a sensor without noise the stages `noise` of its row add none.
+//! Without noise, everything that is drawn anew for each sample is gone: white noise, drifts and walks, and a camera's
+//! whole stages `noise` and `intensity_noise`. Quantities drawn once (biases, scale errors, misalignments) stay, and so
+//! do ranges, steps and outages. Sensors of the rover's own body that count and integrate (encoders, odometry, torques,
+//! battery, temperature) keep their noise, because it is part of their memory. So does a time-of-flight camera, whose
+//! noise is that of the electrons that it counts. A radar without noise has steady echoes, a noiseless receiver and no
+//! false alarms. The stages `noise` of a sensor without noise add nothing.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,43 +26,43 @@ use crate::star_tracker::StarTrackerSpec;
 use crate::sun_sensor::SunSensorSpec;
 use crate::triad::{AllanSpec, TriadSpec};
 
-/// How a sensor is set.
+/// The settings of one sensor.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SensorSetting {
     /// Whether it measures.
     pub enabled: bool,
     /// Whether its readings have noise.
     pub noise: bool,
-    /// Of a camera: its exposure, s, the longest where it meters; as its file says where that is left out.
+    /// For cameras: exposure time, s, the longest one with metering; left out, as in the sensor's file.
     pub exposure_s: Option<f64>,
-    /// Of a camera: whether each frame chooses its own exposure; as its file says where that is left out.
+    /// For cameras: whether each frame's exposure is metered; left out, as in the sensor's file.
     pub auto_exposure: Option<bool>,
 }
 
-/// Why a sensor cannot be set so.
+/// Why a sensor cannot have a setting.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SettingError {
-    /// It is no camera.
+    /// The sensor is not a camera and has no exposure.
     #[error("exposure_s, auto_exposure: only cameras are exposed")]
     NoCamera,
-    /// An exposure is too short or too long.
+    /// The exposure is too short or too long.
     #[error("exposure_s: value {value_s} is not allowed: must be {EXPOSURE_MIN_S} to {longest_s}")]
     Exposure {
-        /// The exposure, s.
+        /// The refused exposure, s.
         value_s: f64,
-        /// The longest, s.
+        /// The longest allowed exposure, s.
         longest_s: f64,
     },
-    /// A camera cannot meter.
+    /// The camera cannot meter.
     #[error("auto_exposure: value true is not allowed: the camera's stages do not give its metering's target")]
     CannotMeter,
-    /// Its noise is part of what it counts or remembers.
+    /// The noise cannot be switched off, because it is part of what the sensor counts or integrates.
     #[error("noise: value false is not allowed: the noise of this sensor is in what it counts or integrates")]
     NoiseStays,
 }
 
 impl Default for SensorSetting {
-    /// As its file says.
+    /// The settings of the sensor's file: enabled and with noise.
     fn default() -> Self {
         Self { enabled: true, noise: true, exposure_s: None, auto_exposure: None }
     }
@@ -71,7 +72,7 @@ impl SensorSpec {
     /// Refuses a setting that the sensor cannot have.
     ///
     /// # Errors
-    /// With what is allowed.
+    /// When the sensor cannot have it; the error says what is allowed.
     pub fn check(&self, setting: &SensorSetting) -> Result<(), SettingError> {
         if !setting.noise && self.without_noise().is_none() {
             return Err(SettingError::NoiseStays);
@@ -83,7 +84,7 @@ impl SensorSpec {
         }
     }
 
-    /// The same sensor without noise; none where the noise is in what it counts or integrates.
+    /// The same sensor without noise; `None` where the noise is part of what it counts or integrates.
     #[must_use]
     pub fn without_noise(&self) -> Option<Self> {
         match self {
@@ -133,14 +134,14 @@ impl SensorSpec {
 }
 
 impl CameraSpec {
-    /// The longest exposure that it can be set to, s: with motion blur an image must be exposed before it is handed
-    /// over.
+    /// The longest exposure that it can be set to, s: with motion blur the exposure must end before the image is
+    /// published.
     #[must_use]
     pub fn exposure_max_s(&self) -> f64 {
         if !self.motion_blur {
             return EXPOSURE_MAX_S;
         }
-        // A nanosecond less, since instants are whole ones.
+        // A nanosecond less, because instants are rounded to whole nanoseconds.
         let after_s = self.lag_s - self.shutter(0.0).closes_after().secs_f64() - 1e-9;
         (2.0 * after_s).clamp(self.exposure_s, EXPOSURE_MAX_S)
     }
@@ -157,8 +158,8 @@ impl CameraSpec {
         (EXPOSURE_MIN_S..=self.exposure_max_s()).contains(&exposure_s)
     }
 
-    /// The camera as it is set, but for its noise. What another camera of its name was set to in a recorded run and
-    /// this one cannot have stays as its file says.
+    /// The camera with these settings, except for noise. Settings that this camera cannot have, for instance from a
+    /// recorded run with a different camera of the same name, keep the values of its file.
     #[must_use]
     pub fn set_to(&self, setting: &SensorSetting) -> Self {
         let exposure_s = setting.exposure_s.filter(|exposure_s| self.can_expose(*exposure_s));
@@ -216,7 +217,7 @@ fn quiet_position(spec: &PositionSpec) -> PositionSpec {
     }
 }
 
-/// Three axes without white noise and drift.
+/// The same axes without white noise and drift.
 fn quiet(triad: &TriadSpec) -> TriadSpec {
     TriadSpec {
         allan: triad.allan.map(|_| AllanSpec::default()),

@@ -1,55 +1,55 @@
-//! When the pixels of an image are exposed. The stamp is the middle of the first row's
-//! exposure; with a rolling shutter each further row's comes `line_time_s` later, and with motion
-//! blur a row's samples are spread over its exposure. Without either, all is one instant.
+//! When the pixels of an image are exposed. The stamp is the middle of the first row's exposure; with a rolling shutter
+//! the exposure of each further row is `line_time_s` later, and with motion blur a row's samples are spread over its
+//! exposure. Without either, all pixels are sampled at one instant.
 
 use garde::Validate;
 use schemars::JsonSchema;
 use selene_base::input::within;
 use selene_base::{Pose, SimTime};
-use selene_scene::Sweep;
+use selene_scene::ShutterMotion;
 use serde::Deserialize;
 
 use crate::camera::CameraSpec;
 
-/// Rows that are read one after the other.
+/// A shutter that exposes and reads the rows one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct RollingShutter {
-    /// From one row's exposure to the next one's, s.
+    /// Delay from one row's exposure to the next one's, s.
     #[garde(custom(within(0.0, 0.1)))]
     pub line_time_s: f64,
 }
 
-/// The span in which an image is exposed.
+/// Timing of an image's exposure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shutter {
-    /// For how long the samples of a row are spread, s; 0 without motion blur.
+    /// Time over which the samples of a row are spread, s; 0 without motion blur.
     pub exposure_s: f64,
-    /// From one row's exposure to the next one's, s.
+    /// Delay from one row's exposure to the next one's, s.
     pub line_time_s: f64,
-    /// Rows.
+    /// Number of rows.
     pub rows: u32,
 }
 
 impl Shutter {
-    /// Before the stamp, when the first row begins.
+    /// Time from the start of the first row's exposure to the stamp.
     #[must_use]
     pub fn opens_before(&self) -> SimTime {
         SimTime::from_secs_f64(0.5 * self.exposure_s)
     }
 
-    /// After the stamp, when the last row ends.
+    /// Time from the stamp to the end of the last row's exposure.
     #[must_use]
     pub fn closes_after(&self) -> SimTime {
         SimTime::from_secs_f64(0.5 * self.exposure_s + self.readout_s())
     }
 
-    /// The camera's motion between its poses where the span begins and where it ends; none
-    /// where the span is an instant.
+    /// The camera's motion during the exposure, from its poses at the start and at the end; `None` if all pixels are
+    /// exposed at one instant.
     #[must_use]
-    pub fn sweep(&self, world_from_optical: [Pose; 2]) -> Option<Sweep> {
+    pub fn sweep(&self, world_from_optical: [Pose; 2]) -> Option<ShutterMotion> {
         let span_s = self.exposure_s + self.readout_s();
-        (span_s > 0.0).then(|| Sweep {
+        (span_s > 0.0).then(|| ShutterMotion {
             world_from_optical,
             exposure_share: self.exposure_s / span_s,
             row_share: self.line_time_s / span_s,
@@ -73,7 +73,7 @@ impl CameraSpec {
     }
 }
 
-/// A garde check: an image is not handed over before it is exposed.
+/// A garde check: an image is not published before its exposure ends.
 pub(crate) fn exposed_by_then(camera: &CameraSpec) -> impl FnOnce(&f64, &()) -> garde::Result + '_ {
     move |lag_s, ()| {
         let least_s = camera.shutter(camera.exposure_s).closes_after().secs_f64();
@@ -102,7 +102,7 @@ mod tests {
         assert!((shutter.opens_before().secs_f64() - 0.01).abs() < 1e-9);
         assert!((shutter.closes_after().secs_f64() - (span_s - 0.01)).abs() < 1e-9);
         let sweep = shutter.sweep([Pose::identity(); 2]).expect("it takes time");
-        // From the span's start to the middle of a row: half an exposure and the rows before.
+        // From the start of the exposure to the middle of a row: half an exposure and the rows before.
         assert!((sweep.row_middle(0.0) * span_s - 0.01).abs() < 1e-12);
         assert!((sweep.row_middle(359.0) * span_s - (span_s - 0.01)).abs() < 1e-12);
         assert!((sweep.row_middle(100.0) * span_s - 0.015).abs() < 1e-12);

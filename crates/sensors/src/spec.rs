@@ -1,6 +1,5 @@
-//! A sensor as its YAML file describes it: a closed list of kinds, each with its own
-//! spec, and what all of them share: a name (the topic prefix), a link of the URDF, a
-//! schedule and a quality of service.
+//! The YAML file of a sensor: a closed list of kinds, each with its own spec, and the keys that all kinds share: a name
+//! (the topic prefix), a link of the URDF, a schedule and a quality of service.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -18,14 +17,14 @@ use crate::{
     TemperatureSpec, TofCameraSpec, TorqueSpec,
 };
 
-/// The fastest sensor taken, Hz: the world steps at 1 to 2 kHz.
+/// The highest sampling rate allowed, Hz: the world steps at 1 to 2 kHz.
 pub(crate) const RATE_MAX_HZ: f64 = 1000.0;
-/// The longest lag taken, s.
+/// The longest lag allowed, s.
 pub(crate) const LAG_MAX_S: f64 = 10.0;
-/// The most columns or rows taken.
+/// The largest number of columns or rows allowed.
 pub(crate) const PIXELS_MAX: usize = 8192;
 
-/// How a topic is offered.
+/// ROS 2 quality of service of a topic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SensorQos {
@@ -35,32 +34,32 @@ pub enum SensorQos {
     Reliable,
 }
 
-/// What every sensor's file says, whatever its kind. The specs have these keys each for itself: of a common
-/// part that serde flattens into them, wrong values would lose their lines.
+/// The keys that the files of all kinds share. Each spec repeats them instead of flattening a common struct, because
+/// serde loses the line numbers of wrong values in flattened structs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SensorHeader<'a> {
     /// The prefix of its topics and of its random streams.
     pub name: &'a str,
     /// The URDF link whose frame it measures in.
     pub link: &'a str,
-    /// Samples a second.
+    /// Sampling rate, Hz.
     pub rate_hz: f64,
-    /// From measurement to hand-over, s; the lags of its stages come on top.
+    /// Delay from measurement to publication, s; the lags of its stages add to it.
     pub lag_s: f64,
-    /// How its topics are offered.
+    /// Quality of service of its topics.
     pub qos: SensorQos,
 }
 
-/// A sensor's spec of one kind.
+/// The spec of one kind of sensor.
 pub trait SensorKind: Sized {
-    /// The spec, if a sensor is of this kind.
+    /// The spec of `sensor` if it is of this kind.
     fn of(sensor: &SensorSpec) -> Option<&Self>;
 }
 
-/// Makes of a list of kinds the sensor by kind, its file and what they have in common.
+/// Generates, from the list of kinds, the enum `SensorSpec`, its file and its common methods.
 macro_rules! sensor_kinds {
     ($($(#[$doc:meta])* $key:ident: $kind:ident($spec:ident),)+) => {
-        /// One sensor, by kind.
+        /// The spec of one sensor of any kind.
         #[derive(Clone, Debug, PartialEq)]
         pub enum SensorSpec {
             $($(#[$doc])* $kind($spec),)+
@@ -83,7 +82,7 @@ macro_rules! sensor_kinds {
         }
 
         impl SensorSpec {
-            /// What it has in common with sensors of other kinds.
+            /// The keys that all kinds share.
             #[must_use]
             pub fn header(&self) -> SensorHeader<'_> {
                 match self {
@@ -93,7 +92,7 @@ macro_rules! sensor_kinds {
                 }
             }
 
-            /// The stages that its data pass before they are published.
+            /// The stages that its data pass before publication.
             #[must_use]
             pub fn augments(&self) -> Augments {
                 match self {
@@ -101,7 +100,7 @@ macro_rules! sensor_kinds {
                 }
             }
 
-            /// Its link, to be replaced by a frame of its own.
+            /// Its link, so that `take_frame` can replace it by a frame of its own.
             fn link_mut(&mut self) -> &mut String {
                 match self {
                     $(Self::$kind(spec) => &mut spec.link,)+
@@ -129,15 +128,15 @@ sensor_kinds! {
     radar: Radar(RadarSpec),
     /// A time-of-flight camera.
     tof_camera: TofCamera(TofCameraSpec),
-    /// A sensor of one distance.
+    /// A sensor that measures one distance: laser altimeter, rangefinder or ultrasonic sensor.
     range_finder: RangeFinder(RangeFinderSpec),
-    /// Gyroscope and accelerometer.
+    /// An inertial measurement unit: gyroscope and accelerometer.
     imu: Imu(ImuSpec),
-    /// A position fix.
+    /// A receiver of position fixes.
     position: Position(PositionSpec),
-    /// Magnetic field.
+    /// A magnetometer.
     magnetometer: Magnetometer(MagnetometerSpec),
-    /// Tilt against gravity.
+    /// An inclinometer: tilt against gravity.
     inclinometer: Inclinometer(InclinometerSpec),
     /// Encoders on joints.
     encoders: Encoders(EncoderSpec),
@@ -149,17 +148,17 @@ sensor_kinds! {
     battery: Battery(BatterySpec),
     /// The temperature of a plate.
     temperature: Temperature(TemperatureSpec),
-    /// The direction of the Sun.
+    /// A Sun sensor: the direction of the Sun.
     sun_sensor: SunSensor(SunSensorSpec),
-    /// Attitude against the stars.
+    /// A star tracker: attitude against the stars.
     star_tracker: StarTracker(StarTrackerSpec),
     /// A wheel's contact and load.
     contact: Contact(ContactSpec),
-    /// The wrench between a link and its carrier.
+    /// The wrench between a link and its parent link.
     force_torque: ForceTorque(ForceTorqueSpec),
 }
 
-/// That of its file.
+/// The schema of the sensor's file.
 impl JsonSchema for SensorSpec {
     fn schema_name() -> Cow<'static, str> {
         "SensorSpec".into()
@@ -174,7 +173,7 @@ impl SensorSpec {
     /// Reads and validates a sensor's YAML file.
     ///
     /// # Errors
-    /// When it cannot be read, parsed or validated: file, line, value and what is allowed.
+    /// When it cannot be read, parsed or validated: the error gives file, line, value and what is allowed.
     pub fn load(path: &Path) -> Result<Self, InputError> {
         let file: SensorFile = load_yaml(path)?;
         let read = |mut sensor: Self| -> Result<Self, InputError> {
@@ -187,13 +186,14 @@ impl SensorSpec {
         Self::try_from(file).map_err(refuse).and_then(read)
     }
 
-    /// Its row of stages in a run; `seed` is that of its rover's sensors.
+    /// Its stages in a run; `seed` is that of its rover's sensors.
     #[must_use]
     pub fn row(&self, seed: u64) -> StageRow {
         StageRow::new(self.header().name, self.augments(), seed)
     }
 
-    /// When it samples and hands over, from the scenario's start on, without the jitter of its row (`StageRow::schedule`).
+    /// When it samples and publishes, from the start of the scenario; `StageRow::schedule` adds the jitter of its
+    /// stages.
     #[must_use]
     pub fn schedule(&self) -> Schedule {
         let SensorHeader { rate_hz, lag_s, .. } = self.header();
@@ -203,7 +203,8 @@ impl SensorSpec {
         schedule(rate_hz, lag_s + self.augments().lag_s())
     }
 
-    /// How far before the instant of a sample a reading reaches, s. Cameras and lidars say so themselves.
+    /// Length of the time before a sample's instant that a reading depends on, s. Cameras and lidars have their own
+    /// functions for it.
     #[must_use]
     pub fn looks_back_s(&self) -> f64 {
         match self {
@@ -215,14 +216,14 @@ impl SensorSpec {
             Self::TofCamera(_) | Self::RangeFinder(_) => 0.0,
             Self::Camera(_) | Self::Lidar(_) | Self::Magnetometer(_) => 0.0,
             Self::SunSensor(_) | Self::StarTracker(_) | Self::Contact(_) => 0.0,
-            // Their memories reach back for them.
+            // These keep the past that they need in `SensorMemory`.
             Self::Encoders(_) | Self::Odometry(_) | Self::Torques(_) | Self::Battery(_) | Self::Temperature(_) => 0.0,
         }
     }
 
-    /// Whether its file asks for the truth beside its readings. Cameras have images of their own for that.
+    /// Whether its file asks for the truth beside its readings. Cameras publish truth images instead (`TruthSpec`).
     #[must_use]
-    pub fn tells_truth(&self) -> bool {
+    pub fn has_truth(&self) -> bool {
         match self {
             Self::Radar(radar) => radar.truth,
             Self::TofCamera(camera) => camera.truth,
@@ -239,13 +240,13 @@ impl SensorSpec {
             Self::Torques(torques) => torques.truth,
             Self::Battery(battery) => battery.truth,
             Self::Temperature(temperature) => temperature.truth,
-            // The rover's true odometry is told in any case.
+            // The rover's true odometry is always published.
             Self::Camera(_) | Self::Lidar(_) | Self::Odometry(_) => false,
         }
     }
 
-    /// The frame that it asks for beside its link, and that frame's pose in the link's. Asked once: from then on
-    /// the frame is its link.
+    /// Name of the frame that its mount defines, and that frame's pose in its link. Call it once: it makes the frame
+    /// the sensor's link.
     pub fn take_frame(&mut self) -> Option<(String, Pose)> {
         let (end, link_from_frame) = match self {
             Self::Camera(camera) => ("optical", camera.mount.take()?.link_from_optical()),
@@ -261,7 +262,7 @@ impl SensorSpec {
             Self::SunSensor(sensor) => ("frame", sensor.mount.take()?.link_from_frame()),
             Self::StarTracker(tracker) => ("frame", tracker.mount.take()?.link_from_frame()),
             Self::Encoders(_) | Self::Odometry(_) | Self::Torques(_) | Self::Battery(_) => return None,
-            // That of a force–torque sensor depends on the joint that it measures: the scenario gives it.
+            // The frame of a force–torque sensor depends on the joint that it measures: the scenario defines it.
             Self::Contact(_) | Self::ForceTorque(_) => return None,
         };
         let frame = format!("{}_{end}", self.header().name);
@@ -279,12 +280,12 @@ pub(crate) fn rate(rate_hz: &f64, (): &()) -> garde::Result {
     within(1e-3, RATE_MAX_HZ)(rate_hz, &())
 }
 
-/// A garde check: a lag in s.
+/// A garde check: a lag, 0 to `LAG_MAX_S`, s.
 pub(crate) fn lag(lag_s: &f64, (): &()) -> garde::Result {
     within(0.0, LAG_MAX_S)(lag_s, &())
 }
 
-/// A garde check: columns or rows of a sensor.
+/// A garde check: a number of columns or rows, 1 to `PIXELS_MAX`.
 pub(crate) fn pixels(count: &u32, (): &()) -> garde::Result {
     count_within(1, PIXELS_MAX, *count as usize)
 }
@@ -346,7 +347,7 @@ mod tests {
         files
     }
 
-    /// The refusal of a file with this text; `name` keeps tests' files apart.
+    /// The error on loading a file with this text; `name` keeps the files of different tests apart.
     fn refusal(name: &str, text: &str) -> String {
         let name = name.replace('/', "-");
         let path = std::env::temp_dir().join(format!("selene-bad-{}-{name}", std::process::id()));
@@ -367,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_file_is_told_with_line_value_and_what_is_allowed() {
+    fn a_refused_file_is_reported_with_line_value_and_what_is_allowed() {
         for (file, from, to, parts) in [
             ("navcam_left.yaml", "width: 640", "width: 0", vec!["line 6", "width", "1 to 8192", "0"]),
             ("navcam_left.yaml", "fov_deg: 70", "fov_deg: 171", vec!["line 8", "171", "1 to 170"]),
@@ -682,7 +683,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_a_kind_or_with_two_is_told_what_kinds_there_are() {
+    fn a_file_without_a_kind_or_with_two_is_refused_with_the_kinds_there_are() {
         let gps = std::fs::read_to_string(config().join("gps.yaml")).expect("file");
         let imu = std::fs::read_to_string(config().join("imu.yaml")).expect("file");
         for (name, text) in [("none", "position: null\n"), ("two", &format!("{gps}{imu}"))] {

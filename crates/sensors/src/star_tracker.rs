@@ -1,13 +1,13 @@
-//! A star tracker: the attitude of its own frame, z the boresight, x and y across it, against the stars. What it
-//! tells is q̃ = q · exp(δ/2), where q turns vectors of the sensor's frame into the reference frame and δ is a
-//! small turn in the sensor's own axes: δx, δy ~ N(bias, σ_cross²) and δz ~ N(bias, σ_roll²). The roll about the
-//! boresight is the worse by about the ratio of focal length to image size (Liebe, "Accuracy performance of star
+//! A star tracker: measures the attitude of its own frame, z the boresight, x and y across it, against the stars. Its
+//! reading is q̃ = q · exp(δ/2), where q turns vectors of the sensor's frame into the reference frame and δ is a
+//! small rotation in the sensor's own axes: δx, δy ~ N(bias, σ_cross²) and δz ~ N(bias, σ_roll²). The roll about the
+//! boresight is worse by about the ratio of focal length to image size (Liebe, "Accuracy performance of star
 //! trackers – a tutorial", IEEE Trans. Aerosp. Electron. Syst. 38(2), 2002). Aberration is taken to be corrected
 //! by the device, as its makers state; so the attitude is that against the ICRF.
 //!
-//! There is no datum while
-//! - it turns faster than it can follow stars,
-//! - the Sun stands nearer to the boresight than the baffle allows, as long as part of its disc is above the
+//! There is no reading while
+//! - it turns faster than it can track stars,
+//! - the Sun is nearer to the boresight than the baffle allows, as long as part of its disc is above the
 //!   level horizon,
 //! - the boresight is nearer to the level horizon than the exclusion angle, or below it: sunlit ground dazzles.
 //!
@@ -21,97 +21,97 @@ use selene_base::input::{positive, within};
 use selene_base::random::stream_at;
 use serde::Deserialize;
 
-use crate::augment::{Augments, Datum, fits};
+use crate::augment::{Augments, DataType, fits};
 use crate::noise::gaussian3;
 use crate::spec::{lag, rate, ros_name};
 use crate::{PlacementSpec, Sample, SensorQos};
 
-/// The largest noise and bias taken, arc seconds: 1°.
+/// The largest noise and bias allowed, arc seconds: 1°.
 const ERROR_MAX_ARCSEC: f64 = 3600.0;
 
 /// A star tracker.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct StarTrackerSpec {
-    /// Topic prefix and stream name.
+    /// Prefix of its topics and name of its random streams.
     #[garde(custom(ros_name))]
     pub name: String,
-    /// The frame whose attitude it tells, z the boresight; with `mount`, the link that carries it.
+    /// The frame whose attitude it measures, z the boresight; with `mount`, the link that carries it.
     #[garde(custom(ros_name))]
     pub link: String,
-    /// Samples a second.
+    /// Sampling rate, Hz.
     #[garde(custom(rate))]
     pub rate_hz: f64,
-    /// From measurement to hand-over, s.
+    /// Delay from measurement to publication, s.
     #[garde(custom(lag))]
     pub lag_s: f64,
-    /// How the topics are offered.
+    /// Quality of service of its topics.
     #[garde(skip)]
     pub qos: SensorQos,
-    /// The stages that its readings pass before they leave.
+    /// Stages that the readings pass before publication, in order.
     #[serde(default)]
-    #[garde(dive, custom(fits(Datum::Attitude, self.rate_hz)))]
+    #[garde(dive, custom(fits(DataType::Attitude, self.rate_hz)))]
     pub stages: Augments,
-    /// Where it sits on that link, with the boresight along its own z; none: in the link's frame.
+    /// Where it sits on that link, with the boresight along its own z; left out, its frame is the link's.
     #[garde(dive)]
     #[serde(default)]
     pub mount: Option<PlacementSpec>,
-    /// Standard deviation of the turn about x and about y, arc seconds, 0 to 3600.
+    /// Standard deviation of the error about x and about y, arc seconds, 0 to 3600.
     #[garde(custom(within(0.0, ERROR_MAX_ARCSEC)))]
     pub cross_boresight_sigma_arcsec: f64,
-    /// Standard deviation of the turn about the boresight, arc seconds, 0 to 3600.
+    /// Standard deviation of the error about the boresight, arc seconds, 0 to 3600.
     #[garde(custom(within(0.0, ERROR_MAX_ARCSEC)))]
     pub roll_sigma_arcsec: f64,
-    /// Constant turn about x, y and z, arc seconds, −3600 to 3600 each.
+    /// Constant error about x, y and z, arc seconds, −3600 to 3600 each.
     #[garde(custom(small_turns))]
     pub bias_arcsec: [f64; 3],
-    /// The fastest turn at which it gives an attitude, rad/s.
+    /// The fastest angular rate at which it gives an attitude, rad/s.
     #[garde(custom(positive))]
     pub slew_max_rad_s: f64,
-    /// The least angle from the boresight to the Sun's centre, degrees, 0 to 180.
+    /// The least angle between the boresight and the Sun's centre, degrees, 0 to 180.
     #[garde(custom(within(0.0, 180.0)))]
     pub sun_exclusion_deg: f64,
     /// The least angle from the level horizon up to the boresight, degrees, 0 to 90.
     #[garde(custom(within(0.0, 90.0)))]
     pub horizon_exclusion_deg: f64,
-    /// Whether the exact attitude is told beside it, under `ground_truth/`.
+    /// Whether the exact attitude is published beside it, under `ground_truth/`.
     #[garde(skip)]
     #[serde(default)]
     pub truth: bool,
 }
 
-/// What a star tracker looks at and how it moves.
+/// Attitude and motion of a star tracker, and the direction of the Sun, at an instant.
 #[derive(Clone, Copy, Debug)]
 pub struct StarView {
     /// The sensor's attitude in the map frame.
     pub map_from_sensor: UnitQuaternion<f64>,
-    /// From the ICRF to the map frame.
+    /// Rotation from the ICRF to the map frame.
     pub map_from_icrf: UnitQuaternion<f64>,
-    /// Its turn rate, rad/s.
+    /// Magnitude of its angular velocity, rad/s.
     pub turn_rate_rad_s: f64,
-    /// Toward the Sun's centre, unit, map frame.
+    /// Unit vector toward the Sun's centre, map frame.
     pub sun: Vector3<f64>,
-    /// Half of the Sun's width, rad.
+    /// Angular radius of the Sun, rad.
     pub sun_radius_rad: f64,
 }
 
-/// One attitude, in both reference frames. Each turns vectors of the sensor's frame into the reference frame.
+/// One attitude in two reference frames. Each rotation turns vectors of the sensor's frame into the reference frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StarAttitude {
-    /// Against the stars.
+    /// Attitude in the ICRF.
     pub icrf_from_sensor: UnitQuaternion<f64>,
-    /// In the site's map frame: the same, turned by the scenario's ephemeris at the instant of measurement.
+    /// Attitude in the site's map frame: the same, turned by the scenario's ephemeris at the instant of measurement.
     pub map_from_sensor: UnitQuaternion<f64>,
 }
 
 impl StarTrackerSpec {
-    /// The attitude that it tells at `sample`, or none where it cannot see stars; `seed` is the rover's.
+    /// The measured attitude at `sample`, or `None` where it cannot see stars; `seed` is the rover's.
     #[must_use]
     pub fn read(&self, view: &StarView, seed: u64, sample: Sample) -> Option<StarAttitude> {
         self.sees_stars(view).then(|| view.attitude(&self.error(seed, sample)))
     }
 
-    /// Whether nothing keeps it from seeing stars.
+    /// Whether it sees stars: neither too fast, nor dazzled by the Sun, nor too near to the horizon.
     #[must_use]
     pub fn sees_stars(&self, view: &StarView) -> bool {
         let boresight = view.map_from_sensor * Vector3::z();
@@ -123,7 +123,7 @@ impl StarTrackerSpec {
             && !is_dazzled
     }
 
-    /// The turn by which it is wrong at `sample`, in its own axes.
+    /// The error rotation at `sample`, in its own axes.
     fn error(&self, seed: u64, sample: Sample) -> UnitQuaternion<f64> {
         let mut rng = stream_at(seed, &self.name, sample.index);
         let (cross, roll) = (self.cross_boresight_sigma_arcsec, self.roll_sigma_arcsec);
@@ -133,7 +133,7 @@ impl StarTrackerSpec {
 }
 
 impl StarView {
-    /// The attitude that a perfect tracker would tell.
+    /// The attitude that a perfect tracker would measure.
     #[must_use]
     pub fn exact(&self) -> StarAttitude {
         self.attitude(&UnitQuaternion::identity())
@@ -149,7 +149,7 @@ fn radians(arcsec: f64) -> f64 {
     (arcsec / 3600.0).to_radians()
 }
 
-/// A garde check: turns of at most 1° either way.
+/// A garde check: angles of −1° to 1°, arc seconds.
 fn small_turns(turns_arcsec: &[f64; 3], (): &()) -> garde::Result {
     turns_arcsec.iter().try_for_each(|turn| within(-ERROR_MAX_ARCSEC, ERROR_MAX_ARCSEC)(turn, &()))
 }
@@ -184,7 +184,7 @@ mod tests {
         Sample { index, instant: SimTime::ZERO }
     }
 
-    /// A boresight this far from the zenith toward the east, the Sun at this elevation in the east.
+    /// A view with the boresight this far from the zenith toward the east, and the Sun at this elevation in the east.
     fn view(from_zenith_deg: f64, sun_elevation_deg: f64) -> StarView {
         let sun = sun_elevation_deg.to_radians();
         StarView {
@@ -214,26 +214,26 @@ mod tests {
     #[test]
     fn a_tracker_without_errors_turns_its_boresight_into_that_of_both_frames() {
         let view = view(15.0, -5.0);
-        let told = tracker(0.0, 0.0).read(&view, 1, sample(0)).expect("sees stars");
-        assert_eq!(told, view.exact());
+        let reported = tracker(0.0, 0.0).read(&view, 1, sample(0)).expect("sees stars");
+        assert_eq!(reported, view.exact());
         let boresight = Vector3::new(15.0_f64.to_radians().sin(), 0.0, 15.0_f64.to_radians().cos());
-        assert!((told.map_from_sensor * Vector3::z() - boresight).norm() < 1e-12);
+        assert!((reported.map_from_sensor * Vector3::z() - boresight).norm() < 1e-12);
         let in_icrf = view.map_from_icrf.inverse() * boresight;
-        assert!((told.icrf_from_sensor * Vector3::z() - in_icrf).norm() < 1e-12);
+        assert!((reported.icrf_from_sensor * Vector3::z() - in_icrf).norm() < 1e-12);
     }
 
     #[test]
     fn noise_is_that_of_each_axis_and_bias_its_mean() {
         const SAMPLES: u64 = 4000;
-        /// Of a variance from 4000 samples, whose own sigma is 2.24 %: 4.5 sigma, and the same in the means. Six
-        /// such checks fail by chance once in 2·10⁴ seeds; this seed is fixed.
+        /// Bound in standard deviations, for variances of 4000 samples (sigma 2.24 %) and for means. Six such checks
+        /// fail by chance once in 2·10⁴ seeds; this seed is fixed.
         const SIGMAS: f64 = 4.5;
         let biased = StarTrackerSpec { bias_arcsec: [3.0, -2.0, 20.0], ..tracker(5.0, 35.0) };
         let view = view(30.0, -5.0);
         let (mut sum, mut squares) = (Vector3::zeros(), Vector3::zeros());
         for index in 0..SAMPLES {
-            let told = biased.read(&view, 11, sample(index)).expect("sees stars");
-            let error = view.exact().icrf_from_sensor.inverse() * told.icrf_from_sensor;
+            let reported = biased.read(&view, 11, sample(index)).expect("sees stars");
+            let error = view.exact().icrf_from_sensor.inverse() * reported.icrf_from_sensor;
             let arcsec = error.scaled_axis().map(|rad| rad.to_degrees() * 3600.0);
             let noise = arcsec - Vector3::from(biased.bias_arcsec);
             sum += arcsec / SAMPLES as f64;

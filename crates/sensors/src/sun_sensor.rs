@@ -1,12 +1,12 @@
-//! A digital two-axis Sun sensor: sunlight through slits or a pinhole falls on photodiodes and gives the two
-//! angles of the Sun's direction from the boresight, α = atan2(x, z) and β = atan2(y, z), in a frame whose z is
-//! the boresight. Each angle has a bias and white noise and is told in whole steps; the unit vector is made of
-//! them again: (tan α, tan β, 1), normalised. Wertz (ed.), Spacecraft Attitude Determination and Control, 1978,
-//! §6.1 and §7.1.
+//! A digital two-axis Sun sensor: sunlight through slits or a pinhole falls on photodiodes, which give the two angles
+//! of the Sun's direction from the boresight, α = atan2(x, z) and β = atan2(y, z), in a frame whose z is the
+//! boresight. Each angle has a bias and white noise and is rounded to whole steps; the published unit vector is
+//! computed from them: (tan α, tan β, 1), normalised. Wertz (ed.), Spacecraft Attitude Determination and Control,
+//! 1978, §6.1 and §7.1.
 //!
-//! There is no datum while the Sun's centre is outside the field of view, a cone about the boresight, or while
-//! less of its disc is in sight than the sensor needs. Not modelled: what of a partly hidden disc shifts the
-//! image's centre, light that ground and Earth reflect into the aperture, and temperature.
+//! There is no reading while the Sun's centre is outside the field of view, a cone about the boresight, or while less
+//! of the Sun's disc is visible than the sensor needs. Not modelled: the shift of the image's centre by a partly
+//! hidden disc, light that ground and Earth reflect into the aperture, and temperature.
 
 use garde::Validate;
 use nalgebra::Vector3;
@@ -15,44 +15,44 @@ use selene_base::input::within;
 use selene_base::random::stream_at;
 use serde::Deserialize;
 
-use crate::augment::{Augments, Datum, fits};
+use crate::augment::{Augments, DataType, fits};
 use crate::noise::gaussian;
 use crate::spec::{lag, rate, ros_name};
 use crate::{PlacementSpec, Sample, SensorQos};
 
-/// The widest cone taken, degrees: noise and bias stay this side of 90°.
+/// The largest half-angle of the cone, degrees: with noise and bias, angles stay below 90°.
 const HALF_ANGLE_MAX_DEG: f64 = 80.0;
-/// The largest noise and bias of an angle taken, degrees.
+/// The largest noise and bias of an angle allowed, degrees.
 const ANGLE_ERROR_MAX_DEG: f64 = 1.0;
 
 /// A Sun sensor.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct SunSensorSpec {
-    /// Topic prefix and stream name.
+    /// Prefix of its topics and name of its random streams.
     #[garde(custom(ros_name))]
     pub name: String,
     /// The frame it measures in, whose z is the boresight; with `mount`, the link that carries it.
     #[garde(custom(ros_name))]
     pub link: String,
-    /// Samples a second.
+    /// Sampling rate, Hz.
     #[garde(custom(rate))]
     pub rate_hz: f64,
-    /// From measurement to hand-over, s.
+    /// Delay from measurement to publication, s.
     #[garde(custom(lag))]
     pub lag_s: f64,
-    /// How the topic is offered.
+    /// Quality of service of its topic.
     #[garde(skip)]
     pub qos: SensorQos,
-    /// The stages that its readings pass before they leave.
+    /// Stages that the readings pass before publication, in order.
     #[serde(default)]
-    #[garde(dive, custom(fits(Datum::Direction, self.rate_hz)))]
+    #[garde(dive, custom(fits(DataType::Direction, self.rate_hz)))]
     pub stages: Augments,
-    /// Where it sits on that link, with the boresight along its own z; none: in the link's frame.
+    /// Where it sits on that link, with the boresight along its own z; left out, its frame is the link's.
     #[garde(dive)]
     #[serde(default)]
     pub mount: Option<PlacementSpec>,
-    /// Half of the cone in which it sees the Sun, degrees, 0.1 to 80.
+    /// Half-angle of the cone in which it sees the Sun, degrees, 0.1 to 80.
     #[garde(custom(within(0.1, HALF_ANGLE_MAX_DEG)))]
     pub fov_half_angle_deg: f64,
     /// Standard deviation of each of the two angles, degrees, 0 to 1.
@@ -61,27 +61,28 @@ pub struct SunSensorSpec {
     /// Constant error of α and of β, degrees, −1 to 1.
     #[garde(custom(small_angles))]
     pub bias_deg: [f64; 2],
-    /// The step in which angles are told, degrees, 0 (none) to 1.
+    /// Resolution: step between reported angles, degrees, 0 (no rounding) to 1.
     #[garde(custom(within(0.0, ANGLE_ERROR_MAX_DEG)))]
     pub quantisation_deg: f64,
-    /// The least part of the Sun's disc that it needs in sight, 0.01 to 1.
+    /// The least visible fraction of the Sun's disc for a reading, 0.01 to 1.
     #[garde(custom(within(0.01, 1.0)))]
     pub sun_share_min: f64,
-    /// Whether the exact direction is told beside it, under `ground_truth/`.
+    /// Whether the exact direction is published beside it, under `ground_truth/`.
     #[garde(skip)]
     #[serde(default)]
     pub truth: bool,
 }
 
 impl SunSensorSpec {
-    /// Whether a Sun whose centre stands in this direction of the sensor's frame is in the field of view.
+    /// Whether the Sun's centre, in this direction of the sensor's frame, is in the field of view.
     #[must_use]
     pub fn sees(&self, sun: &Vector3<f64>) -> bool {
         sun.angle(&Vector3::z()) <= self.fov_half_angle_deg.to_radians()
     }
 
-    /// What it tells at `sample` of a Sun in the direction `sun` (unit, sensor's frame) of whose disc the part
-    /// `sun_share` (0 to 1) is in sight: a unit vector in the sensor's frame, or none. `seed` is the rover's.
+    /// The reading at `sample`: the measured unit vector in the sensor's frame, or `None`. `sun` is the unit vector
+    /// to the Sun's centre in the sensor's frame, `sun_share` (0 to 1) the visible fraction of its disc, `seed` the
+    /// rover's.
     #[must_use]
     pub fn read(&self, sun: &Vector3<f64>, sun_share: f64, seed: u64, sample: Sample) -> Option<Vector3<f64>> {
         (self.sees(sun) && sun_share >= self.sun_share_min).then(|| self.measured(sun, seed, sample))
@@ -102,7 +103,7 @@ impl SunSensorSpec {
     }
 }
 
-/// A garde check: angles of at most 1° either way.
+/// A garde check: angles of −1° to 1°, degrees.
 fn small_angles(angles_deg: &[f64; 2], (): &()) -> garde::Result {
     angles_deg.iter().try_for_each(|angle| within(-ANGLE_ERROR_MAX_DEG, ANGLE_ERROR_MAX_DEG)(angle, &()))
 }
@@ -138,7 +139,7 @@ mod tests {
         Sample { index, instant: SimTime::ZERO }
     }
 
-    /// A direction by its two angles.
+    /// The direction with these two angles.
     fn at_deg(alpha: f64, beta: f64) -> Vector3<f64> {
         Vector3::new(alpha.to_radians().tan(), beta.to_radians().tan(), 1.0).normalize()
     }
@@ -148,10 +149,10 @@ mod tests {
     }
 
     #[test]
-    fn a_sensor_without_errors_tells_the_direction() {
+    fn a_sensor_without_errors_reports_the_direction() {
         for sun in [at_deg(0.0, 0.0), at_deg(30.0, -20.0), at_deg(-60.0, 10.0), at_deg(0.0, 69.9)] {
-            let told = sensor(0.0).read(&sun, 1.0, 1, sample(3)).expect("in sight");
-            assert!((told - sun).norm() < EXACT, "{told} for {sun}");
+            let reported = sensor(0.0).read(&sun, 1.0, 1, sample(3)).expect("in sight");
+            assert!((reported - sun).norm() < EXACT, "{reported} for {sun}");
         }
     }
 
@@ -177,16 +178,17 @@ mod tests {
 
     #[test]
     fn both_angles_scatter_as_configured() {
-        /// Of a variance from 4000 samples, whose own sigma is 2.24 %: 4.5 sigma, one test in 10⁵ fails by chance;
-        /// with a fixed seed, none or always.
+        /// Relative error of a variance of 4000 samples, whose sigma is 2.24 %: 4.5 sigma, which a random seed exceeds
+        /// once in 10⁵
+        /// tests; the seed here is fixed.
         const TOLERANCE: f64 = 0.1;
         const SAMPLES: u64 = 4000;
         let (noisy, sun) = (sensor(0.1), at_deg(35.0, -50.0));
         let mut squares = [0.0; 2];
         for index in 0..SAMPLES {
-            let told = angles_deg(&noisy.read(&sun, 1.0, 7, sample(index)).expect("in sight"));
-            for (square, (told, true_deg)) in squares.iter_mut().zip(told.into_iter().zip([35.0, -50.0])) {
-                *square += (told - true_deg).powi(2) / SAMPLES as f64;
+            let reported = angles_deg(&noisy.read(&sun, 1.0, 7, sample(index)).expect("in sight"));
+            for (square, (reported, true_deg)) in squares.iter_mut().zip(reported.into_iter().zip([35.0, -50.0])) {
+                *square += (reported - true_deg).powi(2) / SAMPLES as f64;
             }
         }
         for variance in squares {

@@ -1,15 +1,15 @@
-//! Three measuring axes at right angles and what is wrong with them (IEEE Std 952 and 1293). Of the true value u and
-//! the specific force f they read
+//! The error model of three orthogonal measuring axes (IEEE Std 952 and 1293). For the true value u and the specific
+//! force f they read
 //!
 //!   y = Q[(I + S + M) u + G f + b_on + x(t) + w(t) + n]
 //!
 //! with scale errors S and misalignments M, sensitivity to force G, turn-on bias b_on, a drift of bias x, a walk of
-//! bias w, white noise n, and the range and step of the converter Q. What is `sigma` is drawn once a run from the
-//! sensor's name and the seed, each quantity from a stream of its own.
+//! bias w, white noise n, and the range and step of the converter Q. Quantities given as `sigma` are drawn once per run
+//! from the sensor's name and the seed, each from a stream of its own.
 //!
 //! - White noise has the density N of the two-sided spectrum: readings at rate f have σ = N √f, and the Allan
 //!   deviation over τ is N/√τ. Data sheets give N as angle or velocity random walk (1°/√h is 2.909e-4 rad/s/√Hz); a
-//!   "noise density" there is one-sided and √2 N. It is assumed that the unit's filter passes just the band of its rate.
+//!   "noise density" there is one-sided and √2 N. The unit's filter is assumed to pass exactly the band of its rate.
 //! - The drift is a first-order Gauss–Markov process. Its Allan deviation has one maximum, 0.6174 of its standard
 //!   deviation, at 1.893 correlation times: that is the `instability` given, which data sheets call in-run bias
 //!   stability. Flicker noise would be flat there; this process falls off on both sides.
@@ -27,37 +27,37 @@ use serde::Deserialize;
 use crate::noise::{DriftSpec, gaussian};
 use crate::process::{Law, Process};
 
-/// The maximum of a Gauss–Markov process's Allan deviation over its standard deviation.
+/// Ratio of the maximum of a Gauss–Markov process's Allan deviation to its standard deviation.
 const ALLAN_MAXIMUM: f64 = 0.617_364_283;
-/// Rounding of range over step: a range of a whole number of steps keeps its last one.
+/// Added to range/step before rounding down, so that a range of a whole number of steps keeps its last one.
 const STEP_ROUNDING: f64 = 1e-9;
 
 /// Errors of three measuring axes, in the unit that the key above them names.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct TriadSpec {
-    /// Noise and drift by Allan parameters; exactly one of this and `sensor`.
+    /// Noise and drift by Allan parameters; give exactly one of `allan` and `sensor`.
     #[garde(dive)]
     pub allan: Option<AllanSpec>,
     /// Noise and drift as in SENSOR §3.3.
     #[garde(dive)]
     pub sensor: Option<DriftSpec>,
-    /// Bias from the start on, each axis. May be left out, as all below.
+    /// Constant bias of each axis, fixed at turn-on. May be left out, as may all keys below.
     #[garde(dive, custom(three))]
     pub turn_on_bias: Option<DrawnSpec>,
-    /// Scale factor less one, each axis.
+    /// Scale factor minus 1, each axis.
     #[garde(dive, custom(three))]
     pub scale_error: Option<DrawnSpec>,
-    /// What an axis sees of another, rad: x of y, x of z, y of x, y of z, z of x, z of y.
+    /// Sensitivity of an axis to another axis, rad: x to y, x to z, y to x, y to z, z to x, z to y.
     #[garde(dive, custom(six))]
     pub misalignment_rad: Option<DrawnSpec>,
-    /// What an axis reads for 1 m/s² of specific force, row by row; gyroscopes alone.
+    /// Reading of each axis per 1 m/s² of specific force along x, y, z, row by row; gyroscopes only.
     #[garde(dive, custom(nine))]
     pub per_m_s2: Option<DrawnSpec>,
-    /// Larger values, of either sign, are told as this.
+    /// Measuring range: values beyond ± this are clipped.
     #[garde(inner(custom(positive)))]
     pub range: Option<f64>,
-    /// Step between two values that can be told.
+    /// Resolution: step between two output values.
     #[garde(inner(custom(positive)))]
     pub resolution: Option<f64>,
 }
@@ -79,7 +79,7 @@ pub struct AllanSpec {
     pub random_walk: f64,
 }
 
-/// A drift of a bias.
+/// Gauss–Markov drift of a bias.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct InstabilitySpec {
@@ -91,20 +91,20 @@ pub struct InstabilitySpec {
     pub time_s: f64,
 }
 
-/// Numbers that are given, or drawn once a run.
+/// A set of numbers that are given, or drawn once per run.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct DrawnSpec {
-    /// Standard deviation of each.
+    /// Standard deviation from which each number is drawn.
     #[garde(inner(custom(non_negative)))]
     pub sigma: Option<f64>,
-    /// The numbers.
+    /// The numbers themselves.
     #[garde(custom(all_finite))]
     pub given: Option<Vec<f64>>,
 }
 
 impl TriadSpec {
-    /// Standard deviation of the white part of readings that are `dt_s` apart.
+    /// Standard deviation of the white noise of readings that are `dt_s` apart.
     pub(crate) fn white_sigma(&self, dt_s: f64) -> f64 {
         let allan = self.allan.map_or(0.0, |allan| allan.density / dt_s.sqrt());
         self.sensor.map_or(allan, |sensor| sensor.white_sigma)
@@ -112,7 +112,7 @@ impl TriadSpec {
 }
 
 impl DrawnSpec {
-    /// The numbers of one run; as many as validation asks for.
+    /// The `N` numbers of one run; validation checks that `N` are given.
     pub(crate) fn numbers<const N: usize>(&self, seed: u64, name: &str) -> [f64; N] {
         let mut rng = stream(seed, name);
         let sigma = self.sigma.unwrap_or(0.0);
@@ -121,7 +121,7 @@ impl DrawnSpec {
     }
 }
 
-/// Three axes with the errors of one run.
+/// Three axes with the errors drawn for one run.
 #[derive(Clone, Debug)]
 pub(crate) struct Triad {
     scale: Matrix3<f64>,
@@ -133,17 +133,17 @@ pub(crate) struct Triad {
     resolution: Option<f64>,
 }
 
-/// What becomes of the bias.
+/// How the bias changes with time.
 #[derive(Clone, Debug)]
 enum Drift {
-    /// Gauss–Markov process and walk, each with its standard deviation, none where that is 0.
+    /// Gauss–Markov process and random walk, each with its standard deviation; left out where that is 0.
     Allan(Vec<(f64, Process)>),
-    /// A walk that begins with the first sample: mean and standard deviation of its step.
+    /// A random walk that starts at the first sample: mean and standard deviation of its step.
     Sensor { mean: f64, sigma: f64, walk: Process },
 }
 
 impl Triad {
-    /// The axes `name` (of sensor and quantity), read every `dt_s`.
+    /// The axes of stream prefix `name` ("sensor/quantity"), read every `dt_s`.
     pub(crate) fn new(spec: &TriadSpec, dt_s: f64, seed: u64, name: &str) -> Self {
         let drawn3 = |spec: &Option<DrawnSpec>, what: &str| of_three(spec, seed, &format!("{name}/{what}"));
         let offset = spec.sensor.map_or(0.0, |sensor| sensor.offset);
@@ -159,7 +159,7 @@ impl Triad {
         }
     }
 
-    /// What they read at sample `index` of a true value under a specific force, m/s², with three draws from N(0, 1).
+    /// Their readings at sample `index` for a true value and a specific force, m/s², with three draws from N(0, 1).
     pub(crate) fn read(
         &mut self,
         index: u64,
@@ -171,7 +171,7 @@ impl Triad {
         value.map(|value| self.converted(value))
     }
 
-    /// Their bias at a sample, that from the turn-on included.
+    /// Their bias at a sample, including the turn-on bias.
     pub(crate) fn bias_at(&mut self, index: u64) -> Vector3<f64> {
         self.bias + self.drift.at(index)
     }
@@ -217,12 +217,12 @@ impl Drift {
     }
 }
 
-/// Three numbers of a run; 0 where they are left out.
+/// Three numbers of a run; 0 where the spec is left out.
 pub(crate) fn of_three(spec: &Option<DrawnSpec>, seed: u64, name: &str) -> Vector3<f64> {
     spec.as_ref().map_or_else(Vector3::zeros, |spec| spec.numbers::<3>(seed, name).into())
 }
 
-/// Nine numbers of a run, row by row; 0 where they are left out.
+/// A 3 × 3 matrix of a run, row by row; 0 where the spec is left out.
 pub(crate) fn of_nine(spec: &Option<DrawnSpec>, seed: u64, name: &str) -> Matrix3<f64> {
     spec.as_ref().map_or_else(Matrix3::zeros, |spec| Matrix3::from_row_slice(&spec.numbers::<9>(seed, name)))
 }
@@ -237,12 +237,12 @@ fn misalignment(spec: &TriadSpec, seed: u64, name: &str) -> Matrix3<f64> {
     Matrix3::new(0.0, xy, xz, yx, 0.0, yz, zx, zy, 0.0)
 }
 
-/// A garde check: one of the two families of noise, and not both.
+/// A garde check: exactly one of the two noise families.
 pub(crate) fn one_family(spec: &TriadSpec, (): &()) -> garde::Result {
     one_of([("allan", spec.allan.map(drop)), ("sensor", spec.sensor.map(drop))]).map_err(garde::Error::new)
 }
 
-/// A garde check: three numbers, or how they are drawn.
+/// A garde check: three numbers, or their standard deviation.
 pub(crate) fn three(spec: &Option<DrawnSpec>, (): &()) -> garde::Result {
     as_many(spec, 3)
 }
@@ -251,7 +251,7 @@ fn six(spec: &Option<DrawnSpec>, (): &()) -> garde::Result {
     as_many(spec, 6)
 }
 
-/// A garde check: nine numbers, or how they are drawn.
+/// A garde check: nine numbers, or their standard deviation.
 pub(crate) fn nine(spec: &Option<DrawnSpec>, (): &()) -> garde::Result {
     as_many(spec, 9)
 }
@@ -314,7 +314,7 @@ mod tests {
         let spec = TriadSpec { range: Some(2.0), resolution: Some(0.1), ..quiet() };
         let found = read(&spec, Vector3::new(0.26, 5.0, -5.0), Vector3::zeros());
         assert_eq!(found, Vector3::new(3.0 * 0.1, 20.0 * 0.1, -20.0 * 0.1));
-        // No whole number of steps: the last one within.
+        // The range is not a whole number of steps: values are clipped to the last step within it.
         let uneven = TriadSpec { range: Some(0.25), ..spec.clone() };
         assert_eq!(read(&uneven, Vector3::repeat(9.0), Vector3::zeros()), Vector3::repeat(2.0 * 0.1));
         let unstepped = TriadSpec { resolution: None, ..spec };
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_drawn_is_drawn_once_a_run_and_spreads_as_asked() {
+    fn what_is_drawn_is_drawn_once_a_run_and_spreads_as_requested() {
         let spec = TriadSpec { turn_on_bias: Some(DrawnSpec { sigma: Some(0.5), given: None }), ..quiet() };
         let bias = |seed: u64, index: u64| Triad::new(&spec, DT_S, seed, "axes").bias_at(index);
         assert_eq!(bias(7, 0), bias(7, 1000));

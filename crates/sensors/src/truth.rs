@@ -1,21 +1,21 @@
-//! Which truth goes beside a camera's images, each switched on in its YAML: all from the
-//! rays through the pixels' centres in the middle of their row's exposure.
+//! Ground truth published beside a camera's images, each part switched on in its YAML: all from the rays through the
+//! pixels' centres at the middle of their row's exposure.
 
 use garde::Validate;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// What is published beside an image. All is off when left out.
+/// Ground truth published beside an image. Each part is off when left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields, default)]
 pub struct TruthSpec {
-    /// Distance along the optical axis; along the ray for lenses that see behind them.
+    /// Depth: distance along the optical axis, or along the ray for lenses that see behind them (fisheyes, panoramas).
     #[garde(skip)]
     pub depth: Option<DepthUnit>,
-    /// Semantic classes.
+    /// Semantic class of each pixel.
     #[garde(skip)]
     pub segmentation: bool,
-    /// Instance numbers.
+    /// Instance number of each pixel.
     #[garde(skip)]
     pub instances: bool,
     /// Surface normals in the optical frame.
@@ -24,51 +24,51 @@ pub struct TruthSpec {
     /// Diffuse reflectance.
     #[garde(skip)]
     pub albedo: bool,
-    /// The part of the Sun's disc that is seen from there.
+    /// Fraction of the Sun's disc that is visible from the surface point, 0 to 1.
     #[garde(skip)]
     pub sun_visibility: bool,
-    /// The way from each pixel to where its point was in the previous image.
+    /// Optical flow: displacement from each pixel to its point's position in the previous image, pixels.
     #[garde(skip)]
     pub flow: bool,
-    /// Boxes around visible instances, in the image.
+    /// Bounding boxes of visible instances in the image.
     #[garde(skip)]
     pub boxes_2d: bool,
-    /// Boxes of visible instances, in the optical frame.
+    /// Three-dimensional boxes of visible instances in the optical frame.
     #[garde(skip)]
     pub boxes_3d: bool,
 }
 
-/// How depth is written.
+/// Unit and encoding of depth images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DepthUnit {
-    /// 32FC1, infinite where nothing is seen.
+    /// Metres, 32FC1; infinite where nothing is seen.
     Metres,
-    /// 16UC1, 0 where nothing is seen within 65.535 m.
+    /// Millimetres, 16UC1; 0 where nothing is seen within 65.535 m.
     Millimetres,
 }
 
-/// The closed set of truth images.
+/// The kinds of truth images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TruthImage {
-    /// 32FC1 or 16UC1.
+    /// Depth, 32FC1 or 16UC1.
     Depth(DepthUnit),
-    /// 16UC1.
+    /// Semantic classes, 16UC1.
     Segmentation,
-    /// 32SC1: the bits of an unsigned number.
+    /// Instance numbers, 32SC1 with the bits of an unsigned number.
     Instances,
-    /// 32FC3.
+    /// Surface normals, 32FC3.
     Normals,
-    /// 32FC1.
+    /// Diffuse reflectance, 32FC1.
     Albedo,
-    /// 32FC1.
+    /// Visible fraction of the Sun's disc, 32FC1.
     SunVisibility,
-    /// 32FC2.
+    /// Optical flow, 32FC2.
     Flow,
 }
 
 impl TruthSpec {
-    /// The images that are wanted.
+    /// The truth images that are switched on.
     #[must_use]
     pub fn images(&self) -> Vec<TruthImage> {
         let switched = [
@@ -83,15 +83,15 @@ impl TruthSpec {
         self.depth.map(TruthImage::Depth).into_iter().chain(on).collect()
     }
 
-    /// Whether surfaces must be asked for more than where and what they are.
+    /// Whether the tracer must return surface properties beyond position and class.
     #[must_use]
-    pub fn asks_surfaces(&self) -> bool {
+    pub fn needs_surfaces(&self) -> bool {
         self.normals || self.albedo || self.sun_visibility
     }
 }
 
 impl TruthImage {
-    /// Its topic below the camera's name.
+    /// Its topic, relative to the camera's name.
     #[must_use]
     pub fn topic(self) -> &'static str {
         match self {

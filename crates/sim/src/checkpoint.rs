@@ -1,5 +1,5 @@
-//! A state in a file: all of a world, or its driven ground alone, so that a run can go on where another
-//! ended. What sensors need of the time before goes with it: they remember nothing else.
+//! Saved states: a file with a whole world, or with its driven ground alone, from which another run can
+//! continue. A saved world has the recent snapshots that its sensors need; they keep no other memory.
 //!
 //! | bytes | what |
 //! | --- | --- |
@@ -7,7 +7,10 @@
 //! | 4 | version of the format, little-endian |
 //! | to the end | one zlib stream (RFC 1950, with its checksum) of [`Saved`], by serde in postcard's format |
 //!
-//! A file is written beside its place and renamed: a write that is cut off leaves the last good one.
+//! A file is written under a temporary name and renamed: an interrupted write leaves the last good one.
+//!
+//! A small file could unpack to more than memory holds, so what a file may unpack to is bounded by its size
+//! ([`unpacked_bytes_max`]). A state that deflates to less than this allows is stored in the stream as it is.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -26,14 +29,18 @@ use crate::fingerprint::Fingerprint;
 use crate::world::{DrivenGround, Snapshot, State};
 
 const MAGIC: [u8; 8] = *b"SELSTATE";
-/// A file of a state.
+/// The kind of file that holds a saved state.
 pub const STATE_FILE: FileKind = FileKind { name: "saved state", is: |head| head.starts_with(&MAGIC) };
-/// To be raised with every change of what is saved.
-const VERSION: u32 = 10;
-/// More than any state has, unpacked: 80 km of tracks at 2 cm.
-const BYTES_MAX: u64 = 8 << 30;
+/// Version of the format; raise it with every change of [`Saved`].
+const VERSION: u32 = 11;
+/// Size of magic and version, bytes.
+const HEAD_BYTES: usize = 12;
+/// Unpacked size that every file may have, bytes.
+const UNPACKED_BYTES_FREE: u64 = 16 << 20;
+/// Unpacked size over the file's size that a larger one may have; deflate reaches about a thousand.
+const UNPACKED_RATIO_MAX: u64 = 32;
 
-/// Why a state cannot be saved or taken.
+/// Why a state cannot be saved or loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckpointError {
     /// The file cannot be read.
@@ -52,7 +59,7 @@ pub enum CheckpointError {
     },
 }
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 enum Saved {
     /// Driven ground.
@@ -61,26 +68,26 @@ enum Saved {
     World { of: Fingerprint, checkpoint: Box<Checkpoint> },
 }
 
-/// A whole world, and what its sensors need of the time before.
+/// A whole world, and the recent snapshots that its sensors need.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Checkpoint {
     /// The state.
     pub state: State,
-    /// The last while.
+    /// The recent snapshots.
     pub recent: Recent,
 }
 
-/// Snapshots of the last while, and the ground before the first of them.
+/// Recent snapshots, and the ground before the first of them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Recent {
-    /// In order; the last one is that of the state.
+    /// Snapshots in order of time; the last one is that of the saved state.
     pub snapshots: Vec<Snapshot>,
-    /// What had been done to the ground before the first snapshot's edits.
+    /// Ruts of the ground before the first snapshot's edits.
     pub ruts_before: Ruts,
 }
 
 impl Recent {
-    /// The same as of a world that was reset `epoch` times.
+    /// The same snapshots as of a world that was reset `epoch` times.
     #[must_use]
     pub fn of_epoch(&self, epoch: u32) -> Self {
         let snapshots = self.snapshots.iter().map(|snapshot| Snapshot { epoch, ..snapshot.clone() });
@@ -108,35 +115,35 @@ impl Checkpoint {
         }
     }
 
-    /// The same of bytes that `to_bytes` gave or a file holds; `name` stands for the file in errors.
+    /// Reads a checkpoint from the bytes of a file or of [`Checkpoint::to_bytes`]; errors give `name` as the file.
     ///
     /// # Errors
-    /// As `load`.
+    /// As [`Checkpoint::load`].
     pub fn from_bytes(bytes: &[u8], name: &Path, of: &Fingerprint) -> Result<Self, CheckpointError> {
-        Self::of_saved(unpack(bytes, name)?, name, of)
+        Self::of_saved(unpack(bytes, bytes.len() as u64, name)?, name, of)
     }
 
-    /// The bytes of its file.
+    /// The bytes of the checkpoint's file.
     ///
     /// # Errors
-    /// When something that was added has a path that is not UTF-8.
+    /// When an entity that was added has a file whose path is not UTF-8.
     pub fn to_bytes(&self, of: &Fingerprint) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         pack(&Saved::World { of: of.clone(), checkpoint: Box::new(self.clone()) }, &mut bytes)?;
         Ok(bytes)
     }
 
-    /// Writes it.
+    /// Writes the checkpoint to a file.
     ///
     /// # Errors
-    /// When the file cannot be written; an older one of its name is then still there.
+    /// When the file cannot be written; an older file at `path` then stays.
     pub fn save(&self, path: &Path, of: &Fingerprint) -> Result<(), CheckpointError> {
         write(path, &Saved::World { of: of.clone(), checkpoint: Box::new(self.clone()) })
     }
 }
 
 impl DrivenGround {
-    /// Reads driven ground, of a file of its own or of a checkpoint.
+    /// Reads driven ground, from a file of its own or from a checkpoint.
     ///
     /// # Errors
     /// When it cannot be read, is damaged, cut off, of another version or of other ground.
@@ -145,7 +152,7 @@ impl DrivenGround {
             Saved::Ground { of, ground } => (of, ground),
             Saved::World { of, checkpoint } => (of, Self::of(&checkpoint.state)),
         };
-        // A checkpoint's world may be another one: its ground is what counts.
+        // The world of a checkpoint may be another one: only its ground must be the same.
         let parts = theirs.parts.into_iter().filter(|(part, _)| of.parts.contains_key(part)).collect();
         match of.difference(&Fingerprint { parts, ..theirs }) {
             Some(difference) => Err(CheckpointError::Refused {
@@ -156,20 +163,20 @@ impl DrivenGround {
         }
     }
 
-    /// The seed of the ground that a file is of.
+    /// Seed of the ground of a saved state.
     ///
     /// # Errors
-    /// As `load`, whatever ground it is.
+    /// As [`DrivenGround::load`], except that any ground is accepted.
     pub fn seed_of(path: &Path) -> Result<u64, CheckpointError> {
         let (Saved::Ground { of, .. } | Saved::World { of, .. }) = read(path)?;
         let what = || CheckpointError::Refused { path: path.to_owned(), what: "names no seed".to_owned() };
         of.seed().ok_or_else(what)
     }
 
-    /// Writes it.
+    /// Writes the driven ground to a file.
     ///
     /// # Errors
-    /// When the file cannot be written; an older one of its name is then still there.
+    /// When the file cannot be written; an older file at `path` then stays.
     pub fn save(&self, path: &Path, of: &Fingerprint) -> Result<(), CheckpointError> {
         write(path, &Saved::Ground { of: of.clone(), ground: self.clone() })
     }
@@ -191,20 +198,37 @@ fn pack(saved: &Saved, to: &mut impl Write) -> io::Result<()> {
     let bytes = postcard::to_allocvec(saved).map_err(io::Error::other)?;
     to.write_all(&MAGIC)?;
     to.write_all(&VERSION.to_le_bytes())?;
-    let mut packed = ZlibEncoder::new(to, Compression::fast());
-    packed.write_all(&bytes)?;
-    packed.finish()?;
-    Ok(())
+    to.write_all(&packed(&bytes)?)
+}
+
+/// The zlib stream of `bytes`: deflated, or stored if the file would unpack to more than is read.
+fn packed(bytes: &[u8]) -> io::Result<Vec<u8>> {
+    let deflated = stream(bytes, Compression::fast())?;
+    let file_bytes = (HEAD_BYTES + deflated.len()) as u64;
+    if bytes.len() as u64 <= unpacked_bytes_max(file_bytes) { Ok(deflated) } else { stream(bytes, Compression::none()) }
+}
+
+fn stream(bytes: &[u8], level: Compression) -> io::Result<Vec<u8>> {
+    let mut encoder = ZlibEncoder::new(Vec::new(), level);
+    encoder.write_all(bytes)?;
+    encoder.finish()
+}
+
+/// Largest unpacked size of a file of this size, bytes.
+fn unpacked_bytes_max(file_bytes: u64) -> u64 {
+    file_bytes.saturating_mul(UNPACKED_RATIO_MAX).max(UNPACKED_BYTES_FREE)
 }
 
 fn read(path: &Path) -> Result<Saved, CheckpointError> {
-    unpack(open_regular(path)?, path)
+    let file = open_regular(path)?;
+    let metadata = file.metadata().map_err(|source| InputError::Read { path: path.to_owned(), source })?;
+    unpack(file, metadata.len(), path)
 }
 
-/// What `from` holds; `path` is named in errors.
-fn unpack(mut from: impl Read, path: &Path) -> Result<Saved, CheckpointError> {
+/// Unpacks a saved state of `file_bytes` bytes; `path` is named in errors.
+fn unpack(mut from: impl Read, file_bytes: u64, path: &Path) -> Result<Saved, CheckpointError> {
     let refuse = |what: String| CheckpointError::Refused { path: path.to_owned(), what };
-    let mut head = [0; 12];
+    let mut head = [0; HEAD_BYTES];
     from.read_exact(&mut head).map_err(|_| refuse("is no saved state: it has fewer than 12 bytes".to_owned()))?;
     let (magic, version) = head.split_at(MAGIC.len());
     if magic != MAGIC {
@@ -218,14 +242,23 @@ fn unpack(mut from: impl Read, path: &Path) -> Result<Saved, CheckpointError> {
     }
     let mut bytes = Vec::new();
     let cut = |error| refuse(format!("is cut off or damaged ({error}); take an earlier one"));
-    ZlibDecoder::new(from).take(BYTES_MAX).read_to_end(&mut bytes).map_err(cut)?;
+    let bytes_max = unpacked_bytes_max(file_bytes);
+    ZlibDecoder::new(from).take(bytes_max.saturating_add(1)).read_to_end(&mut bytes).map_err(cut)?;
+    if bytes.len() as u64 > bytes_max {
+        return Err(refuse(format!(
+            "is {file_bytes} bytes and unpacks to more than {bytes_max}, the most for its size: it is damaged or no saved \
+             state; take an earlier one"
+        )));
+    }
     postcard::from_bytes(&bytes).map_err(|error| refuse(format!("is damaged: {error}; take an earlier one")))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Checkpoint, MAGIC, Recent, VERSION};
+    use super::{Checkpoint, HEAD_BYTES, MAGIC, Recent, UNPACKED_BYTES_FREE, VERSION, packed, stream};
     use crate::{DrivenGround, Fingerprint, LoadOptions, Model, Scenario, World};
+    use flate2::Compression;
+    use std::collections::BTreeMap;
     use std::fs;
     use std::path::{Path, PathBuf};
     use std::sync::Arc;
@@ -286,8 +319,8 @@ mod tests {
         let bytes = saved.to_bytes(&of).expect("packed");
         assert_eq!(fs::read(&file).expect("there"), bytes);
         assert!(Checkpoint::from_bytes(&bytes, Path::new("bytes"), &of).expect("loads") == saved);
-        let told = refusal(Checkpoint::from_bytes(&bytes[..bytes.len() / 2], Path::new("bytes"), &of));
-        assert!(told.contains("bytes: is cut off or damaged"), "{told}");
+        let reported = refusal(Checkpoint::from_bytes(&bytes[..bytes.len() / 2], Path::new("bytes"), &of));
+        assert!(reported.contains("bytes: is cut off or damaged"), "{reported}");
         fs::remove_dir_all(&folder).expect("removed");
     }
 
@@ -300,9 +333,9 @@ mod tests {
         bytes[MAGIC.len()..MAGIC.len() + 4].copy_from_slice(&(VERSION + 1).to_le_bytes());
         fs::write(&file, bytes).expect("written");
         let loads = [Checkpoint::load(&file, &of).map(drop), DrivenGround::load(&file, &of).map(drop)];
-        for told in loads.map(refusal) {
+        for reported in loads.map(refusal) {
             let versions = format!("has version {}; this Selene reads version {VERSION}", VERSION + 1);
-            assert!(told.contains("later.state") && told.contains(&versions), "{told}");
+            assert!(reported.contains("later.state") && reported.contains(&versions), "{reported}");
         }
         fs::remove_dir_all(&folder).expect("removed");
     }
@@ -312,17 +345,35 @@ mod tests {
         let (folder, first) = (folder("scenario"), model(YARD));
         let file = folder.join("x.state");
         checkpoint(&first).save(&file, &print_of(&first)).expect("saved");
-        for (was, is, told) in [
+        for (was, is, reported) in [
             ("name: yard", "name: other", "scenario: here other, there yard"),
             ("gravity_m_s2: 1.62", "gravity_m_s2: 1.63", "gravity_m_s2: here 1.63, there 1.62"),
             ("seed: 1", "seed: 2", "seed: here 2, there 1"),
+            ("seed: 1", "seed: 1\nend_at_site_border: true", "end_at_site_border: here true, there false"),
             ("sorato.yaml", "rassor.yaml", "mounts rassor: here "),
         ] {
             let other = model(&YARD.replace(was, is));
             let refused = refusal(Checkpoint::load(&file, &print_of(&other)));
-            let expected = format!("x.state: is of another run: {told}");
+            let expected = format!("x.state: is of another run: {reported}");
             assert!(refused.contains(&expected), "{expected} is not in: {refused}");
         }
+        fs::remove_dir_all(&folder).expect("removed");
+    }
+
+    #[test]
+    fn a_world_of_another_surface_is_refused_and_its_ground_is_taken() {
+        let (folder, first) = (folder("surface"), model(YARD));
+        let file = folder.join("x.state");
+        checkpoint(&first).save(&file, &print_of(&first)).expect("saved");
+        let mut scenario = Scenario::clone(first.scenario());
+        scenario.site.surface.detail.mottle = 0.1;
+        let of_ground = |scenario: &Scenario| Fingerprint::of_ground(&scenario.site, scenario.seed, first.terrain());
+        let told = refusal(Checkpoint::load(&file, &Fingerprint::of(&scenario, first.terrain())));
+        assert!(told.contains("x.state: is of another run: site surface: here "), "{told}");
+        DrivenGround::load(&file, &of_ground(&scenario)).expect("the same ground");
+        scenario.site.rocks.count_max += 1;
+        let told = refusal(DrivenGround::load(&file, &of_ground(&scenario)));
+        assert!(told.contains("x.state: is of other ground: site file: here "), "{told}");
         fs::remove_dir_all(&folder).expect("removed");
     }
 
@@ -331,9 +382,9 @@ mod tests {
         let (folder, model) = (folder("ground"), model(YARD));
         let (file, of) = (folder.join("day1.state"), ground_print_of(&model));
         DrivenGround::of(&checkpoint(&model).state).save(&file, &of).expect("saved");
-        let told = refusal(Checkpoint::load(&file, &print_of(&model)));
+        let reported = refusal(Checkpoint::load(&file, &print_of(&model)));
         for part in ["day1.state", "driven ground alone", "--ruts"] {
-            assert!(told.contains(part), "{part} is not in: {told}");
+            assert!(reported.contains(part), "{part} is not in: {reported}");
         }
         fs::remove_dir_all(&folder).expect("removed");
     }
@@ -349,10 +400,56 @@ mod tests {
         let lengths = (0..64).chain((64..count - 64).step_by(many)).chain(count - 64..count);
         for length in lengths {
             fs::write(&file, &bytes[..length]).expect("written");
-            let told = refusal(Checkpoint::load(&file, &of));
-            let expected = if length < 12 { "fewer than 12 bytes" } else { "take an earlier one" };
-            assert!(told.contains("x.state") && told.contains(expected), "{length} of {count} bytes: {told}");
+            let reported = refusal(Checkpoint::load(&file, &of));
+            let expected = if length < HEAD_BYTES { "fewer than 12 bytes" } else { "take an earlier one" };
+            assert!(
+                reported.contains("x.state") && reported.contains(expected),
+                "{length} of {count} bytes: {reported}"
+            );
         }
+        fs::remove_dir_all(&folder).expect("removed");
+    }
+
+    /// A file whose stream unpacks to `count` zeros; bytes after the stream make it at least `file_bytes` long.
+    fn of_zeros(count: u64, file_bytes: usize) -> Vec<u8> {
+        let deflated = stream(&vec![0_u8; count as usize], Compression::best()).expect("packed");
+        let mut file = [&MAGIC[..], &VERSION.to_le_bytes()[..], &deflated[..]].concat();
+        file.resize(file.len().max(file_bytes), 0);
+        file
+    }
+
+    #[test]
+    fn a_file_that_unpacks_to_more_than_its_size_allows_is_refused_with_the_bound() {
+        let folder = folder("bomb");
+        let (file, of) = (folder.join("bomb.state"), Fingerprint { parts: BTreeMap::new(), heights_m: Vec::new() });
+        // The first is small; the second is so long that the ratio counts.
+        for (count, file_bytes, bytes_max) in [((16 << 20) + 1, 0, 16_u64 << 20), (64 << 20, 1 << 20, 32 << 20)] {
+            let bomb = of_zeros(count, file_bytes);
+            fs::write(&file, &bomb).expect("written");
+            let expected = format!("bomb.state: is {} bytes and unpacks to more than {bytes_max}", bomb.len());
+            let loads = [Checkpoint::load(&file, &of), Checkpoint::from_bytes(&bomb, &file, &of)];
+            for told in loads.map(refusal) {
+                assert!(told.contains(&expected), "{expected} is not in: {told}");
+            }
+        }
+        // At the bound it is read, and refused for its content.
+        fs::write(&file, of_zeros(UNPACKED_BYTES_FREE, 0)).expect("written");
+        let told = refusal(Checkpoint::load(&file, &of));
+        assert!(!told.contains("unpacks to more"), "{told}");
+        fs::remove_dir_all(&folder).expect("removed");
+    }
+
+    #[test]
+    fn a_state_that_deflates_too_well_to_be_read_is_stored() {
+        let (folder, model) = (folder("stored"), model(YARD));
+        let file = folder.join("x.state");
+        let long = "a".repeat(2 * UNPACKED_BYTES_FREE as usize);
+        assert!(packed(long.as_bytes()).expect("packed").len() > long.len(), "it is stored");
+        let of = Fingerprint { parts: BTreeMap::from([("long".to_owned(), long)]), ..print_of(&model) };
+        let saved = checkpoint(&model);
+        saved.save(&file, &of).expect("saved");
+        assert!(fs::metadata(&file).expect("there").len() > 2 * UNPACKED_BYTES_FREE);
+        assert!(Checkpoint::load(&file, &of).expect("loads") == saved);
         fs::remove_dir_all(&folder).expect("removed");
     }
 }

@@ -1,5 +1,5 @@
-//! The simulated world: a typed scenario, what does not change (`Model`), what does (`State`),
-//! and the step from one heartbeat to the next. No ROS, no wall clock: the same
+//! The simulated world: a typed scenario, the part that does not change (`Model`), the part that does
+//! (`State`), and the step from one heartbeat to the next. No ROS, no wall clock: the same
 //! scenario, seed and commands give the same bytes, for any number of threads.
 
 mod checkpoint;
@@ -26,8 +26,8 @@ pub use selene_soil::{DustParcel, GrainsSpec, LoosePoint, LooseSoil, Window};
 pub use slope::{Climb, SlopeError, SlopeRig};
 pub use wheels::{press_wheels, wheel_shapes};
 pub use world::{
-    AllowedFolders, DrivenGround, DustState, Entity, EntityId, Inputs, LinkLoad, Model, NoSuchRover, Notices,
-    ObjectKind, ObjectPose, Part, Placement, ResetScope, ResumeError, RockPose, RoverEntityState, RoverKind,
-    RoverSnapshot, Scratch, Settings, SettingsError, Share, Snapshot, Spawn, SpawnError, SpawnPlace, StartError, State,
-    WheelTruth, World, WorldError,
+    AllowedFolders, DrivenGround, DustState, Entity, EntityId, Inputs, LinkLoad, Model, ObjectKind, ObjectPose,
+    OutOfRangeCounts, Part, Placement, ProcessShare, ResetScope, ResumeError, RockPose, RoverEntityState, RoverKind,
+    RoverSnapshot, Scratch, Settings, SettingsError, Snapshot, Spawn, SpawnError, SpawnPlace, StartError, State,
+    UnknownRover, WheelTruth, World, WorldError,
 };

@@ -1,5 +1,5 @@
-//! A rover on a slope: it stands on a plane that rises along x under vertical gravity,
-//! drives straight up it at a commanded speed, and either climbs or stalls. Its wheels press the soil
+//! A test rig for rovers on slopes: the rover stands on a plane that rises along x under vertical gravity,
+//! drives straight up at a commanded speed, and either climbs or stalls. Its wheels press the soil
 //! as in a world, and nothing else touches it.
 //!
 //! The ground is tilted, not gravity, so that every law sees the slope as it does on a
@@ -19,40 +19,40 @@ use selene_vehicle::{BodyTwist, Forces, Rover, RoverModel, Targets, VehicleError
 
 use crate::wheels::{press_wheels, wheel_shapes};
 
-/// Posts on a side of the ground at most: 64 MB.
+/// Maximum number of posts on a side of the ground: 64 MB.
 const POSTS_MAX: f64 = 4096.0;
-/// Steps of a run at most.
+/// Maximum number of steps of a run.
 const STEPS_MAX: f64 = 1e7;
-/// Longest step, s: with longer ones a light rover slips more for them alone, and slides
-/// back where it climbs.
+/// Longest step, s. With a longer one a light rover slips more because of the step alone, and
+/// slides back where it should climb.
 const STEP_MAX_S: f64 = 2e-3;
 /// Time to settle with the wheels held, s.
 const SETTLE_S: f64 = 1.0;
-/// Way of the rim over which means are taken, in wheel radii; before it every wheel has
-/// come onto the ground that the first stood on, and as far again.
+/// Distance that the rim travels while means are taken, in wheel radii. Before that, every wheel has
+/// reached the ground that the first one stood on, and driven this distance again.
 const AVERAGE_RADII: f64 = 6.0;
-/// A rover slower than this share of its commanded speed does not advance.
+/// A rover slower than this fraction of its commanded speed has stalled.
 const STALL_SHARE: f64 = 0.02;
-/// Ground around the rover's way, m.
+/// Width of the ground around the rover's path, m.
 const MARGIN_M: f64 = 1.5;
-/// A rover that leans from the plane by more than 60° has fallen over.
+/// Cosine of the tilt from the plane beyond which a rover has fallen over: 60°.
 const FALLEN_COS: f64 = 0.5;
-/// Lengths of a run, over the usual one, that are tried one after the other where its end is
-/// not settled: under little gravity a rover sinks and gains speed slowly.
+/// Factors on the usual length of a run that are tried in turn if its end is not steady:
+/// under little gravity a rover sinks and gains speed slowly.
 const LONGER: [f64; 2] = [3.0, 10.0];
-/// The plane carries a settled rover's weight but for this share.
+/// Relative tolerance within which the plane carries the weight of a settled rover.
 const CARRIED_TOLERANCE: f64 = 0.05;
-/// Of the weight of a rover that fell over or slid away, the plane had carried at least this
-/// share on the average; under another the ground was never stood on.
+/// Minimum mean fraction of the weight that the plane carried before a rover fell over or slid away;
+/// below it the rover never stood on the ground.
 const CARRIED_MIN: f64 = 0.5;
-/// A rover whose speed grows by more than this share of itself, from one half of the end to
-/// the other, has not come to its speed: at an even acceleration from rest it is a fifth.
+/// Maximum relative gain of speed from the first half of the end to the second; a rover that gains more has
+/// not reached its speed. At an even acceleration from rest the gain is a fifth.
 const GAIN_MAX: f64 = 0.1;
-/// Growth by less than this share of the commanded speed is that of a motor that hunts about a
-/// stall.
+/// A gain below this fraction of the commanded speed does not count: it is that of a motor which oscillates
+/// about a stall.
 const GAIN_MIN: f64 = 1e-3;
 
-/// The rig.
+/// The rig: a rover, its soil and how it is driven.
 #[derive(Clone, Debug)]
 pub struct SlopeRig {
     /// The rover.
@@ -69,7 +69,7 @@ pub struct SlopeRig {
     pub step_s: f64,
 }
 
-/// How a rover did on a slope: means over the end of its run.
+/// Results of a rover on a slope: means over the end of its run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Climb {
     /// The slope, degrees.
@@ -86,20 +86,20 @@ pub struct Climb {
     pub stalled: bool,
 }
 
-/// A slope that cannot be driven.
+/// Why a slope cannot be driven.
 #[derive(Debug, thiserror::Error)]
 pub enum SlopeError {
     /// A value out of its range.
     #[error("{what} is {value}: must be {allowed}")]
     Value {
-        /// Which.
+        /// Name of the value.
         what: &'static str,
-        /// What it is.
+        /// The value.
         value: f64,
         /// What is allowed.
         allowed: &'static str,
     },
-    /// Too few of the ground's posts lie under the smallest wheel.
+    /// Too few of the ground's posts are under the smallest wheel.
     #[error(
         "a grid of {grid_m} m is too coarse: must be at most {most_m} m, half of the smallest wheel's width and a \
          quarter of its radius"
@@ -107,7 +107,7 @@ pub enum SlopeError {
     TooCoarse {
         /// Spacing, m.
         grid_m: f64,
-        /// Coarsest spacing that is taken, m.
+        /// Coarsest spacing that is allowed, m.
         most_m: f64,
     },
     /// The rover cannot be built.
@@ -119,11 +119,11 @@ pub enum SlopeError {
          take more gravity or a finer grid"
     )]
     NotCarried {
-        /// The slope.
+        /// The slope, degrees.
         slope_deg: f64,
         /// Length of the run, s.
         time_s: f64,
-        /// Share that is carried, %.
+        /// Fraction of the weight that is carried, %.
         percent: f64,
     },
     /// The rover still gains speed at the end of the longest run that was tried.
@@ -132,21 +132,21 @@ pub enum SlopeError {
          m/s; command a lower speed"
     )]
     StillFaster {
-        /// The slope.
+        /// The slope, degrees.
         slope_deg: f64,
         /// Length of the run, s.
         time_s: f64,
         /// Mean speed over the first half of the end, m/s.
         from_m_s: f64,
-        /// Mean speed over the second, m/s.
+        /// Mean speed over the second half, m/s.
         to_m_s: f64,
     },
     /// The state is no longer finite.
     #[error("on {slope_deg}° the rover's state is no longer finite after {time_s:.3} s; a smaller step may help")]
     NotFinite {
-        /// The slope.
+        /// The slope, degrees.
         slope_deg: f64,
-        /// When.
+        /// Simulated time, s.
         time_s: f64,
     },
 }
@@ -159,12 +159,12 @@ impl SlopeRig {
         Self { rover, law, gravity_m_s2: 1.62, speed_m_s, grid_m: 0.01, step_s: 5e-4 }
     }
 
-    /// Drives up a slope of `slope_deg`, up to ten times as long as usual until the end is
-    /// settled; downhill when negative.
+    /// Drives up a slope of `slope_deg`, or down if it is negative. A run that is not steady at its end is
+    /// repeated with up to ten times the usual length.
     ///
     /// # Errors
     /// When a value is out of range, the grid too coarse, the rover cannot be built, does not
-    /// settle or its state left the numbers.
+    /// settle, or its state is no longer finite.
     pub fn climb(&self, slope_deg: f64) -> Result<Climb, SlopeError> {
         self.check(slope_deg, 1.0)?;
         let mut end = self.drive(slope_deg, 1.0)?;
@@ -175,15 +175,15 @@ impl SlopeRig {
             end = self.drive(slope_deg, times)?;
         }
         match end.unsettled(self.speed_m_s) {
-            // After the longest run a stall is one, however its speed wavers.
+            // After the longest run a stall counts as one, however its speed oscillates.
             Some(SlopeError::StillFaster { .. }) if end.climb.stalled => Ok(end.climb),
             Some(why) => Err(why),
             None => Ok(end.climb),
         }
     }
 
-    /// Drives for `times` as long as usual.
-    fn drive(&self, slope_deg: f64, times: f64) -> Result<End, SlopeError> {
+    /// Drives for `times` the usual length of a run.
+    fn drive(&self, slope_deg: f64, times: f64) -> Result<RunEnd, SlopeError> {
         let mut run = Run::new(self, slope_deg, times)?;
         let (steps, counted) = (run.steps(self.drive_s(times)), run.steps(self.average_s(times)));
         for _ in 0..run.steps(SETTLE_S * times) {
@@ -267,21 +267,21 @@ impl SlopeRig {
     }
 }
 
-/// The end of a run, and what tells whether it is a steady state.
-struct End {
+/// The end of a run, with the quantities that show whether it is a steady state.
+struct RunEnd {
     climb: Climb,
     /// Whether the rover drove to the end, and did not fall over or slide away before it.
     is_whole: bool,
-    /// Mean share of the weight that the ground carried.
+    /// Mean fraction of the weight that the ground carried.
     carried: f64,
-    /// Mean speeds over the first and the second half, m/s.
+    /// Mean speeds over the first and the second half of the end, m/s.
     halves_m_s: [f64; 2],
     /// Length of the run, s.
     time_s: f64,
 }
 
-impl End {
-    /// Why this is no steady state; none where it is one.
+impl RunEnd {
+    /// Why this is no steady state; `None` if it is one.
     fn unsettled(&self, commanded_m_s: f64) -> Option<SlopeError> {
         let (slope_deg, time_s) = (self.climb.slope_deg, self.time_s);
         let is_carried =
@@ -308,15 +308,15 @@ struct Run {
     contacts: Vec<WheelContact>,
     conditions: Conditions,
     slope_deg: f64,
-    /// Up the slope, and square to it.
+    /// Unit vectors up the slope, and normal to it.
     ahead: Vector3<f64>,
     normal: Vector3<f64>,
     time_s: f64,
     driven_steps: usize,
     sums: Sums,
-    /// Sum of the speed over the first half of the end, m/s, and its steps.
+    /// Sum of the speed over the first half of the end, m/s, and the number of its steps.
     first_half: (f64, usize),
-    /// Sum of the force along the normal over the whole run, N, and its steps.
+    /// Sum of the force along the normal over the whole run, N, and the number of its steps.
     whole: (f64, usize),
 }
 
@@ -390,12 +390,12 @@ impl Run {
         }
     }
 
-    /// The end of a run that went to its end.
-    fn end(&self, rig: &SlopeRig) -> End {
+    /// The end of a run in which the rover drove to the end.
+    fn end(&self, rig: &SlopeRig) -> RunEnd {
         let (sums, (first_m_s, first)) = (&self.sums, self.first_half);
         let second = sums.steps - first;
         let mean = |sum_m_s: f64, steps: usize| sum_m_s / steps.max(1) as f64;
-        End {
+        RunEnd {
             climb: sums.mean(self.slope_deg, &rig.rover, rig.speed_m_s),
             is_whole: true,
             carried: mean(sums.carried_n, sums.steps) / self.weight_n(rig),
@@ -405,9 +405,9 @@ impl Run {
     }
 
     /// The end of a run in which the rover fell over or left the ground.
-    fn broken_off(&self, rig: &SlopeRig) -> End {
+    fn broken_off(&self, rig: &SlopeRig) -> RunEnd {
         let (carried_n, steps) = self.whole;
-        End {
+        RunEnd {
             climb: Climb { stalled: true, ..self.sums.mean(self.slope_deg, &rig.rover, rig.speed_m_s) },
             is_whole: false,
             carried: carried_n / steps.max(1) as f64 / self.weight_n(rig),
@@ -416,7 +416,7 @@ impl Run {
         }
     }
 
-    /// What of the weight the plane has to carry, N.
+    /// Component of the weight along the plane's normal, N.
     fn weight_n(&self, rig: &SlopeRig) -> f64 {
         rig.rover.mass_kg() * rig.gravity_m_s2 * self.normal.z
     }
@@ -425,7 +425,7 @@ impl Run {
         (self.rover.world_from_base().rotation * Vector3::z()).dot(&self.normal) < FALLEN_COS
     }
 
-    /// Whether it slid or drove off to where there is no ground any more.
+    /// Whether a wheel is beyond the ground.
     fn has_left(&self) -> bool {
         let off = |motion: selene_vehicle::WheelKinematics| {
             let at = motion.world_from_wheel.translation;
@@ -435,7 +435,7 @@ impl Run {
     }
 }
 
-/// Sums over steps; those without a wheel's index are over all wheels.
+/// Sums over steps; those that are not per wheel are over all wheels.
 struct Sums {
     steps: usize,
     speed_m_s: f64,
@@ -460,8 +460,8 @@ impl Sums {
         }
     }
 
-    /// Slip is that of the mean speeds: a motor that hunts about a stall has a slip
-    /// without bound at every instant.
+    /// Means over the steps. The slip is computed from mean speeds: a motor that oscillates about a stall
+    /// has an unbounded slip at single instants.
     fn mean(&self, slope_deg: f64, rover: &RoverModel, commanded_m_s: f64) -> Climb {
         let (steps, wheels) = (self.steps.max(1) as f64, rover.wheels().len().max(1) as f64);
         let slips = self.ahead_m_s.iter().zip(&self.rim_m_s).map(|(ahead, rim)| slip_ratio(*ahead, *rim));
@@ -479,7 +479,7 @@ impl Sums {
 
 #[cfg(test)]
 mod tests {
-    use super::{Climb, End, SlopeError, SlopeRig};
+    use super::{Climb, RunEnd, SlopeError, SlopeRig};
     use selene_soil::{Law, SoilSpec};
     use selene_vehicle::RoverModel;
     use std::path::Path;
@@ -495,7 +495,7 @@ mod tests {
         SlopeRig { grid_m: 0.02, step_s: 1e-3, ..SlopeRig::new(rover, Law::try_from(&spec).expect("a law")) }
     }
 
-    /// On rigid ground a rover climbs while tan α is below the friction at rest, 0.8
+    /// On rigid ground a rover climbs while tan α is below the static friction, 0.8
     /// (38.7°), and slides back above it.
     #[test]
     fn on_rigid_ground_friction_says_how_steep_it_climbs() {
@@ -533,10 +533,10 @@ mod tests {
             assert!(rig.climb(slope_deg).is_err_and(|refusal| refusal.to_string().contains(part)), "{part}");
         }
     }
-    /// Friction of 0.7 gives the truck 1.1 m/s² on the Moon: 1 m/s soon, and 10 m/s not within
+    /// Friction of 0.7 gives the truck 1.1 m/s² on the Moon: it soon reaches 1 m/s, but not 10 m/s within
     /// a run that is long enough for means at that speed.
     #[test]
-    fn a_rover_that_still_gains_speed_is_not_told_as_one_that_slips() {
+    fn a_rover_that_still_gains_speed_is_not_reported_as_one_that_slips() {
         let truck = SlopeRig { grid_m: 0.05, ..rig("truck", "rigid") };
         let refusal = truck.climb(0.0).expect_err("does not reach 10 m/s").to_string();
         assert!(refusal.contains("on 0° not settled after"), "{refusal}");
@@ -547,21 +547,21 @@ mod tests {
     #[test]
     fn an_end_is_steady_where_the_ground_carries_the_rover_and_its_speed_stays() {
         let climb = Climb { speed_m_s: 0.1, ..Climb::default() };
-        let steady = || End { climb, is_whole: true, carried: 1.01, halves_m_s: [0.1, 0.1], time_s: 16.0 };
-        let why = |end: End| end.unsettled(0.1);
+        let steady = || RunEnd { climb, is_whole: true, carried: 1.01, halves_m_s: [0.1, 0.1], time_s: 16.0 };
+        let why = |end: RunEnd| end.unsettled(0.1);
         assert!(why(steady()).is_none());
         for carried in [0.3, 0.9, 1.1, f64::NAN] {
-            let end = End { carried, ..steady() };
+            let end = RunEnd { carried, ..steady() };
             assert!(matches!(why(end), Some(SlopeError::NotCarried { .. })), "{carried}");
         }
-        let gains = why(End { halves_m_s: [0.09, 0.11], ..steady() });
+        let gains = why(RunEnd { halves_m_s: [0.09, 0.11], ..steady() });
         assert!(matches!(gains, Some(SlopeError::StillFaster { .. })), "{gains:?}");
-        // Sliding back ever faster, hunting about a stall, falling over.
+        // Sliding back ever faster, oscillating about a stall, falling over.
         let slides = Climb { speed_m_s: -1.0, stalled: true, ..climb };
-        assert!(why(End { climb: slides, halves_m_s: [-0.5, -1.5], ..steady() }).is_none());
+        assert!(why(RunEnd { climb: slides, halves_m_s: [-0.5, -1.5], ..steady() }).is_none());
         let hunts = Climb { speed_m_s: 1e-5, stalled: true, ..climb };
-        assert!(why(End { climb: hunts, halves_m_s: [-2e-5, 4e-5], ..steady() }).is_none());
-        assert!(why(End { is_whole: false, carried: 0.8, halves_m_s: [0.0; 2], ..steady() }).is_none());
-        assert!(why(End { is_whole: false, carried: 0.1, ..steady() }).is_some());
+        assert!(why(RunEnd { climb: hunts, halves_m_s: [-2e-5, 4e-5], ..steady() }).is_none());
+        assert!(why(RunEnd { is_whole: false, carried: 0.8, halves_m_s: [0.0; 2], ..steady() }).is_none());
+        assert!(why(RunEnd { is_whole: false, carried: 0.1, ..steady() }).is_some());
     }
 }

@@ -1,5 +1,5 @@
-//! A rover's wheels on soil: one after the other in the rover's order, since neighbours share the soil
-//! between them. Every rover that is simulated presses soil here, in a world and on a rig.
+//! Presses a rover's wheels into the soil, one after the other in the rover's order, since neighbours share
+//! the soil between them. Every simulated rover presses soil here, in a world and on a rig.
 
 use selene_soil::{
     Conditions, Domain, SoilContext, Tyre, TyreCurve, TyreDirection, TyreTrail, WheelContact, WheelMemory, WheelMotion,
@@ -7,7 +7,7 @@ use selene_soil::{
 };
 use selene_vehicle::{Rover, RoverModel, TyreCurveSpec, TyreDirectionSpec, TyreSpec, TyreTrailSpec};
 
-/// A rover's wheels as the soil sees them.
+/// The shapes of a rover's wheels for the soil's laws.
 #[must_use]
 pub fn wheel_shapes(model: &RoverModel) -> Vec<WheelShape> {
     let shape = |wheel: &selene_vehicle::Wheel| WheelShape {
@@ -19,7 +19,7 @@ pub fn wheel_shapes(model: &RoverModel) -> Vec<WheelShape> {
     model.wheels().iter().map(shape).collect()
 }
 
-/// A tyre as its law has it.
+/// The tyre's parameters for its law.
 fn tyre(spec: &TyreSpec) -> Tyre {
     let trail = |of: &TyreTrailSpec| TyreTrail { share: of.share, zero_slip: of.zero_slip, end_slip: of.end_slip };
     Tyre {
@@ -50,7 +50,7 @@ fn tyre_direction(spec: &TyreDirectionSpec) -> TyreDirection {
     }
 }
 
-/// Presses the soil under every wheel for one step. `shapes`, `memories` and `contacts` have one entry a
+/// Presses the soil under every wheel for one step. `shapes`, `memories` and `contacts` have one entry per
 /// wheel; `contacts` is overwritten.
 pub fn press_wheels(
     context: &mut SoilContext,
@@ -63,7 +63,8 @@ pub fn press_wheels(
     press_wheels_in(context, rover, shapes, memories, conditions, contacts, &[]);
 }
 
-/// The same for wheels each of which is in one of `domains`; in the height field where it has none.
+/// The same with a domain for each wheel: the height field or granular soil. A wheel without one is in the height
+/// field.
 pub(crate) fn press_wheels_in(
     context: &mut SoilContext,
     rover: &Rover,

@@ -1,6 +1,6 @@
-//! A copy of a state shares its ground with the original: it takes little memory when it is made, little more when
-//! the world goes on, and is not disturbed by that. Alone in its process, since it looks at the process's memory
-//! (Linux).
+//! Tests that a copy of a state shares its ground with the original: a copy takes little memory when it is made, little
+//! more when the world is stepped, and is not changed by that. A test binary of its own, since it measures the memory
+//! of the process (Linux).
 
 // A test may unwrap.
 #![allow(clippy::unwrap_used)]
@@ -16,13 +16,13 @@ use selene_soil::{KnownNode, NodeMemory};
 use selene_terrain::{Edit, TileIndex};
 
 const COPIES: usize = 20;
-/// New memory that a copy may take, and one with the heartbeat after it.
+/// Maximum new memory of a copy, and of a copy with one heartbeat after it.
 const COPY_BYTES: usize = 1 << 20;
-/// Tiles that somebody drove on before, far from the rover: what hundreds of metres of tracks leave.
+/// Number of tiles that were driven on before, far from the rover: those of hundreds of metres of tracks.
 const OLD_TILES: i16 = 200;
 const NODES_OF_A_TILE: u16 = 64 * 64;
 
-/// Ground that was driven on wherever its old tiles are.
+/// Ground that was driven on in all of the old tiles.
 fn driven_before() -> DrivenGround {
     let mut driven = DrivenGround::default();
     for row in 0..OLD_TILES {
@@ -36,7 +36,7 @@ fn driven_before() -> DrivenGround {
     driven
 }
 
-/// Memory of this process (Linux), page by page.
+/// Resident memory of this process (Linux), counted page by page.
 fn resident_bytes() -> usize {
     let memory = std::fs::read_to_string("/proc/self/smaps_rollup").unwrap();
     let resident = memory.lines().find_map(|line| line.strip_prefix("Rss:")).unwrap();

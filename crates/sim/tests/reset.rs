@@ -1,16 +1,19 @@
-//! A world that is reset is the one that began, as often as one likes, and leaves nothing behind. Alone
-//! in its process, since it looks at the process's memory and threads (Linux).
+//! Tests that a reset world equals the one that began, however often it is reset, and leaks nothing. A test
+//! binary of its own, since it measures the process's memory and threads (Linux).
 
 // A test may unwrap.
 #![allow(clippy::unwrap_used)]
 
 #[path = "sim/common/mod.rs"]
 mod common;
+#[path = "../../../tests/src/footprint.rs"]
+mod footprint;
 
 use common::{Rover, drive, world, yard};
+use footprint::footprint;
 use selene_sim::World;
 
-/// By how much memory may grow in a thousand resets: 262 bytes for each.
+/// Maximum growth of memory in a thousand resets: 262 bytes for each.
 const GROWTH_BYTES: usize = 256 << 10;
 
 fn two_rovers_and_a_rock() -> World {
@@ -37,7 +40,7 @@ fn a_reset_world_is_the_one_that_began() {
         }
     };
     let after = run(&mut world);
-    // Threads and allocators take what they keep.
+    // Let threads and allocators first take the memory that they keep.
     reset(&mut world, 100);
     let before = footprint();
     reset(&mut world, 1000);
@@ -46,19 +49,4 @@ fn a_reset_world_is_the_one_that_began() {
     assert_eq!(run(&mut world), after);
     assert_eq!(now.threads, before.threads);
     assert!(now.resident_bytes < before.resident_bytes + GROWTH_BYTES, "{before:?} became {now:?}");
-}
-
-#[derive(Debug)]
-struct Footprint {
-    threads: usize,
-    resident_bytes: usize,
-}
-
-/// Of this process (Linux). Pages are counted one by one: what `statm` tells lags behind by some for each core.
-fn footprint() -> Footprint {
-    let memory = std::fs::read_to_string("/proc/self/smaps_rollup").unwrap();
-    let resident = memory.lines().find_map(|line| line.strip_prefix("Rss:")).unwrap();
-    let resident_kb: usize = resident.trim().trim_end_matches(" kB").parse().unwrap();
-    let threads = std::fs::read_dir("/proc/self/task").unwrap().count();
-    Footprint { threads, resident_bytes: resident_kb << 10 }
 }

@@ -2,7 +2,7 @@
 //! Astronomical Algorithms (2nd ed.): Sun ch. 25 with the Earth's motion about the
 //! barycentre added, Moon ch. 47 (after ELP-2000/82, terms below 0.001° left out),
 //! precession ch. 21, mean obliquity ch. 22. Good to 0.01° from 1900 to 2100.
-//! Places are geometric; velocities are differences of places, good to 20 m/s since the
+//! Positions are geometric; velocities are differences of positions, good to 20 m/s since the
 //! Sun is taken as at rest.
 
 use std::f64::consts::TAU;
@@ -10,14 +10,14 @@ use std::f64::consts::TAU;
 use nalgebra::{Rotation3, Vector3};
 
 use crate::AU_M;
-use crate::ephemeris::{LIGHT_M_S, Places};
+use crate::ephemeris::{LIGHT_M_S, SkyState};
 use crate::rotation::j2000_from_moon;
 
 const DAYS_PER_CENTURY: f64 = 36_525.0;
-/// Swing of the Sun's longitude as the Earth circles the barycentre, degrees (6.45″).
+/// Amplitude in the Sun's longitude of the Earth's motion about the barycentre, degrees (6.45″).
 const BARYCENTRE_DEG: f64 = 0.001_79;
 
-/// Half the time between the two places that a velocity is made from, days.
+/// Half the step of the central differences that give velocities, days.
 const HALF_STEP_DAYS: f64 = 0.02;
 
 /// One term of the Moon's series: multiples of D, M, M′, F, then the coefficients of
@@ -122,7 +122,7 @@ impl Arguments {
         }
     }
 
-    /// The angle of a term and the factor of the Sun's anomaly in it (E per multiple of M).
+    /// The angle of a term, rad, and the factor of its amplitude (one E per multiple of M).
     fn angle_and_weight(&self, [d, m, mp, f]: [i8; 4]) -> (f64, f64) {
         let angle = f64::from(d) * self.elongation
             + f64::from(m) * self.sun_anomaly
@@ -132,17 +132,17 @@ impl Arguments {
     }
 }
 
-/// Sun, Earth and attitude of the Moon at an instant, as the Moon's centre has them.
-pub(crate) fn places(tdb_days: f64) -> Places {
+/// Sun and Earth from the Moon's centre, and the Moon's velocity and attitude, at `tdb_days` since J2000.0.
+pub(crate) fn sky_state(tdb_days: f64) -> SkyState {
     let rate_m_s = |place: fn(f64) -> Vector3<f64>| {
         let span_s = 2.0 * HALF_STEP_DAYS * 86_400.0;
         (place(tdb_days + HALF_STEP_DAYS) - place(tdb_days - HALF_STEP_DAYS)) / span_s
     };
     let moon = moon_m(tdb_days);
     let earth_m_s = -rate_m_s(sun_m);
-    Places {
+    SkyState {
         sun_m: sun_m(tdb_days) - moon,
-        // The Earth's light left it where it was then.
+        // Light time: the Earth is seen where it was when its light left it.
         earth_m: -moon - earth_m_s * (moon.norm() / LIGHT_M_S),
         velocity_m_s: earth_m_s + rate_m_s(moon_m),
         icrf_from_moon: j2000_from_moon(tdb_days),
@@ -231,8 +231,8 @@ mod tests {
     use super::{moon_m, spherical, sun_m};
     use crate::AU_M;
 
-    /// Right ascension and declination as JPL's DE421 has them (Skyfield 1.55, geometric, ICRF). The series are good to
-    /// 0.01° and come to 0.002° here; half a minute of the Moon's way is 0.005°.
+    /// Asserts right ascension and declination of JPL's DE421 (Skyfield 1.55, geometric, ICRF). The series are good to
+    /// 0.01° and come within 0.002° here; the Moon moves 0.005° in half a minute.
     #[track_caller]
     fn stands_at(place_m: &Vector3<f64>, ra_deg: f64, dec_deg: f64) {
         let expected = spherical(ra_deg.to_radians(), dec_deg.to_radians(), 1.0);

@@ -1,8 +1,8 @@
 //! SPICE kernels, read by ANISE: Sun, Earth and Moon from SPK files, the Moon's
 //! principal axes from a binary PCK, and from text kernels the fixed rotation to its
 //! mean Earth/polar axis frame and leap seconds. Sources: NAIF's SPK, PCK, FK and LSK
-//! Required Reading. Text constants (`.tpc`) are read and none is needed: coordinates
-//! refer to the sphere of 1 737 400 m as everywhere here.
+//! Required Reading. Text constants (`.tpc`) are accepted but not needed: coordinates
+//! refer to the sphere of 1 737 400 m, as in all of Selene.
 
 use std::path::{Path, PathBuf};
 
@@ -15,26 +15,26 @@ use selene_base::InputError;
 use selene_base::input::read_bytes;
 
 use crate::Utc;
-use crate::ephemeris::{LIGHT_M_S, Places};
+use crate::ephemeris::{LIGHT_M_S, SkyState};
 use crate::text_kernel::TextPool;
 use crate::utc::{LEAP_SECONDS, LeapSecond, day_of};
 
-/// The largest kernel taken: de440.bsp has 115 MB.
+/// Size limit of a kernel, bytes; de440.bsp has 115 MB.
 const FILE_BYTES_MAX: u64 = 256 << 20;
 /// Bytes of a record of a binary kernel, and of a number in it.
 const RECORD_BYTES: usize = 1024;
 const NUMBER_BYTES: usize = 8;
-/// What must be covered: number in an SPK file, name. The Earth-Moon barycentre joins
-/// Earth and Moon to the rest.
+/// Bodies that the kernels must cover: NAIF number, name. The Earth-Moon barycentre connects
+/// Earth and Moon to the others.
 const BODIES: [(i32, &str); 4] =
     [(10, "the Sun"), (3, "the Earth-Moon barycentre"), (399, "the Earth"), (301, "the Moon")];
-/// Repeats of the light time; each gains four digits.
+/// Iterations of the light time; each gains four digits.
 const LIGHT_TIME_PASSES: usize = 3;
-/// How close the matrices of two names of one frame are: rounding.
+/// Largest difference, by rounding, between the matrices of two names of one frame.
 const SAME_FRAME: f64 = 1e-12;
 const SECS_PER_DAY: f64 = 86_400.0;
 
-/// Kernels that have all that a lunar sky needs.
+/// A set of kernels with all data that a lunar sky needs.
 pub struct Kernels {
     almanac: Almanac,
     files: Vec<PathBuf>,
@@ -42,32 +42,32 @@ pub struct Kernels {
     axes: Frame,
     me_from_axes: Rotation3<f64>,
     leap_seconds: Vec<LeapSecond>,
-    /// What all of them cover, s of dynamical time since J2000.0.
+    /// Span that all kernels cover, s of dynamical time (TDB) since J2000.0.
     covered_s: [f64; 2],
 }
 
-/// Kernels that cannot be used, or not at that time.
+/// Why kernels cannot be used, or not at an instant.
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
     /// A file that cannot be read or whose content is refused.
     #[error(transparent)]
     Input(#[from] InputError),
-    /// What a sky needs and none of the files has.
+    /// None of the files has something that a sky needs.
     #[error("{what} is in none of the kernels {files}: {advice}")]
     Missing {
         /// What is missing.
         what: String,
         /// The files.
         files: String,
-        /// What would have it.
+        /// Which kernel to add.
         advice: &'static str,
     },
-    /// More than one answer.
+    /// The kernels define several lunar frames.
     #[error("the kernels {files} have several lunar frames: {frames}; name those of one ephemeris")]
     Ambiguous {
         /// The files.
         files: String,
-        /// The frames.
+        /// Names of the frames.
         frames: String,
     },
     /// An instant that the kernels do not cover.
@@ -133,27 +133,27 @@ impl Kernels {
         &self.files
     }
 
-    /// First and last day that all of them cover, YYYY-MM-DD.
+    /// First and last day that all kernels cover, YYYY-MM-DD.
     #[must_use]
     pub fn covered_days(&self) -> [String; 2] {
         self.covered_s.map(day_of)
     }
 
-    pub(crate) fn places(&self, utc: Utc) -> Result<Places, KernelError> {
+    pub(crate) fn sky_state(&self, utc: Utc) -> Result<SkyState, KernelError> {
         let tdb_s = utc.tdb_s(&self.leap_seconds);
-        // Light from the Sun left it up to nine minutes before.
+        // Sunlight needs up to nine minutes to the Moon, and the Sun's position is needed at its departure.
         if tdb_s < self.covered_s[0] + 0.01 * SECS_PER_DAY || tdb_s > self.covered_s[1] {
             let [from, to] = self.covered_days();
             return Err(KernelError::Outside { utc, files: named(&self.files), from, to });
         }
-        self.places_at(tdb_s).map_err(|what| KernelError::Unusable { utc, files: named(&self.files), what })
+        self.sky_state_at(tdb_s).map_err(|what| KernelError::Unusable { utc, files: named(&self.files), what })
     }
 
-    fn places_at(&self, tdb_s: f64) -> Result<Places, String> {
+    fn sky_state_at(&self, tdb_s: f64) -> Result<SkyState, String> {
         let [moon_m, velocity_m_s] = self.state(MOON_J2000, tdb_s)?;
         let attitude = self.almanac.rotate(Frame::from_orient_ssb(J2000), self.axes, Epoch::from_tdb_seconds(tdb_s));
         let axes_from_icrf = rotation(attitude.map_err(|e| e.to_string())?.rot_mat);
-        Ok(Places {
+        Ok(SkyState {
             sun_m: self.as_seen_from(&moon_m, SUN_J2000, tdb_s)?,
             earth_m: self.as_seen_from(&moon_m, EARTH_J2000, tdb_s)?,
             velocity_m_s,
@@ -161,7 +161,7 @@ impl Kernels {
         })
     }
 
-    /// From `place_m` to where the light that arrives there at `tdb_s` left a body, m.
+    /// From `place_m` to a body at the time when the light that arrives at `tdb_s` left it, m, ICRF.
     fn as_seen_from(&self, place_m: &Vector3<f64>, body: Frame, tdb_s: f64) -> Result<Vector3<f64>, String> {
         let mut from_place_m = Vector3::zeros();
         let mut light_time_s = 0.0;
@@ -172,7 +172,7 @@ impl Kernels {
         Ok(from_place_m)
     }
 
-    /// Place and velocity about the barycentre of the solar system, m and m/s, ICRF.
+    /// Position and velocity of a body about the barycentre of the solar system, m and m/s, ICRF.
     fn state(&self, body: Frame, tdb_s: f64) -> Result<[Vector3<f64>; 2], String> {
         let state = self.almanac.translate_geometric(body, SSB_J2000, Epoch::from_tdb_seconds(tdb_s));
         let state = state.map_err(|e| e.to_string())?;
@@ -214,7 +214,7 @@ fn read(almanac: Almanac, pool: &mut TextPool, path: &Path) -> Result<Almanac, I
     }
 }
 
-/// Refuses a binary kernel that lacks its end or whose records run in a circle.
+/// Refuses a binary kernel that is truncated or whose summary records form a loop.
 fn check_whole(bytes: &[u8]) -> Result<(), String> {
     let whole = |at: usize| bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map(u32::from_le_bytes);
     let (Some(forward), Some(free), Some(order)) = (whole(76), whole(84), bytes.get(88..96)) else {
@@ -224,9 +224,12 @@ fn check_whole(bytes: &[u8]) -> Result<(), String> {
         let order = String::from_utf8_lossy(order);
         return Err(format!("its numbers are '{order}'; must be LTL-IEEE (NAIF's bingo converts)"));
     }
-    let told = (free as usize).saturating_sub(1).saturating_mul(NUMBER_BYTES);
-    if bytes.len() < told {
-        return Err(format!("is truncated: it has {} bytes of the {told} that its first record tells", bytes.len()));
+    let reported = (free as usize).saturating_sub(1).saturating_mul(NUMBER_BYTES);
+    if bytes.len() < reported {
+        return Err(format!(
+            "is truncated: it has {} bytes of the {reported} that its first record gives",
+            bytes.len()
+        ));
     }
     let mut record = forward as usize;
     for _ in 0..=bytes.len() / RECORD_BYTES {
@@ -240,8 +243,8 @@ fn check_whole(bytes: &[u8]) -> Result<(), String> {
     Err("its records run in a circle".to_owned())
 }
 
-/// The Moon's attitude that both a binary PCK and a frame kernel have: its number, and
-/// the rotation to the mean Earth/polar axis frame.
+/// The lunar attitude that both a binary PCK and a frame kernel have: its NAIF class id, and
+/// the rotation from its axes to the mean Earth/polar axis frame.
 fn lunar_frame(almanac: &Almanac, pool: &TextPool, names: &str) -> Result<(i32, Rotation3<f64>), KernelError> {
     let missing = |what: &str, advice| KernelError::Missing { what: what.to_owned(), files: names.to_owned(), advice };
     let turned = almanac.bpc_domains().unwrap_or_default();
@@ -267,7 +270,7 @@ fn lunar_frame(almanac: &Almanac, pool: &TextPool, names: &str) -> Result<(i32, 
     }
 }
 
-/// The span that every body and the attitude have, s of dynamical time.
+/// The span that every body and the attitude cover, s of dynamical time (TDB) since J2000.0.
 fn covered_s(almanac: &Almanac, class_id: i32, names: &str) -> Result<[f64; 2], KernelError> {
     let missing = |what: &str, advice| KernelError::Missing { what: what.to_owned(), files: names.to_owned(), advice };
     let attitude = almanac.bpc_domain(class_id);

@@ -1,6 +1,6 @@
-//! How bright Sun and Earth are. The Sun's disc darkens toward its limb by the power law
-//! of Hestroffer and Magnan (1998, A&A 333, 338), which a straight horizon cuts in closed
-//! form up to one integral. The Earth is a Lambert sphere: no clouds, no oceans, no glint.
+//! Brightness of Sun and Earth. The Sun's disc darkens toward its limb by the power law
+//! of Hestroffer and Magnan (1998, A&A 333, 338); the part of its light above a straight horizon
+//! is one integral. The Earth is a Lambert sphere: no clouds, no oceans, no glint.
 
 use std::f64::consts::FRAC_PI_2;
 
@@ -14,12 +14,12 @@ pub(crate) const SOLAR_CONSTANT_W_M2: f64 = 1361.0;
 /// Exponent of limb darkening at 550 nm: −0.023 + 0.292 / λ in µm (the source's fit of
 /// 416 to 1099 nm).
 const LIMB_EXPONENT: f64 = -0.023 + 0.292 / 0.55;
-/// Intervals of Simpson's rule over the disc, for 1e-8.
+/// Intervals of Simpson's rule over the disc, for an error of 1e-8.
 const INTERVALS: usize = 64;
 /// The Earth's mean radius, m.
 const EARTH_MEAN_RADIUS_M: f64 = 6_371_000.0;
-/// The Earth's Bond albedo (NASA Earth fact sheet); a Lambert sphere returns two thirds
-/// of it to where the light comes from.
+/// The Earth's Bond albedo (NASA Earth fact sheet); the geometric albedo of a Lambert sphere
+/// is two thirds of it.
 const EARTH_BOND_ALBEDO: f64 = 0.294;
 /// The Earth's geometric albedo in visible light (same source; V = −3.99 at 1 au,
 /// Mallama and Hilton 2018).
@@ -32,8 +32,8 @@ pub fn solar_irradiance_w_m2(distance_m: f64) -> f64 {
     SOLAR_CONSTANT_W_M2 * (AU_M / distance_m).powi(2)
 }
 
-/// Radiance of the Sun's disc over its mean at `radius` from its centre (1 at the limb);
-/// its mean over the disc is 1; 0 outside. I = μ^α with μ = √(1 − r²), 550 nm.
+/// Radiance of the Sun's disc at `radius` from its centre (1 at the limb), relative to the mean
+/// over the disc: I = μ^α with μ = √(1 − r²), 550 nm; 0 outside.
 #[must_use]
 pub fn limb_darkening(radius: f64) -> f64 {
     let mu_squared = 1.0 - radius * radius;
@@ -41,8 +41,8 @@ pub fn limb_darkening(radius: f64) -> f64 {
     if mu_squared > 0.0 { mu_squared.powf(0.5 * LIMB_EXPONENT) / mean } else { 0.0 }
 }
 
-/// The share of the Sun's light that comes over a straight horizon when its centre
-/// stands `above` it, in radii of the disc: 0 from −1 downwards, 1 from 1 upwards. A
+/// The share of the Sun's light that comes over a straight horizon when the centre of the disc
+/// is `above` it, in radii of the disc: 0 from −1 downwards, 1 from 1 upwards. A
 /// strip of the disc at height y sends (1 − y²)^((α + 1)/2); with y = sin t the integral
 /// is that of cos^(α + 2).
 #[must_use]
@@ -75,27 +75,27 @@ fn strips(end_rad: f64) -> f64 {
     (0..=INTERVALS).map(|i| weight(i) * value(i)).sum::<f64>() * step / 3.0
 }
 
-/// How the Earth is lit and what light it sends to a site that it stands over.
+/// The Earth's phase and the light that it sends to a site under it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EarthLight {
     /// Unit vector from the Earth's centre to the Sun, east, north, up of the site: a
     /// point of the disc with outward normal n is lit by n · this, dark where negative.
     pub sun_from_earth_enu: Vector3<f64>,
-    /// Between Sun and site as the Earth has them, rad: 0 full, π new.
+    /// Phase angle, rad: between Sun and site, seen from the Earth; 0 is full Earth, π new Earth.
     pub phase_angle_rad: f64,
     /// The lit share of the disc's area.
     pub lit_fraction: f64,
     /// Reflected sunlight of all wavelengths on a surface that faces the Earth, W/m².
     /// The heat that the Earth radiates (about as much) is not in it.
     pub irradiance_w_m2: f64,
-    /// The irradiance of sunlight that is as bright to the eye, W/m²: what a camera for
-    /// visible light gathers that takes the Sun for its 1361 W/m². The Earth reflects
-    /// visible light better than infrared, so it is more.
+    /// The irradiance of sunlight that is as bright to the eye, W/m²: for a camera of visible
+    /// light that counts the Sun as 1361 W/m². It is larger than `irradiance_w_m2`, because the
+    /// Earth reflects visible light better than infrared.
     pub sunlike_irradiance_w_m2: f64,
 }
 
 impl EarthLight {
-    /// From the Earth to the Sun and from the site to the Earth, m, in one frame.
+    /// Takes the vectors from the Earth to the Sun and from the site to the Earth, m, in east, north, up of the site.
     pub(crate) fn new(sun_from_earth_m: &Vector3<f64>, earth_from_site_m: &Vector3<f64>) -> Self {
         let phase_angle_rad = sun_from_earth_m.angle(&-earth_from_site_m);
         let sunlit_w_m2 = solar_irradiance_w_m2(sun_from_earth_m.norm());
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn the_disc_sheds_its_mean_and_darkens_as_observed() {
-        // Rings of equal width: ∫ I 2r dr = 1; the law's root at the limb costs 1e-4.
+        // Rings of equal width: ∫ I 2r dr = 1; the root in the law at the limb makes the sum 1e-4 off.
         const RINGS: usize = 20_000;
         let ring = |i: usize| (i as f64 + 0.5) / RINGS as f64;
         let mean: f64 = (0..RINGS).map(|i| limb_darkening(ring(i)) * 2.0 * ring(i) / RINGS as f64).sum();
@@ -157,7 +157,7 @@ mod tests {
                 all += radiance;
                 seen += if y > -above { radiance } else { 0.0 };
             }
-            // A row of cells is a five-hundredth of the disc's height.
+            // A row of cells is a five-hundredth of the disc's radius.
             assert!((visible_fraction(above) - seen / all).abs() < 2e-3, "{above}");
         }
     }

@@ -1,11 +1,10 @@
-//! Sun, Earth and stars as a site on the Moon sees them. A body's place from the Moon's
-//! centre, less the site's own, is moved by aberration, turned into Moon-fixed axes and
-//! read in the site's east, north, up. The vertical is the sphere's; there is no air,
-//! hence no refraction.
+//! Sun, Earth and stars in the sky of a site on the Moon. The vector from the site to a body,
+//! corrected for aberration, is rotated to Moon-fixed axes and to the site's east, north, up.
+//! The vertical is that of the sphere; there is no air, hence no refraction.
 
 use nalgebra::{Rotation3, Vector3};
 
-use crate::ephemeris::{Ephemeris, Places};
+use crate::ephemeris::{Ephemeris, SkyState};
 use crate::kernels::KernelError;
 use crate::light::{EarthLight, solar_irradiance_w_m2};
 use crate::stars::CatalogueStar;
@@ -16,18 +15,18 @@ const SUN_RADIUS_M: f64 = 695_700_000.0;
 /// The Earth's equatorial radius, m.
 const EARTH_RADIUS_M: f64 = 6_378_137.0;
 
-/// Where a body stands in a site's sky.
+/// Position of a body in a site's sky.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Direction {
-    /// Clockwise from north, rad, 0 up to 2π.
+    /// Azimuth, clockwise from north, rad, 0 up to 2π.
     pub azimuth_rad: f64,
-    /// Above the horizontal plane, rad; the centre of the disc.
+    /// Elevation of the disc's centre above the horizontal plane, rad.
     pub elevation_rad: f64,
     /// Unit vector toward the body: x east, y north, z up (the `map` frame).
     pub unit_enu: Vector3<f64>,
-    /// Half of the disc's apparent width, rad.
+    /// Half of the disc's apparent angular width, rad.
     pub angular_radius_rad: f64,
-    /// From the site to the body's centre, m.
+    /// Distance from the site to the body's centre, m.
     pub distance_m: f64,
 }
 
@@ -35,12 +34,12 @@ pub struct Direction {
 #[derive(Clone, Debug)]
 pub struct SiteSky {
     moon_from_enu: Rotation3<f64>,
-    /// From the Moon's centre, m.
+    /// Distance of the site from the Moon's centre, m.
     radius_m: f64,
     ephemeris: Ephemeris,
 }
 
-/// The sky at an instant: all of it from one look into the ephemeris.
+/// The sky at an instant, from one evaluation of the ephemeris.
 #[derive(Clone, Debug)]
 pub struct Sky {
     /// The Sun.
@@ -49,15 +48,15 @@ pub struct Sky {
     pub sun_irradiance_w_m2: f64,
     /// The Earth.
     pub earth: Direction,
-    /// How the Earth is lit and what light it sends.
+    /// The Earth's phase and its light at the site.
     pub earth_light: EarthLight,
-    /// From the ICRF to the site's east, north, up.
+    /// Rotation from the ICRF to the site's east, north, up.
     pub enu_from_icrf: Rotation3<f64>,
-    places: Places,
+    sky: SkyState,
 }
 
 impl SiteSky {
-    /// Over a site on the sphere of 1 737 400 m by the analytic ephemeris: mean
+    /// The sky over a site on the sphere of 1 737 400 m, by the analytic ephemeris. Takes mean
     /// Earth/polar axis coordinates, degrees north and east.
     #[must_use]
     pub fn new(latitude_deg: f64, longitude_deg: f64) -> Self {
@@ -65,72 +64,72 @@ impl SiteSky {
         Self { moon_from_enu, radius_m: MOON_RADIUS_M, ephemeris: Ephemeris::Analytic }
     }
 
-    /// The same at a height above the sphere, m.
+    /// The sky of the same site at a height above the sphere, m.
     #[must_use]
     pub fn at_height(self, height_m: f64) -> Self {
         Self { radius_m: MOON_RADIUS_M + height_m, ..self }
     }
 
-    /// The same by another ephemeris.
+    /// The sky of the same site by another ephemeris.
     #[must_use]
     pub fn with(self, ephemeris: Ephemeris) -> Self {
         Self { ephemeris, ..self }
     }
 
-    /// Where its places come from.
+    /// The ephemeris that gives the positions of Sun, Earth and Moon.
     #[must_use]
     pub fn ephemeris(&self) -> &Ephemeris {
         &self.ephemeris
     }
 
-    /// Where the Sun stands at `utc`.
+    /// Position of the Sun at `utc`.
     ///
     /// # Errors
     /// When the kernels do not cover the instant; never without kernels.
     pub fn sun(&self, utc: Utc) -> Result<Direction, KernelError> {
-        let places = self.ephemeris.places(utc)?;
-        Ok(self.direction(&places, &places.sun_m, SUN_RADIUS_M))
+        let sky = self.ephemeris.sky_state(utc)?;
+        Ok(self.direction(&sky, &sky.sun_m, SUN_RADIUS_M))
     }
 
-    /// Where the Earth stands at `utc`.
+    /// Position of the Earth at `utc`.
     ///
     /// # Errors
     /// When the kernels do not cover the instant; never without kernels.
     pub fn earth(&self, utc: Utc) -> Result<Direction, KernelError> {
-        let places = self.ephemeris.places(utc)?;
-        Ok(self.direction(&places, &places.earth_m, EARTH_RADIUS_M))
+        let sky = self.ephemeris.sky_state(utc)?;
+        Ok(self.direction(&sky, &sky.earth_m, EARTH_RADIUS_M))
     }
 
-    /// Everything at `utc`.
+    /// Sun, Earth and their light at `utc`.
     ///
     /// # Errors
     /// When the kernels do not cover the instant; never without kernels.
     pub fn at(&self, utc: Utc) -> Result<Sky, KernelError> {
-        let places = self.ephemeris.places(utc)?;
-        let sun = self.direction(&places, &places.sun_m, SUN_RADIUS_M);
-        let earth = self.direction(&places, &places.earth_m, EARTH_RADIUS_M);
-        let enu_from_icrf = self.enu_from_icrf(&places);
-        let sun_from_earth_m = enu_from_icrf * (places.sun_m - places.earth_m);
+        let sky = self.ephemeris.sky_state(utc)?;
+        let sun = self.direction(&sky, &sky.sun_m, SUN_RADIUS_M);
+        let earth = self.direction(&sky, &sky.earth_m, EARTH_RADIUS_M);
+        let enu_from_icrf = self.enu_from_icrf(&sky);
+        let sun_from_earth_m = enu_from_icrf * (sky.sun_m - sky.earth_m);
         Ok(Sky {
             sun,
             sun_irradiance_w_m2: solar_irradiance_w_m2(sun.distance_m),
             earth,
             earth_light: EarthLight::new(&sun_from_earth_m, &(earth.unit_enu * earth.distance_m)),
             enu_from_icrf,
-            places,
+            sky,
         })
     }
 
-    fn enu_from_icrf(&self, places: &Places) -> Rotation3<f64> {
-        (places.icrf_from_moon * self.moon_from_enu).inverse()
+    fn enu_from_icrf(&self, sky: &SkyState) -> Rotation3<f64> {
+        (sky.icrf_from_moon * self.moon_from_enu).inverse()
     }
 
-    /// `from_moon_m` runs from the Moon's centre, ICRF.
-    fn direction(&self, places: &Places, from_moon_m: &Vector3<f64>, radius_m: f64) -> Direction {
-        let enu_from_icrf = self.enu_from_icrf(places);
+    /// Position in the sky of a body of `radius_m` at `from_moon_m` from the Moon's centre, ICRF.
+    fn direction(&self, sky: &SkyState, from_moon_m: &Vector3<f64>, radius_m: f64) -> Direction {
+        let enu_from_icrf = self.enu_from_icrf(sky);
         let from_site_m = from_moon_m - enu_from_icrf.inverse() * Vector3::z() * self.radius_m;
         let distance_m = from_site_m.norm();
-        let unit_enu = enu_from_icrf * places.aberrated(&(from_site_m / distance_m));
+        let unit_enu = enu_from_icrf * sky.aberrated(&(from_site_m / distance_m));
         let [azimuth_rad, elevation_rad] = azimuth_elevation_rad(&unit_enu);
         let angular_radius_rad = (radius_m / distance_m).asin();
         Direction { azimuth_rad, elevation_rad, unit_enu, angular_radius_rad, distance_m }
@@ -138,11 +137,11 @@ impl SiteSky {
 }
 
 impl Sky {
-    /// Unit vector toward a star: east, north, up. Aberration is in it (up to 0.006°), a
-    /// star's parallax and motion since the catalogue's epoch are not.
+    /// Unit vector toward a star: east, north, up. It includes aberration (up to 0.006°), but not
+    /// the star's parallax nor its motion since the catalogue's epoch.
     #[must_use]
     pub fn star_enu(&self, star: &CatalogueStar) -> Vector3<f64> {
-        self.enu_from_icrf * self.places.aberrated(&star.unit_icrf)
+        self.enu_from_icrf * self.sky.aberrated(&star.unit_icrf)
     }
 }
 
@@ -171,8 +170,7 @@ mod tests {
     use super::{Direction, SiteSky};
     use crate::{MOON_RADIUS_M, Utc};
 
-    /// What the sky is for: shadows and solar power at a polar site turn on a tenth of
-    /// the Sun's disc, 0.05°.
+    /// Shadows and solar power at a polar site depend on a tenth of the Sun's disc, 0.05°.
     const TOLERANCE_DEG: f64 = 0.05;
     /// The series leave out 10 km of the Moon's distance and 1e-4 of the Sun's.
     const DISTANCE_TOLERANCE: f64 = 2e-4;

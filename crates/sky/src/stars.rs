@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use crate::light::SOLAR_CONSTANT_W_M2;
 
-/// The largest catalogue taken: 120 000 stars to magnitude 9 have about 20 MB.
+/// Size limit of a catalogue, bytes; 120 000 stars to magnitude 9 have about 20 MB.
 const FILE_BYTES_MAX: u64 = 64 << 20;
 /// Irradiance of a star of V = 0 (Vega's zero point): 3.631e-11 W/m² per nm (Bessell,
 /// Castelli and Plez 1998, A&A 333, 231) over an equivalent width of V of 88 nm (Bessell
@@ -21,16 +21,16 @@ const ZERO_MAGNITUDE_V_W_M2: f64 = 3.631e-11 * 88.0;
 /// The Sun's apparent V magnitude at 1 au (Willmer 2018, ApJS 236, 47).
 const SUN_MAGNITUDE: f64 = -26.76;
 
-/// A star.
+/// A star of a catalogue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CatalogueStar {
     /// The catalogue's number (Hipparcos).
     pub id: u32,
-    /// Toward it from the barycentre of the solar system, ICRF.
+    /// Unit vector toward the star from the barycentre of the solar system, ICRF.
     pub unit_icrf: Vector3<f64>,
     /// Visual magnitude V.
     pub magnitude: f64,
-    /// B − V, where the catalogue has it.
+    /// Colour index B − V, if the catalogue has it.
     pub colour_index: Option<f64>,
 }
 
@@ -51,7 +51,7 @@ pub enum StarError {
 }
 
 impl CatalogueStar {
-    /// At a right ascension and a declination, degrees.
+    /// A star at a right ascension and a declination, degrees, without a colour index.
     #[must_use]
     pub fn new(id: u32, right_ascension_deg: f64, declination_deg: f64, magnitude: f64) -> Self {
         let (sin_ra, cos_ra) = right_ascension_deg.to_radians().sin_cos();
@@ -65,15 +65,15 @@ impl CatalogueStar {
         ZERO_MAGNITUDE_V_W_M2 * 10.0_f64.powf(-0.4 * self.magnitude)
     }
 
-    /// The irradiance of sunlight that is as bright to the eye, W/m²: what a camera for
-    /// visible light gathers that takes the Sun for its 1361 W/m².
+    /// The irradiance of sunlight that is as bright to the eye, W/m²: for a camera of visible
+    /// light that counts the Sun as 1361 W/m².
     #[must_use]
     pub fn sunlike_irradiance_w_m2(&self) -> f64 {
         SOLAR_CONSTANT_W_M2 * 10.0_f64.powf(-0.4 * (self.magnitude - SUN_MAGNITUDE))
     }
 }
 
-/// The file: other keys of GeoJSON are not looked at.
+/// The GeoJSON file; its other keys are ignored.
 #[derive(Deserialize)]
 struct Collection {
     features: Vec<Feature>,
@@ -101,8 +101,8 @@ struct Geometry {
 /// Reads a catalogue, brightest first.
 ///
 /// # Errors
-/// For a file that cannot be read or is no such catalogue, and for a star off the
-/// sphere or of no magnitude.
+/// For a file that cannot be read or is no such catalogue, and for a star whose coordinates
+/// or magnitude are out of range.
 pub fn stars(path: &Path) -> Result<Vec<CatalogueStar>, StarError> {
     let bytes = read_bytes(path, FILE_BYTES_MAX)?;
     let refuse = |what: String| StarError::Content { path: path.to_owned(), what };
@@ -167,9 +167,9 @@ mod tests {
             ("bv", catalogue("40", "red", "2"), "star 7: bv 'red'"),
         ] {
             let path = written(name, &text);
-            let told = stars(&path).expect_err(name).to_string();
+            let reported = stars(&path).expect_err(name).to_string();
             std::fs::remove_file(&path).expect("clean");
-            assert!(told.contains(part) && told.contains("selene-stars"), "{told}");
+            assert!(reported.contains(part) && reported.contains("selene-stars"), "{reported}");
         }
         assert!(
             stars(&PathBuf::from("/nonexistent.json")).expect_err("none").to_string().contains("/nonexistent.json")

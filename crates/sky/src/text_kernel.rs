@@ -1,7 +1,7 @@
-//! Text kernels of SPICE (NAIF, "Kernel Required Reading"): what stands between
-//! `\begindata` and `\begintext` is a list of `NAME = value` or `NAME = ( values )`;
-//! values are numbers (D or E exponents), 'texts' and @dates. `NAME += …` appends.
-//! Two kinds of facts are taken from them: leap seconds and fixed rotations of frames.
+//! Parser of SPICE text kernels (NAIF, "Kernel Required Reading"): between `\begindata` and
+//! `\begintext` is a list of `NAME = value` or `NAME = ( values )`; values are numbers
+//! (D or E exponents), 'texts' and @dates. `NAME += …` appends. Selene takes two kinds of
+//! data from them: leap seconds and fixed rotations of frames.
 
 use std::collections::BTreeMap;
 use std::iter::Peekable;
@@ -13,12 +13,12 @@ use selene_base::InputError;
 
 use crate::utc::{LeapSecond, unix_s_of_day};
 
-/// Steps from a frame to the one it is fixed to, at most: a chain longer is a ring.
+/// Maximum number of steps from a frame to the one that it is fixed to; a longer chain is a loop.
 const CHAIN_MAX: usize = 8;
-/// How far a matrix may be from a rotation.
+/// Largest element of M Mᵀ − 1 that a rotation matrix may have.
 const ORTHOGONAL_TOLERANCE: f64 = 1e-6;
 
-/// One value.
+/// A value in an assignment.
 #[derive(Clone, Debug, PartialEq)]
 enum Value {
     Number(f64),
@@ -68,7 +68,7 @@ impl TextPool {
         Ok(())
     }
 
-    /// The leap seconds of a kernel (`DELTET/DELTA_AT`); none when there are none.
+    /// The leap seconds of a kernel (`DELTET/DELTA_AT`), or `None` if no kernel has them.
     pub(crate) fn leap_seconds(&self) -> Result<Option<Vec<LeapSecond>>, String> {
         let Some(values) = self.values.get("DELTET/DELTA_AT") else { return Ok(None) };
         let step = |pair: &[Value]| match pair {
@@ -82,7 +82,7 @@ impl TextPool {
         Ok(Some(steps))
     }
 
-    /// The frames called MOON_ME…: name, class number of the attitude that each is
+    /// The frames called MOON_ME…: name, NAIF class id of the attitude that each is
     /// fixed to, and the rotation from that attitude's axes to the frame's.
     pub(crate) fn mean_earth_frames(&self) -> Result<Vec<(String, i32, Rotation3<f64>)>, String> {
         let names = self.values.keys().filter_map(|key| key.strip_prefix("FRAME_"));
@@ -90,7 +90,7 @@ impl TextPool {
         names.map(|name| self.down_to_attitude(name)).collect()
     }
 
-    /// Follows a frame to the one that a binary kernel turns.
+    /// Follows fixed frames from `name` to the one whose attitude is in a binary PCK (class 2).
     fn down_to_attitude(&self, name: &str) -> Result<(String, i32, Rotation3<f64>), String> {
         let (mut at, mut frame_from_at) = (name.to_owned(), Rotation3::identity());
         for _ in 0..CHAIN_MAX {
@@ -105,7 +105,8 @@ impl TextPool {
         Err(format!("FRAME_{name}: is fixed to frames in a ring"))
     }
 
-    /// The fixed rotation of a frame: `[a]₁ [b]₂ [c]₃` of coordinates, or a matrix by columns.
+    /// Fixed rotation from frame `id` to the one that it is fixed to: coordinates are rotated by `[a]₁ [b]₂ [c]₃`, or
+    /// by a matrix that is stored by columns.
     fn relative_from_frame(&self, id: i32) -> Result<Rotation3<f64>, String> {
         let spec = format!("TKFRAME_{id}_SPEC");
         match self.text(&spec)? {
@@ -138,7 +139,7 @@ impl TextPool {
                 3 => Vector3::z_axis(),
                 _ => return Err(format!("{axes_key}: {axis} is no axis; must be 1, 2 or 3")),
             };
-            // SPICE turns the axes, nalgebra the vector.
+            // SPICE rotates the axes, nalgebra rotates the vector.
             Ok(turned * Rotation3::from_axis_angle(&axis, -angle * unit_rad))
         })
     }
@@ -166,7 +167,7 @@ impl TextPool {
     }
 }
 
-/// The data blocks, each with the line after which it begins.
+/// The data blocks, each with the number of its `\begindata` line.
 fn data_blocks(text: &str) -> Vec<(usize, String)> {
     let (mut blocks, mut inside): (Vec<(usize, String)>, bool) = (Vec::new(), false);
     for (index, line) in text.lines().enumerate() {
@@ -219,7 +220,7 @@ fn tokens(block: &str) -> Result<Vec<Token>, String> {
     Ok(tokens)
 }
 
-/// A text between quotes, up to its last quote; a doubled quote is one.
+/// Reads a quoted text up to its closing quote, which stays unread; a doubled quote is one quote.
 fn quoted(chars: &mut Peekable<Chars<'_>>) -> Result<String, String> {
     chars.next();
     let mut text = String::new();
@@ -238,7 +239,7 @@ fn quoted(chars: &mut Peekable<Chars<'_>>) -> Result<String, String> {
     Err("a text has no closing quote".to_owned())
 }
 
-/// A name, a number or a date; a plus before = is a mark of its own.
+/// Reads a name, a number or a date; a `+` directly before `=` is a token of its own.
 fn word(chars: &mut Peekable<Chars<'_>>) -> Vec<Token> {
     let mut text = String::new();
     while let Some(&c) = chars.peek().filter(|c| !c.is_whitespace() && !"(),='".contains(**c)) {
@@ -341,8 +342,8 @@ mod tests {
             ("\\begindata\n= 3\n", "where a name should be"),
             ("\\begindata\nKERNELS_TO_LOAD = ( 'a' )\n", "name the kernels themselves"),
         ] {
-            let told = TextPool::default().add(bad, Path::new("k.tf")).expect_err(bad).to_string();
-            assert!(told.contains("k.tf") && told.contains(part), "{told}");
+            let reported = TextPool::default().add(bad, Path::new("k.tf")).expect_err(bad).to_string();
+            assert!(reported.contains("k.tf") && reported.contains(part), "{reported}");
         }
         for (good, bad, part) in [
             ("'ANGLES'", "'QUATERNION'", "TKFRAME_31007_SPEC"),
@@ -350,8 +351,8 @@ mod tests {
             ("(3, 2, 1)", "(3, 2, 7)", "TKFRAME_31007_AXES"),
             ("'MOON_PA_DE421'", "'MOON_ME_DE421'", "in a ring"),
         ] {
-            let told = pool(&FRAMES.replace(good, bad)).mean_earth_frames().expect_err(bad);
-            assert!(told.contains(part), "{told}");
+            let reported = pool(&FRAMES.replace(good, bad)).mean_earth_frames().expect_err(bad);
+            assert!(reported.contains(part), "{reported}");
         }
         assert!(pool("\\begindata\nDELTET/DELTA_AT = ( 10, 11 )\n").leap_seconds().is_err());
     }

@@ -1,7 +1,7 @@
 //! UTC instants as text (ISO 8601, "2026-11-21T12:00:00Z") and as the dynamical time
-//! that ephemerides want: TT = UTC + leap seconds + 32.184 s, taken as TDB, from which it
-//! is never 2 ms away. Leap seconds are those announced up to 2017 (IERS Bulletin C 52;
-//! none since); before 1972, when UTC had none, the ten of that year are taken.
+//! that ephemerides use: TT = UTC + leap seconds + 32.184 s, taken as TDB, from which it
+//! differs by less than 2 ms. Leap seconds are those announced up to 2017 (IERS Bulletin C 52;
+//! none since); before 1972, when UTC had none, the 10 s of that year are used.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,15 +14,15 @@ const SECS_PER_DAY: i64 = 86_400;
 const NANOS_PER_SEC: i64 = 1_000_000_000;
 /// 2000-01-01T12:00:00 counted from 1970-01-01T00:00:00.
 const J2000_UNIX_S: i64 = 946_728_000;
-/// TT − TAI.
+/// TT − TAI, s.
 const TT_MINUS_TAI_S: f64 = 32.184;
 /// TAI − UTC before the first leap second, s.
 const TAI_MINUS_UTC_BEFORE_S: i64 = 10;
 
-/// A step of TAI − UTC: a count of seconds since 1970, and what the difference is from then on, s.
+/// A step of TAI − UTC: its instant in seconds since 1970, and the difference from then on, s.
 pub(crate) type LeapSecond = (i64, i64);
 
-/// The steps so far.
+/// All steps of TAI − UTC up to the last one, in 2017.
 pub(crate) const LEAP_SECONDS: [LeapSecond; 28] = [
     (63_072_000, 10),
     (78_796_800, 11),
@@ -78,7 +78,7 @@ impl Utc {
         Self { unix_ns: self.unix_ns.saturating_add(span.nanos()) }
     }
 
-    /// How much later it is than another instant.
+    /// Span from `earlier` to this instant.
     #[must_use]
     pub fn since(self, earlier: Self) -> SimTime {
         SimTime::from_nanos(self.unix_ns.saturating_sub(earlier.unix_ns))
@@ -136,14 +136,14 @@ impl fmt::Display for Utc {
     }
 }
 
-/// The day, YYYY-MM-DD, that holds an instant of dynamical time, s since J2000.0: for
-/// spans of years, whose ends a minute does not move.
+/// The day, YYYY-MM-DD, of an instant of dynamical time, s since J2000.0. It ignores the minute
+/// between dynamical time and UTC: it is for the ends of spans of years.
 pub(crate) fn day_of(tdb_s: f64) -> String {
     let (year, month, day) = civil_from_days((tdb_s as i64 + J2000_UNIX_S).div_euclid(SECS_PER_DAY));
     format!("{year:04}-{month:02}-{day:02}")
 }
 
-/// Seconds since 1970 at the beginning of a day of the calendar; none if there is no such day.
+/// Seconds from 1970 to the beginning of a day of the calendar; `None` if there is no such day.
 pub(crate) fn unix_s_of_day(year: i64, month: i64, day: i64) -> Option<i64> {
     let days = days_from_civil(year, month, day);
     (civil_from_days(days) == (year, month, day)).then_some(days * SECS_PER_DAY)

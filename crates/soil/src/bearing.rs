@@ -1,13 +1,14 @@
-//! What carries a wheel along the normal: a spring and damper (`grip`), and beyond a depth
-//! a stop, the stiffest and most damped that the step allows, so that a blow does not sink
-//! in. What the stop gives back is little: ground does not throw.
+//! The normal force that carries a wheel: a spring and damper (`grip`), and beyond a depth a stop,
+//! as stiff and as damped as the step allows, so that an impact does not sink the wheel. The stop
+//! returns little of its force when it unloads: ground does not throw a wheel up.
 
-use crate::contact_patch::{DISCS, Stand};
+use crate::contact_patch::{DISCS, NormalReaction};
 use crate::grip::{Spring, most_damping_n_s_m, stiffest_n_m};
 use crate::wheel::Conditions;
 
-/// Share of its force that the stop gives back, reached at this speed of opening, m/s.
+/// Share of its force that the stop returns while it unloads, reached at `OPENING_M_S`.
 const GIVEN_BACK: f64 = 0.1;
+/// Unloading speed, m/s, from which on the stop returns only `GIVEN_BACK`.
 const OPENING_M_S: f64 = 0.05;
 
 /// A spring with a stop.
@@ -28,7 +29,7 @@ impl Bearing {
         Self { spring, stop_m, stop }
     }
 
-    /// Force of one disc, N, never pulling.
+    /// Force on one disc, N; never negative.
     pub(crate) fn disc_n(&self, depth_m: f64, closing_m_s: f64) -> f64 {
         if depth_m <= 0.0 {
             return 0.0;
@@ -43,14 +44,14 @@ impl Bearing {
         (elastic_n + damping_n_s_m * closing_m_s).max(0.0) / DISCS as f64
     }
 
-    /// Depth under a load short of the stop, m.
+    /// Depth at which the spring alone carries a load, m.
     pub(crate) fn rest_m(&self, load_n: f64) -> f64 {
         load_n / self.spring.stiffness_n_m
     }
 
-    /// Whether a wheel still sinks into the stop of ground lowered by `lowered_m`: it
-    /// carries more than was known.
-    pub(crate) fn is_too_soft(&self, stand: &Stand, lowered_m: f64) -> bool {
+    /// Whether a wheel still sinks into the stop of ground lowered by `lowered_m`: its load is
+    /// larger than the followed one.
+    pub(crate) fn is_too_soft(&self, stand: &NormalReaction, lowered_m: f64) -> bool {
         stand.depth_m - lowered_m > self.stop_m && stand.closing_m_s > 0.0
     }
 }

@@ -1,7 +1,7 @@
-//! The patches that touch: connected nodes, and for each the 1/b = perimeter/(2 area)
-//! of Bekker's formula. Area and perimeter are those of the convex hull of the
-//! patch's cells, that is the hull of its nodes grown by half a spacing all round,
-//! so that they are right for a plate of any size and a single node is one cell.
+//! Finds the contact patches, each a set of connected nodes, and computes for each the
+//! 1/b = perimeter/(2 area) of Bekker's formula. Area and perimeter are those of the convex
+//! hull of the patch's cells, that is the hull of its nodes grown by half a spacing on all
+//! sides, so that they are right for a plate of any size and a single node is one cell.
 
 /// Label of a node that does not touch.
 const FREE: u16 = 0;
@@ -17,7 +17,7 @@ pub(crate) struct BekkerPatches {
     columns: usize,
     labels: Vec<u16>,
     todo: Vec<u32>,
-    /// Of the patch at hand: in each row its least and greatest column; none where the first is beyond the last.
+    /// Least and greatest column of the current patch in each row; none where the first is beyond the last.
     ends: Vec<[u32; 2]>,
     hull: Vec<[f64; 2]>,
     inverse_b_per_m: Vec<f64>,
@@ -92,7 +92,7 @@ impl BekkerPatches {
         }
     }
 
-    /// Of the members' hull grown by half a cell all round.
+    /// 1/b of the current patch's hull grown by half a cell on all sides, 1/m.
     fn inverse_b(&mut self, spacing_m: f64) -> f64 {
         self.build_hull();
         let (mut twice_area, mut perimeter) = (0.0, 0.0);
@@ -110,7 +110,8 @@ impl BekkerPatches {
         (perimeter + 4.0) / (2.0 * area * spacing_m)
     }
 
-    /// Andrew's monotone chain over the ends of the rows, which have all corners; columns and rows as units.
+    /// Builds the hull by Andrew's monotone chain over the ends of the rows, which include all corners; in columns and
+    /// rows.
     fn build_hull(&mut self) {
         let rows = self.ends.iter().enumerate().filter(|(_, [least, greatest])| least <= greatest);
         let points = rows.flat_map(|(row, ends)| ends.map(|column| [f64::from(column), row as f64]));

@@ -1,40 +1,40 @@
-//! Ruts written to the ground, and soil that moves aside: the volume that leaves the
-//! ground's posts is laid on the rim, the posts around those that lie under the solid,
-//! and slides from there to rest (`erosion`). With flow 1 no volume is lost. The rim is
-//! Krenn and Hirzinger's (2009); they share the volume out evenly.
+//! Writes ruts to the ground and moves their soil aside. The volume that leaves the pressed
+//! posts is laid on the rim, the posts around those that lie under the solid, and slides from
+//! there to rest (`erosion`). With flow 1 no volume is lost. The rim is that of Krenn and
+//! Hirzinger (2009), who distribute the volume evenly.
 //!
 //! Here a rim post whose outward normal is n gets soil in proportion to
 //! (1 + n · v/s)(1 + n · u/s): v is the velocity of the solid's centre, u that of its
-//! skin at the contact, both along the ground, and s the faster of the two. What sinks
-//! on the spot raises soil all around. A rolling wheel (u = 0) heaps it ahead and beside
-//! and none behind, a locked one (u = v) mostly ahead, one at a slip of a half (u = −v)
-//! beside alone, one that spins on the spot (v = 0) behind and beside, and one that
+//! skin at the contact, both along the ground, and s the larger of the two speeds. A solid
+//! that sinks without sliding raises soil all around. A rolling wheel (u = 0) heaps it ahead
+//! and beside and none behind, a locked one (u = v) mostly ahead, one at a slip of a half
+//! (u = −v) only beside, one that spins on the spot (v = 0) behind and beside, and one that
 //! drifts sideways on that side. This rule is our choice: it has these limits and was
 //! not fitted.
 //!
-//! Posts that were pressed before get some too, for a wheel leaves its own print sideways
-//! without a gap: if another wheel stands on them, they are raised under it. Where no rim
-//! is left, the soil waits as crumbs (`MemoryPatch`). What is pressed in a granular window is pressed closer: its
-//! ledger says what soil is there, so none of it comes out and none comes in.
+//! Posts that were pressed before get soil too, since a wheel that moves sideways leaves its
+//! own print without a gap; if another wheel stands on them, they rise under it. Where no rim
+//! is left, the memory keeps the volume as crumbs (`MemoryPatch`). In a granular window pressed
+//! soil is compacted: the window's ledger fixes its mass, so no soil leaves or enters it.
 //!
-//! Moved soil is ground like any: what presses a berm is carried by it (`NodeMemory`).
+//! Moved soil behaves as any ground: a berm carries what presses it (`NodeMemory`).
 
 use nalgebra::Vector3;
 use selene_terrain::{GroundPatch, Node};
 
 use crate::memory::MemoryPatch;
-use crate::press::{Motion, PressScratch, Touch};
+use crate::press::{Motion, NodeContact, PressScratch};
 use crate::profile::Profile;
 use crate::scm::Scm;
 
-/// Below this speed soil moves more and more evenly all around, m/s.
+/// Smallest value of s, m/s: the slower a solid is below it, the more evenly soil moves to all sides.
 const SPEED_MIN_M_S: f64 = 1e-3;
-/// The neighbours that a post shares a side of its cell with, columns and rows.
+/// Offsets, columns and rows, of the neighbours whose cells share a side with a post's cell.
 const BESIDE: [[i8; 2]; 4] = [[-1, 0], [1, 0], [0, -1], [0, 1]];
 
 /// Working arrays of bulldozing.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Work {
+pub(crate) struct BulldozingScratch {
     rim: Vec<RimPost>,
 }
 
@@ -42,9 +42,9 @@ pub(crate) struct Work {
 #[derive(Clone, Copy, Debug)]
 struct RimPost {
     node: Node,
-    /// Sum of the steps that lead to it from posts under the solid: points outward.
+    /// Sum of the steps that lead to it from posts under the solid; it points outward.
     outward: [i8; 2],
-    /// Its part of the soil over those of all.
+    /// Share of the moved soil that it gets; the shares of the rim add up to 1.
     weight: f64,
 }
 
@@ -67,11 +67,11 @@ pub(crate) fn settle(
             Some(hit) => memory.keep_crumbs(hit.node, volume_m3),
             None => scratch.bulldozing.deposit(volume_m3, ground, memory),
         }
-        memory.ask_held_again();
+        memory.requeue_held();
     }
 }
 
-/// Gives pressed posts their heights and what the solid leaves on them; the volume that leaves them.
+/// Sets the heights and prints of pressed posts. Returns the volume that leaves them, m³.
 fn write_ruts(solid: &impl Profile, ground: &mut GroundPatch, memory: &MemoryPatch, scratch: &PressScratch) -> f64 {
     let mut sunk_m = 0.0;
     for hit in scratch.hits.iter().filter(|hit| hit.plastic_m != 0.0) {
@@ -91,9 +91,9 @@ fn cell_m2(ground: &GroundPatch) -> f64 {
 }
 
 impl PressScratch {
-    /// The posts on the ground that lie beside those under the solid, but those of granular windows, each once, in order.
+    /// Collects the posts beside those under the solid, each once and in order, except those of granular windows.
     fn gather_rim(&mut self, ground: &GroundPatch, memory: &MemoryPatch) {
-        let Self { window, hits, patches, bulldozing: Work { rim }, .. } = self;
+        let Self { window, hits, patches, bulldozing: BulldozingScratch { rim }, .. } = self;
         rim.clear();
         for hit in hits.iter() {
             for outward in BESIDE {
@@ -116,10 +116,10 @@ impl PressScratch {
         });
     }
 
-    /// Velocities of the solid and of its skin along the ground over the faster of them: 0 to 1 long.
+    /// Velocities of the solid and of its skin along the ground, over the larger speed: v/s and u/s, at most 1 long.
     fn ways(&self, motion: &Motion) -> [[f64; 2]; 2] {
         let (mut sum_m, mut count) = (Vector3::zeros(), 0_u32);
-        for hit in self.hits.iter().filter(|hit| hit.touch == Touch::Soil) {
+        for hit in self.hits.iter().filter(|hit| hit.touch == NodeContact::Soil) {
             sum_m += hit.point_m;
             count += 1;
         }
@@ -130,8 +130,8 @@ impl PressScratch {
     }
 }
 
-impl Work {
-    /// Gives each post of the rim its part: the same where no post is to get any.
+impl BulldozingScratch {
+    /// Sets each rim post's share; all get the same where every weight is zero.
     fn weigh(&mut self, ways: &[[f64; 2]; 2]) {
         for post in &mut self.rim {
             let [x, y] = post.outward.map(f64::from);
@@ -145,7 +145,7 @@ impl Work {
         }
     }
 
-    /// Lays a volume on the rim. Posts that get none are looked at too: they may have become steep.
+    /// Lays a volume on the rim. Posts that get none become unsettled too, since they may now be too steep.
     fn deposit(&self, volume_m3: f64, ground: &mut GroundPatch, memory: &mut MemoryPatch) {
         let height_m = volume_m3 / cell_m2(ground);
         for post in &self.rim {
@@ -156,9 +156,9 @@ impl Work {
 
 #[cfg(test)]
 mod tests {
-    use super::{RimPost, Work};
+    use super::{BulldozingScratch, RimPost};
     use crate::memory::{MemoryPatch, SoilMemory};
-    use crate::press::{Hit, PressScratch, Touch};
+    use crate::press::{CoveredNode, NodeContact, PressScratch};
     use nalgebra::Vector3;
     use selene_terrain::{GroundPatch, Node, NodeRect};
 
@@ -168,7 +168,7 @@ mod tests {
 
     /// One post under a solid.
     fn print() -> PressScratch {
-        let hit = Hit {
+        let hit = CoveredNode {
             at: 0,
             node: PRESSED,
             point_m: Vector3::zeros(),
@@ -176,7 +176,7 @@ mod tests {
             surface_m: 0.0,
             depth_m: 0.01,
             plastic_m: 0.01,
-            touch: Touch::Soil,
+            touch: NodeContact::Soil,
         };
         let mut scratch = PressScratch::default();
         scratch.hits.push(hit);
@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn a_rim_that_is_to_get_nothing_gets_the_same_everywhere() {
         let post = |outward: [i8; 2]| RimPost { node: PRESSED, outward, weight: 0.0 };
-        let mut work = Work { rim: vec![post([1, 0]), post([-1, 0])] };
+        let mut work = BulldozingScratch { rim: vec![post([1, 0]), post([-1, 0])] };
         // A slip of a half along x: ahead and behind get none.
         work.weigh(&[[1.0, 0.0], [-1.0, 0.0]]);
         assert_eq!([work.rim[0].weight, work.rim[1].weight], [0.5; 2]);

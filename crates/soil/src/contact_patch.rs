@@ -1,38 +1,38 @@
-//! Where a wheel stands: a cylinder cut into discs across its width, each touching the
-//! surface with its rim. Points along the rim give their depth below the surface; a
-//! disc's depth is their smooth maximum ℓ ln Σ exp(depth/ℓ) (ℓ = `BLEND_M`), and its
-//! force acts at the points by their share of it. That force is the gradient of one
-//! energy, so neither a second point coming into touch nor rolling over posts jolts the
-//! wheel or feeds it. Works at any attitude: a tipped wheel is looked at all around its
-//! rims.
+//! The contact of a wheel with a surface: a cylinder cut into discs across its width, each
+//! touching the surface with its rim. Points along the rim give their depth below the
+//! surface; a disc's depth is their smooth maximum ℓ ln Σ exp(depth/ℓ) (ℓ = `BLEND_M`), and
+//! its force acts at the points in proportion to their terms of the sum. That force is the
+//! gradient of one energy, so neither a second point coming into contact nor rolling over
+//! posts jolts the wheel or gives it energy. It works at any attitude: for a tipped wheel the
+//! points go all around the rims.
 //!
 //! Assumption: the surface is smooth over the distance between the points of a rim,
-//! which is that of the ground's posts where `SIDE_POINTS_MAX` allows.
+//! which equals the spacing of the ground's posts where `SIDE_POINTS_MAX` allows.
 
 use std::f64::consts::PI;
 
 use nalgebra::Vector3;
 use selene_base::Wrench;
 
-use crate::surface::{Nearby, Surface};
+use crate::surface::{CachedSurface, Surface};
 use crate::wheel::{WheelMotion, WheelShape};
 
 /// Discs across the width.
 pub(crate) const DISCS: usize = 5;
-/// Length over which touching points share a disc's force, m: a tenth of what a wheel
-/// sinks into rigid ground.
+/// Difference of depth within which points share a disc's force, m: a tenth of a wheel's
+/// sinkage on rigid ground.
 const BLEND_M: f64 = 5e-5;
-/// How far from its lowest point a rim is looked at, rad.
+/// Angle to each side of the lowest point up to which a rim has points, rad.
 const REACH_RAD: f64 = 0.8;
-/// A wheel whose axle is nearer the normal than this is tipped: sine of 30°.
+/// Sine of 30°: a wheel whose axle is within 30° of the normal is tipped.
 const TIPPED_SINE: f64 = 0.5;
-/// The outer discs are the end caps: a tipped wheel stands on their edge.
+/// Widens the spacing of the discs so that the outer ones are the end caps: a tipped wheel stands on their edge.
 const WIDEN: f64 = DISCS as f64 / (DISCS as f64 - 1.0);
-/// Radii over which the normal is smoothed, to each side.
+/// Distance, in wheel radii, over which the normal is smoothed to each side.
 const NORMAL_REACH: f64 = 0.5;
-/// A point this many lengths ℓ higher than the deepest adds less to a disc than rounding does.
+/// Height above the deepest point, in lengths ℓ, from which on a point adds less to a disc than rounding does.
 const SHARELESS: f64 = -40.0;
-/// Points of a rim to each side at least and at most.
+/// Fewest and most points of a rim to each side of the lowest one.
 const SIDE_POINTS_MIN: f64 = 4.0;
 const SIDE_POINTS_MAX: f64 = 24.0;
 const POINTS_MAX: usize = 2 * SIDE_POINTS_MAX as usize + 1;
@@ -40,15 +40,15 @@ const POINTS_MAX: usize = 2 * SIDE_POINTS_MAX as usize + 1;
 /// A disc on the surface.
 #[derive(Clone, Copy, Debug, Default)]
 struct Disc {
-    /// Vertical depth below the surface, m; without touch not above zero.
+    /// Vertical depth below the surface, m; zero or negative without contact.
     depth_m: f64,
-    /// Where its force acts.
+    /// Point where its force acts, map frame, m.
     point_m: Vector3<f64>,
-    /// Direction of its force, of height one.
+    /// Direction of its force, scaled to z = 1.
     up: Vector3<f64>,
 }
 
-/// A wheel over the surface.
+/// The discs of a wheel over the surface.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ContactPatch {
     discs: [Disc; DISCS],
@@ -56,27 +56,27 @@ pub(crate) struct ContactPatch {
     pub(crate) normal: Vector3<f64>,
 }
 
-/// What carries the wheel.
+/// The normal force on the wheel and where it acts.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Stand {
-    /// Force and torque about the centre; none about the axle.
+pub(crate) struct NormalReaction {
+    /// Force and torque about the wheel's centre; the torque about the axle is zero.
     pub(crate) wrench: Wrench,
     /// Direction of the force.
     pub(crate) normal: Vector3<f64>,
-    /// Its magnitude, N.
+    /// Magnitude of the force, N.
     pub(crate) normal_n: f64,
-    /// From the wheel's centre to where it acts, m.
+    /// From the wheel's centre to the point where the force acts, m.
     pub(crate) arm_m: Vector3<f64>,
     /// Depth of the deepest disc along the normal, m.
     pub(crate) depth_m: f64,
-    /// Speed at which that grows, m/s.
+    /// Rate at which that depth grows, m/s.
     pub(crate) closing_m_s: f64,
-    /// Discs that carry.
+    /// Number of discs that carry.
     pub(crate) discs: u32,
 }
 
 impl ContactPatch {
-    /// Where a wheel stands; none off the detailed ground.
+    /// The discs of a wheel over the surface; none off the detailed ground.
     pub(crate) fn find(surface: &Surface, wheel: &WheelShape, motion: &WheelMotion) -> Option<Self> {
         let centre_m = motion.world_from_wheel.translation.vector;
         let axle = motion.world_from_wheel.rotation * Vector3::y();
@@ -88,15 +88,15 @@ impl ContactPatch {
         Some(Self { discs, normal })
     }
 
-    /// Depth of the deepest disc along the normal, m; zero when the wheel is clear.
+    /// Depth of the deepest disc along the normal, m; zero when the wheel does not touch.
     pub(crate) fn depth_m(&self) -> f64 {
         self.discs.iter().fold(0.0, |deepest, disc| f64::max(deepest, disc.depth_m)) * self.normal.z
     }
 
-    /// The wheel's normal force and torque, given the normal force of a disc by its depth
-    /// and the speed at which that grows, both along the normal; none where nothing
-    /// carries.
-    pub(crate) fn stand(&self, motion: &WheelMotion, force_n: impl Fn(f64, f64) -> f64) -> Option<Stand> {
+    /// The wheel's normal force and torque; none where no disc carries. `force_n` gives the
+    /// normal force of a disc, N, from its depth, m, and the rate at which that grows, m/s, both
+    /// along the normal.
+    pub(crate) fn stand(&self, motion: &WheelMotion, force_n: impl Fn(f64, f64) -> f64) -> Option<NormalReaction> {
         let centre_m = motion.world_from_wheel.translation.vector;
         let axle = motion.world_from_wheel.rotation * Vector3::y();
         let cosine = self.normal.z;
@@ -118,26 +118,34 @@ impl ContactPatch {
         }
         let normal_n = wrench.force.norm();
         let normal = wrench.force.try_normalize(0.0)?;
-        // A smooth cylinder cannot be turned by what pushes on its skin.
+        // Normal forces on a smooth cylinder have no torque about its axle.
         wrench.torque -= axle * wrench.torque.dot(&axle);
-        Some(Stand { wrench, normal, normal_n, arm_m: moment / sum_n, depth_m, closing_m_s: fastest_m_s, discs })
+        Some(NormalReaction {
+            wrench,
+            normal,
+            normal_n,
+            arm_m: moment / sum_n,
+            depth_m,
+            closing_m_s: fastest_m_s,
+            discs,
+        })
     }
 }
 
-/// Velocity of a point fixed to the wheel's carrier: the spin does not move the skin.
+/// Velocity of a point fixed to the wheel's carrier, m/s, without the wheel's spin.
 pub(crate) fn point_velocity(motion: &WheelMotion, axle: &Vector3<f64>, arm_m: &Vector3<f64>) -> Vector3<f64> {
     let carrier = motion.angular_rad_s - axle * motion.angular_rad_s.dot(axle);
     motion.linear_m_s + carrier.cross(arm_m)
 }
 
-/// How far along x and y the surface under an upright wheel is looked at, m.
+/// Distance along x and y within which an upright wheel reads the surface, m.
 fn reach_m(wheel: &WheelShape, axle: &Vector3<f64>) -> [f64; 2] {
     let (ahead_m, aside_m) = (REACH_RAD.sin() * wheel.radius_m, 0.5 * wheel.width_m);
     let along = |ahead: f64, aside: f64| ahead.abs() * ahead_m + aside.abs() * aside_m;
     [along(axle.y, axle.x), along(axle.x, axle.y)].map(|reach_m| reach_m.max(NORMAL_REACH * wheel.radius_m))
 }
 
-fn smooth_normal(surface: &Nearby, at: &Vector3<f64>, reach_m: f64) -> Option<Vector3<f64>> {
+fn smooth_normal(surface: &CachedSurface, at: &Vector3<f64>, reach_m: f64) -> Option<Vector3<f64>> {
     let height_m = |dx: f64, dy: f64| surface.at(at.x + dx, at.y + dy).map(|place| place.height_m);
     let rise_x = height_m(reach_m, 0.0)? - height_m(-reach_m, 0.0)?;
     let rise_y = height_m(0.0, reach_m)? - height_m(0.0, -reach_m)?;
@@ -160,7 +168,7 @@ impl Rim {
         let is_tipped = sine < TIPPED_SINE;
         let reach = if is_tipped { PI } else { REACH_RAD };
         let sides = (reach * radius_m / spacing_m).ceil().clamp(SIDE_POINTS_MIN, SIDE_POINTS_MAX);
-        // All around, the last point's neighbour is the first.
+        // Around the whole rim, the first point follows the last at the same spacing.
         let reach = if is_tipped { PI * 2.0 * sides / (2.0 * sides + 1.0) } else { reach };
         let mut points = [Vector3::zeros(); POINTS_MAX];
         let count = 2 * sides as usize + 1;
@@ -171,7 +179,7 @@ impl Rim {
         Self { points, count }
     }
 
-    fn disc(&self, surface: &Nearby, centre_m: Vector3<f64>) -> Disc {
+    fn disc(&self, surface: &CachedSurface, centre_m: Vector3<f64>) -> Disc {
         let mut depths_m = [f64::NEG_INFINITY; POINTS_MAX];
         let mut ups = [Vector3::zeros(); POINTS_MAX];
         let mut deepest_m = f64::NEG_INFINITY;
@@ -212,7 +220,7 @@ mod tests {
 
     const WHEEL: WheelShape =
         WheelShape { radius_m: 0.25, width_m: 0.2, grouser_height_m: 0.0, grousers: 0, grip: 1.0, tyre: None };
-    /// Neighbouring points of a rim add a share of the blend length.
+    /// Neighbouring points of a rim add a part of the blend length.
     const DEPTH_TOLERANCE_M: f64 = 5e-5;
 
     fn slope(deg: f64) -> GroundPatch {

@@ -1,30 +1,30 @@
 //! The data-driven law (Kern et al., DATA): slip and sinkage come from regressions of
-//! what a rover did on a soil, not from stresses.
+//! measurements with a rover on a soil, not from stresses.
 //!
-//! Along: a physics wheel of radius R rolls on the ground by stiff Coulomb friction at
-//! the slip-adjusted speed v = (1 − s(ωR, α)) ωR, or ωR/(1 + s) in skid, while the wheel
-//! that is seen turns at ω. Here both are one wheel: friction works toward v instead of
-//! ωR, and the torque about the axle is F R, so that s F ωR is lost in the soil. α is the
-//! slope along the wheel's heading. The paper prints α² without a sign, counts downward slopes
-//! among what its fit covers (§IV) and finds skid in deceleration alone (§III-A), so a wheel
-//! slips downhill as it does uphill. With `downhill: reversed`, our choice, the slope's part
-//! changes sign there: gravity helps, and skid is bounded. v gains speed no faster than a
-//! piecewise limit allows; it loses speed at once, and the body by dynamic friction.
+//! **Along the wheel.** In the paper a physics wheel of radius R rolls on the ground by stiff Coulomb
+//! friction at the slip-adjusted speed v = (1 − s(ωR, α)) ωR, or ωR/(1 + s) in skid, while the visible
+//! wheel turns at ω. Here both are one wheel: friction drives it toward v instead of ωR, and the torque
+//! about the axle is F R, so that the soil dissipates s F ωR. α is the slope along the wheel's heading.
+//! The paper prints α² without a sign, counts downward slopes in the range of its fit (§IV) and finds
+//! skid only in deceleration (§III-A), so a wheel slips downhill as it does uphill. With
+//! `downhill: reversed`, our choice, the slope's term changes sign there: gravity helps, and skid is
+//! bounded. v rises no faster than a piecewise limit allows. It falls at once; the body then slows down
+//! by dynamic friction.
 //!
-//! Across: the same friction, and a rolling wheel yields in proportion to the force (creep);
-//! the paper leaves side-slip out.
+//! **Across the wheel.** The same friction acts, and a rolling wheel yields in proportion to the force
+//! (creep); the paper does not treat side-slip.
 //!
-//! Normal: k = F/(z(s, F) + h), c = 2√(k m), with the load F as followed in the wheel's
-//! memory, m = F/g, and grousers h counted since R is to their tips. At low speed the
-//! depth may only grow, as far as the wheel stays in its place: rolling on lifts it again
-//! within a radius. Faster, the paper lets it rise at once; here it does within a tenth of a
-//! radius of rolling, for stiffness that grows under a load would throw the wheel.
+//! **Normal.** k = F/(z(s, F) + h), c = 2√(k m), with the load F followed in the wheel's memory,
+//! m = F/g, and the grousers' height h, since R reaches to their tips. At low speed the depth only
+//! grows while the wheel stays in its place; rolling on raises the wheel within one radius. At higher
+//! speed the paper lets the wheel rise at once. Here it rises within a tenth of a radius of rolling,
+//! since a stiffness that grows under a load would throw the wheel.
 
 use nalgebra::Vector3;
 use selene_base::Wrench;
 
 use crate::bearing::Bearing;
-use crate::contact_patch::{ContactPatch, Stand, point_velocity};
+use crate::contact_patch::{ContactPatch, NormalReaction, point_velocity};
 use crate::data_spec::{DataSpec, SinkageFitSpec, SlipFitSpec, TraceSpec};
 use crate::grip::{Friction, Slide, Spring};
 use crate::surface::Surface;
@@ -32,18 +32,18 @@ use crate::trace::Trace;
 use crate::wheel::{Conditions, SoilContext, WheelContact, WheelMotion, WheelShape, slip_ratio};
 use crate::wheel_memory::WheelMemory;
 
-/// The bristle's stretch at a pull of the load, m: a wheel is held this stiffly.
+/// Stretch of the friction bristle when its force equals the load, m.
 const STRETCH_M: f64 = 1e-3;
-/// Depths beyond which the ground stops a wheel.
+/// The stop of the bearing lies at this many times the depth at rest.
 const STOP_DEPTHS: f64 = 4.0;
-/// Slip of a wheel slower than this counts for less: at rest it has none, m/s.
+/// Below about this speed, m/s, slip counts for less; at rest a wheel has none.
 const CRAWL_M_S: f64 = 1e-3;
-/// What is beyond the fit by less than this share of its edge counts as on it.
+/// A value beyond the fit's limit by less than this share of the limit counts as within it.
 const EDGE: f64 = 1e-3;
-/// Radii of rolling on within which a wheel rises from a depth: the ground under it does not
-/// push back what it gave way, fresh ground does.
+/// Distance, in wheel radii, over which a rolling wheel rises from a depth. Compacted ground does not
+/// lift it again; only fresh ground does.
 const FORGET_RADII: f64 = 0.1;
-/// The same at low speed: what the wheel sank while it braked stays under it.
+/// The same distance at low speed: a wheel keeps the depth to which it sank while braking.
 const HOLD_RADII: f64 = 1.0;
 
 /// Validated data-driven law.
@@ -72,18 +72,18 @@ impl From<&DataSpec> for DataDriven {
     }
 }
 
-/// What a fit says, and whether it was asked beyond what it covers.
+/// The value of a fit, and whether the input was outside the fit's range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fitted {
     /// The value.
     pub value: f64,
-    /// Whether the nearest covered value stood in.
+    /// Whether the input was outside the range, so that the nearest covered value was taken.
     pub is_outside: bool,
 }
 
 /// A wheel's motion along the ground.
 struct Rolling {
-    /// Along the ground, square to the axle; none for a wheel on its side.
+    /// Unit direction along the ground, square to the axle; none for a wheel on its side.
     ahead: Option<Vector3<f64>>,
     rate_rad_s: f64,
     rim_m_s: f64,
@@ -91,8 +91,8 @@ struct Rolling {
 }
 
 impl DataDriven {
-    /// Slip at a wheel speed of `rim_m_s` = ωR up a slope of `slope_rad` along the way it
-    /// turns, negative downhill; in the sense of [`slip_ratio`].
+    /// Slip, as defined by [`slip_ratio`], at a wheel speed of `rim_m_s` = ωR. `slope_rad` is the slope
+    /// in the direction in which the wheel rolls, negative downhill.
     #[must_use]
     pub fn slip(&self, rim_m_s: f64, slope_rad: f64) -> Fitted {
         let (fit, speed_m_s, slope_deg) = (&self.slip, rim_m_s.abs(), slope_rad.abs().to_degrees());
@@ -103,8 +103,8 @@ impl DataDriven {
         Fitted { value, is_outside: value != raw || speed_m_s - v > EDGE * v || slope_deg - a > EDGE * a }
     }
 
-    /// Depth of the wheel's base radius below the undisturbed ground at a slip under a
-    /// load, m.
+    /// Depth of the wheel's rim without grousers below the undisturbed ground, m, at a slip and
+    /// under a load.
     #[must_use]
     pub fn depth_m(&self, slip: f64, load_n: f64) -> Fitted {
         let fit = &self.sinkage;
@@ -115,7 +115,7 @@ impl DataDriven {
         Fitted { value: 1e-3 * depth_mm, is_outside: within_n != excess_n }
     }
 
-    /// Most gain of speed at `speed_m_s`, m/s².
+    /// Largest acceleration at `speed_m_s`, m/s².
     #[must_use]
     pub fn acceleration_limit_m_s2(&self, speed_m_s: f64) -> f64 {
         let piece = self.up_to_m_s.iter().take_while(|&&up_to| speed_m_s.abs() > up_to).count();
@@ -167,7 +167,7 @@ impl DataDriven {
         }
     }
 
-    /// Moves on the depth that the soil gives way to; whether the load was outside the fit.
+    /// Updates the depth to which the soil yields. Returns whether the load was outside the fit.
     fn yield_under(
         &self,
         memory: &mut WheelMemory,
@@ -184,15 +184,15 @@ impl DataDriven {
         fitted.is_outside
     }
 
-    /// The secant stiffness that stands at the yielded depth under the followed load.
+    /// A spring whose secant stiffness carries the followed load at the yielded depth.
     fn bearing(&self, memory: &WheelMemory, wheel: &WheelShape, conditions: &Conditions) -> Bearing {
         let depth_m = memory.yielded_m + wheel.grouser_height_m;
         let spring = Spring::new(memory.load_n / depth_m, memory.load_n, 1.0, conditions);
         Bearing::new(spring, STOP_DEPTHS * depth_m, memory.load_n, conditions)
     }
 
-    /// Moves on the speed that the ground lets the wheel drive at; whether the fit was
-    /// left.
+    /// Updates the slip-adjusted speed of the wheel. Returns whether the input was outside the
+    /// fit.
     fn drive(&self, memory: &mut WheelMemory, rolling: &Rolling, conditions: &Conditions) -> bool {
         let Some(ahead) = rolling.ahead else {
             memory.drive_m_s = 0.0;
@@ -203,19 +203,19 @@ impl DataDriven {
         let goal_m_s =
             if fitted.value >= 0.0 { (1.0 - fitted.value) * rim_m_s } else { rim_m_s / (1.0 + fitted.value) };
         let from_m_s = if memory.is_down { memory.drive_m_s } else { rolling.ahead_m_s };
-        // Speed is lost at once, also where the wheel turns back.
+        // The speed falls at once, also where the wheel reverses.
         let from_m_s = from_m_s.clamp(goal_m_s.min(0.0), goal_m_s.max(0.0));
         let most_m_s = self.acceleration_limit_m_s2(from_m_s) * conditions.dt_s;
         memory.drive_m_s = from_m_s + (goal_m_s - from_m_s).clamp(-most_m_s, most_m_s);
         fitted.is_outside && rim_m_s.abs() > CRAWL_M_S
     }
 
-    /// Friction toward the drive speed, N.
+    /// Friction force that drives the wheel toward the slip-adjusted speed, N.
     fn hold(
         &self,
         memory: &mut WheelMemory,
         rolling: &Rolling,
-        stand: &Stand,
+        stand: &NormalReaction,
         motion: &WheelMotion,
         conditions: &Conditions,
     ) -> Vector3<f64> {
@@ -223,7 +223,7 @@ impl DataDriven {
         let velocity = point_velocity(motion, &axle, &stand.arm_m);
         let driven = rolling.ahead.map_or(Vector3::zeros(), |ahead| ahead * memory.drive_m_s);
         let bristle = Spring::new(memory.load_n / STRETCH_M, memory.load_n, 1.0, conditions);
-        // Steady across: v_across = creep |v| F/N.
+        // In steady state v_across = creep |v| F/N.
         let fading = self.lateral_creep * memory.drive_m_s.abs() * conditions.dt_s / STRETCH_M;
         let slide = Slide::new(stand.normal, velocity - driven, rolling.ahead, fading);
         memory.hold(&slide, stand.normal_n, &self.friction, &bristle, conditions.dt_s)
@@ -249,16 +249,15 @@ impl Rolling {
         Self { ahead, rate_rad_s, rim_m_s: rate_rad_s * radius_m, ahead_m_s }
     }
 
-    /// The true slip; it fades where nothing moves.
+    /// The actual slip, which fades to zero at rest.
     fn slip(&self) -> f64 {
         let speed_m_s = self.rim_m_s.abs().max(self.ahead_m_s.abs());
         slip_ratio(self.ahead_m_s, self.rim_m_s).clamp(-1.0, 1.0) * speed_m_s / (speed_m_s + CRAWL_M_S)
     }
 
-    /// Carrying and holding forces on the wheel, with the torque about the axle that
-    /// drives the physics wheel: F R, and less where that would give more power to the
-    /// wheel than the body loses.
-    fn wrench(&self, stand: &Stand, held_n: Vector3<f64>, motion: &WheelMotion, radius_m: f64) -> Wrench {
+    /// Normal and friction forces on the wheel, with the torque about the axle that drives it:
+    /// F R, and less where F R would give the wheel more power than the body loses.
+    fn wrench(&self, stand: &NormalReaction, held_n: Vector3<f64>, motion: &WheelMotion, radius_m: f64) -> Wrench {
         let mut wrench = stand.wrench;
         wrench.add_force_at(held_n, stand.arm_m);
         let Some(ahead) = self.ahead else { return wrench };

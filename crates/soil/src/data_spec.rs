@@ -1,6 +1,6 @@
-//! The data-driven law's part of a soil file: regressions of slip and sinkage and what
-//! goes with them. Every coefficient is data, so another pair of rover and soil is
-//! another file; the units are those in which such fits are printed.
+//! The data-driven law's part of a soil file: regressions of slip and sinkage, limits of
+//! acceleration, friction and trace. Every coefficient is data, so another pair of rover and
+//! soil is another file; the units are those in which such fits are published.
 
 use garde::Validate;
 use schemars::JsonSchema;
@@ -19,10 +19,10 @@ pub struct DataSpec {
     /// Sinkage over slip and load.
     #[garde(dive)]
     pub sinkage: SinkageFitSpec,
-    /// How fast a wheel gains speed.
+    /// Limits of a wheel's acceleration.
     #[garde(dive)]
     pub acceleration: AccelerationSpec,
-    /// Friction toward the speed that the fit allows.
+    /// Friction that drives a wheel toward its slip-adjusted speed.
     #[garde(dive)]
     pub friction: DataFrictionSpec,
     /// The trace left in the ground.
@@ -43,40 +43,40 @@ pub struct SlipFitSpec {
     /// c, 1/(m/s), −1000 to 1000.
     #[garde(custom(within(-1000.0, 1000.0)))]
     pub per_m_s: f64,
-    /// d.
+    /// d, the slip at rest on level ground, −0.99 to 0.99.
     #[garde(custom(within(-0.99, 0.99)))]
     pub at_rest: f64,
-    /// Highest wheel speed that was measured, m/s, to 100; faster ones slip as it does.
+    /// Highest measured wheel speed, m/s, to 100; a faster wheel slips as at this speed.
     #[garde(custom(positive_within(1e-6, 100.0)))]
     pub speed_max_m_s: f64,
-    /// Steepest slope that was measured, degrees; steeper ones slip as it does.
+    /// Steepest measured slope, degrees; on a steeper one a wheel slips as on this one.
     #[garde(custom(within(0.0, 60.0)))]
     pub slope_max_deg: f64,
-    /// Most slip taken from the fit: it may leave 0 to 1 at its corners.
+    /// Upper limit of the slip from the fit, which may leave 0 to 1 at the ends of its range.
     #[garde(custom(within(0.0, 0.999)))]
     pub slip_max: f64,
-    /// Most skid taken from the fit, as a positive number.
+    /// Upper limit of the skid from the fit, as a positive number.
     #[garde(custom(within(0.0, 0.999)))]
     pub skid_max: f64,
-    /// What a downward slope does.
+    /// How a downward slope changes slip.
     #[garde(skip)]
     #[serde(default)]
     pub downhill: Downhill,
 }
 
-/// What a downward slope does to slip.
+/// How a downward slope changes slip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Downhill {
-    /// The same as an upward one: α² as Kern et al. print it.
+    /// As an upward slope does: α² as Kern et al. print it.
     #[default]
     AsUphill,
-    /// Its part of the fit counts against the rest and may turn slip into skid.
+    /// The slope's term is negative and may turn slip into skid.
     Reversed,
 }
 
 impl Downhill {
-    /// The sign of the slope's part of the slip on a slope that is negative downhill.
+    /// Sign of the slope's term of the slip; `slope` is negative downhill.
     pub(crate) fn sign(self, slope: f64) -> f64 {
         match self {
             Self::AsUphill => 1.0,
@@ -98,28 +98,28 @@ pub struct SinkageFitSpec {
     /// Depth that a newton adds, mm/N, 0 to 1000.
     #[garde(custom(within(0.0, 1000.0)))]
     pub per_newton_mm: f64,
-    /// Load that the fit is about, N: 1 mN to 1 MN.
+    /// Reference load of the fit, N: 1 mN to 1 MN.
     #[garde(custom(positive_within(1e-3, 1e6)))]
     pub reference_n: f64,
-    /// How far from it loads were measured, N; others sink as the nearest of these.
+    /// Largest measured difference from the reference load, N; loads beyond sink as the nearest measured one.
     #[garde(custom(within(0.0, self.reference_n)))]
     pub load_range_n: f64,
-    /// Least depth, mm, 0.001 to 1000: a fit that says less would ask for an infinite stiffness.
+    /// Smallest depth, mm, 0.001 to 1000: a depth of zero would need an infinite stiffness.
     #[garde(custom(positive_within(1e-3, 1000.0)))]
     pub least_mm: f64,
-    /// At this speed and below a wheel may sink deeper and not rise, m/s, 0 to 100.
+    /// Up to this speed a wheel may sink deeper but does not rise, m/s, 0 to 100.
     #[garde(custom(within(0.0, 100.0)))]
     pub hold_below_m_s: f64,
 }
 
-/// Most gain of speed, piecewise over speed.
+/// Largest acceleration, piecewise constant over speed.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct AccelerationSpec {
-    /// Speeds up to which each limit but the last holds, m/s, rising, to 100.
+    /// Speeds up to which each limit except the last holds, m/s, ascending, to 100.
     #[garde(length(max = 16), inner(custom(positive_within(1e-6, 100.0))), custom(rising))]
     pub up_to_m_s: Vec<f64>,
-    /// The limits, m/s², to 1000: one more than speeds.
+    /// The limits, m/s², to 1000: one more than there are speeds.
     #[garde(inner(custom(positive_within(1e-6, 1000.0))), custom(one_more_than(self.up_to_m_s.len())))]
     pub limit_m_s2: Vec<f64>,
 }
@@ -128,26 +128,26 @@ pub struct AccelerationSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct DataFrictionSpec {
-    /// Friction over normal force up to which it does not slide.
+    /// Friction over normal force up to which the wheel does not slide.
     #[garde(custom(within(0.0, 10.0)))]
     pub static_friction: f64,
-    /// Friction over normal force while it slides; not above the static one.
+    /// Friction over normal force while the wheel slides; at most the static one.
     #[garde(custom(within(0.0, self.static_friction)))]
     pub dynamic_friction: f64,
-    /// Tangent of the angle by which a rolling wheel yields to a force across it that
-    /// equals its load; in proportion for smaller ones.
+    /// Tangent of the slip angle of a rolling wheel under a lateral force that equals its load;
+    /// in proportion for smaller forces.
     #[garde(custom(within(0.0, 10.0)))]
     pub lateral_creep: f64,
 }
 
-/// Depth and grouser pattern left behind.
+/// Grouser pattern of the trace that a wheel leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct TraceSpec {
-    /// Amplitude of the grousers' pattern without slip, over their height.
+    /// Amplitude of the pattern without slip, over the grousers' height.
     #[garde(custom(within(0.0, 1.0)))]
     pub pattern_share: f64,
-    /// Slip at which the pattern is gone; in between it falls in proportion.
+    /// Slip at which the pattern vanishes; up to there its amplitude falls linearly.
     #[garde(custom(within(0.01, 1.0)))]
     pub pattern_gone_at_slip: f64,
 }

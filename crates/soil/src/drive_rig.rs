@@ -1,7 +1,7 @@
-//! A rig that drives: a point of mass on one wheel, on level ground or up and down a
-//! slope, whose wheel turns at a commanded speed. It shows how a law accelerates, brakes
-//! and slips, as a rover on equal wheels does: each wheel carries its share of the mass
-//! and the attitude stays that of the slope.
+//! A test rig that drives: a point mass on one wheel, on level ground or on a slope, whose
+//! wheel turns at a commanded speed. It shows how a rover with equal wheels accelerates,
+//! brakes and slips on a law of soil: each wheel carries its share of the mass, and the
+//! attitude stays that of the slope.
 
 use nalgebra::{UnitQuaternion, Vector3};
 use selene_base::Pose;
@@ -10,22 +10,22 @@ use selene_terrain::{GroundPatch, Level};
 use crate::law::Law;
 use crate::memory::MemoryPatch;
 use crate::press::PressScratch;
-use crate::rig::{Diverging, RigError, check_grid};
+use crate::rig::{DivergedRig, RigError, check_grid};
 use crate::soils::Soils;
 use crate::wheel::{Conditions, SoilContext, WheelMotion, WheelShape, slip_ratio, step};
 use crate::wheel_memory::WheelMemory;
 
-/// Posts on a side of the rig's ground at most: 64 MB.
+/// Most posts along a side of the rig's ground: 64 MB.
 const POSTS_MAX: f64 = 4096.0;
-/// Steps of a run at most.
+/// Most steps of a run.
 const STEPS_MAX: f64 = 1e7;
-/// A wheel this far off the ground was thrown.
+/// Height above or below the ground, in wheel radii, at which the run counts as diverged.
 const LOST_RADII: f64 = 10.0;
 
 /// A change of the commanded wheel speed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SpeedCommand {
-    /// From when on, s.
+    /// Time from which on the command holds, s.
     pub from_s: f64,
     /// Wheel speed ωR, m/s.
     pub rim_m_s: f64,
@@ -44,11 +44,11 @@ pub struct DriveRig {
     pub gravity_m_s2: f64,
     /// Slope, degrees; positive ahead is up.
     pub slope_deg: f64,
-    /// Heading across the slope, degrees from straight up, counter-clockwise.
+    /// Heading on the slope, degrees counter-clockwise from straight up.
     pub heading_deg: f64,
-    /// Wheel speeds, in order of time; before the first the wheel stands.
+    /// Commanded wheel speeds, in order of time; before the first the wheel stands still.
     pub commands: Vec<SpeedCommand>,
-    /// Fastest change of the wheel speed (the motor's), m/s².
+    /// Largest change of the wheel speed by the motor, m/s².
     pub motor_m_s2: f64,
     /// Spacing of the posts, m.
     pub grid_m: f64,
@@ -58,10 +58,10 @@ pub struct DriveRig {
     pub duration_s: f64,
 }
 
-/// A moment of a run.
+/// The state of the wheel at one step of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DriveSample {
-    /// Since the start, s.
+    /// Time since the start, s.
     pub time_s: f64,
     /// Wheel speed v_w = ωR, m/s.
     pub rim_m_s: f64,
@@ -69,21 +69,21 @@ pub struct DriveSample {
     pub speed_m_s: f64,
     /// Speed of the body to its left, m/s.
     pub left_m_s: f64,
-    /// Slip.
+    /// Slip, as [`slip_ratio`] defines it.
     pub slip: f64,
-    /// Sinkage as [`crate::WheelContact::sinkage_m`] has it, m.
+    /// Sinkage, m; see [`crate::WheelContact::sinkage_m`].
     pub sinkage_m: f64,
     /// Normal force, N.
     pub normal_n: f64,
     /// Torque of the ground about the axle, N m.
     pub torque_nm: f64,
-    /// Whether the law was beyond its fit or table.
+    /// Whether the input was outside the law's fit or table.
     pub slip_outside_fit: bool,
 }
 
 impl DriveRig {
-    /// A wheel that is told `rim_m_s` at once, on level ground on the Moon, for 5 s in
-    /// steps of 1 ms.
+    /// A wheel that is commanded to `rim_m_s` at the start, on level ground on the Moon, for 5 s
+    /// in steps of 1 ms.
     #[must_use]
     pub fn new(law: Law, wheel: WheelShape, mass_kg: f64, rim_m_s: f64) -> Self {
         Self {
@@ -117,7 +117,7 @@ impl DriveRig {
         ] {
             value(what, number, number > 0.0, "more than 0")?;
         }
-        // Laws without nodes stand on a plane as well between posts that are far apart.
+        // For laws without nodes a plane is the same however far apart its posts are.
         if matches!(self.law, Law::Scm(_)) {
             check_grid(&self.wheel, self.grid_m)?;
         }
@@ -148,7 +148,7 @@ impl DriveRig {
     }
 }
 
-/// Runs the driving rig: a sample a step, and the ground with its traces.
+/// Runs the driving rig. Returns a sample for each step, and the ground with the wheel's trace.
 ///
 /// # Errors
 /// When a value is out of range, the ground too large, the grid too coarse for a law that
@@ -165,7 +165,7 @@ pub fn drive(rig: &DriveRig) -> Result<(Vec<DriveSample>, GroundPatch), RigError
     Ok((samples, ground))
 }
 
-/// The wheel with the mass that it carries, as it moves.
+/// The state of the wheel and of the mass that it carries.
 struct DrivenWheel {
     world_from_wheel: Pose,
     velocity_m_s: Vector3<f64>,
@@ -206,7 +206,7 @@ impl DrivenWheel {
         let height_m = self.world_from_wheel.translation.vector.dot(&self.up);
         let is_near = height_m.abs() < LOST_RADII * rig.wheel.radius_m;
         if !is_near {
-            let what = Diverging::Drive { mass_kg: rig.mass_kg, step_s: rig.step_s };
+            let what = DivergedRig::Drive { mass_kg: rig.mass_kg, step_s: rig.step_s };
             return Err(RigError::Diverged { time_s, what });
         }
         Ok(DriveSample {
@@ -230,7 +230,7 @@ mod tests {
     use crate::{Law, Rigid, RigidSpec, WheelShape};
 
     #[test]
-    fn a_law_of_nodes_asks_for_several_under_the_wheel_and_one_without_does_not() {
+    fn a_law_of_nodes_needs_several_under_the_wheel_and_one_without_does_not() {
         let rigid = Law::Rigid(Rigid::from(&RigidSpec { static_friction: 0.8, dynamic_friction: 0.7 }));
         let on = |law| {
             let rig = DriveRig::new(law, WheelShape::plain(0.1, 0.08), 5.0, 0.1);

@@ -1,17 +1,17 @@
-//! Dust that a wheel throws. Of the layer of soil that its skin drags along, `lofted` leaves the ground: the mass is
-//! `lofted · ρ · width · layer` for each metre that the skin slides on the soil, whatever law says how far that is.
-//! It leaves with the rim, behind the wheel's lowest point by an angle whose sine is drawn evenly from `rise`, so that
-//! `rise` is also the share of the rim's speed with which it goes up. Where the rim is slower than [`LOCKED`] times the
-//! speed of sliding, the wheel is locked: dust leaves on the side to which it slides. In a vacuum it then flies along a
-//! parabola until that meets the ground.
+//! Dust that a wheel throws. A share `lofted` of the layer of soil that the wheel's skin drags along leaves the ground:
+//! a mass of `lofted · ρ · width · layer` for each metre that the skin slides on the soil; the law of soil says how far
+//! that is. The dust leaves with the velocity of the rim, at an angle behind the wheel's lowest point whose sine is
+//! uniformly distributed over `rise`, so that `rise` is also the vertical speed over the rim's speed. A wheel whose rim
+//! is slower than [`LOCKED`] times the sliding speed counts as locked: dust leaves on the side to which it slides. In
+//! vacuum the dust then flies along a parabola to the ground.
 //!
-//! Dust of one wheel and heartbeat is one parcel: a Gaussian cloud about a point that flies, which widens as the
-//! directions within it part. Grains neither meet one another nor bounce. Light passes by grains as by spheres that
-//! are large against its wavelength, without the light that they diffract, which goes on nearly as before: a
-//! cross-section of 3/(2 ρ_s D32) for each kg.
+//! The dust of one wheel and one heartbeat is one parcel: a Gaussian cloud about a flying point, which widens since
+//! the directions within it differ. Grains neither collide nor bounce. They extinguish light as spheres that are large
+//! against its wavelength, without the diffracted light, which goes on in nearly the same direction: a cross-section
+//! of 3/(2 ρ_s D32) for each kg.
 //!
-//! `rise` holds the heights that a DEM of a lunar wheel found (Li et al. 2011: 0.015, 0.024, 0.32, 1.2 and 3.2 m at
-//! 0.5, 1, 3, 5 and 7 m/s) within a factor of two; `lofted`, `layer_m` and a parcel's first width are our choice.
+//! `rise` reproduces the heights that a DEM of a lunar wheel found (Li et al. 2011: 0.015, 0.024, 0.32, 1.2 and 3.2 m
+//! at 0.5, 1, 3, 5 and 7 m/s) within a factor of two; `lofted`, `layer_m` and a parcel's first width are our choice.
 
 use std::f64::consts::{FRAC_1_SQRT_2, TAU};
 
@@ -27,22 +27,22 @@ use serde::{Deserialize, Serialize};
 use crate::spec::positive_within;
 use crate::wheel::{WheelMotion, WheelShape};
 
-/// A parcel's first standard deviation over the wheel's width.
+/// A parcel's initial standard deviation over the wheel's width.
 const FIRST_DEVIATION: f64 = 0.125;
-/// The rim of a locked wheel is slower than this times the speed at which it slides.
+/// A wheel counts as locked when its rim is slower than this times its sliding speed.
 const LOCKED: f64 = 0.01;
-/// A parabola is followed in steps of at most this share of its flight over level ground,
+/// Fewest steps in which a parabola is followed over level ground.
 const STEPS_A_FLIGHT: f64 = 16.0;
-/// and of at most this far along the ground, m.
+/// Longest step along the ground, m.
 const STEP_M: f64 = 0.05;
-/// Steps are no shorter than this, s, and no longer than `STEP_MAX_S`.
+/// Shortest and longest step, s.
 const STEP_MIN_S: f64 = 1e-4;
 const STEP_MAX_S: f64 = 1.0;
-/// Dust that flies longer than this counts as landed then, s: above 400 m on the Moon.
+/// Dust counts as landed after this time, s: on the Moon such a flight rises above 700 m.
 const FLIGHT_MAX_S: f64 = 60.0;
-/// Halvings of the step in which a parabola meets the ground.
+/// Bisections of the step in which a parabola meets the ground.
 const HALVINGS: usize = 32;
-/// Micrograms of a kilogram.
+/// Micrograms in a kilogram.
 const UG_PER_KG: f64 = 1e9;
 
 /// The key `dust` of a soil file.
@@ -58,10 +58,10 @@ pub struct DustSpec {
     /// Bulk density of that soil, kg/m³, 100 to 4000.
     #[garde(custom(within(100.0, 4000.0)))]
     pub density_kg_m3: f64,
-    /// Least and greatest speed up over the rim's speed, 0 to 0.95.
+    /// Smallest and largest vertical speed over the rim's speed, 0 to 0.95.
     #[garde(inner(custom(within(0.0, 0.95))), custom(ascending))]
     pub rise: [f64; 2],
-    /// Standard deviation of directions about that of the rim, degrees, 0 to 45.
+    /// Standard deviation of the directions about that of the rim, degrees, 0 to 45.
     #[garde(custom(within(0.0, 45.0)))]
     pub spread_deg: f64,
     /// Sauter mean diameter D32 of its grains, m: 0.1 µm to 1 mm.
@@ -90,7 +90,7 @@ impl Default for DustSpec {
 /// Validated parameters of thrown dust; SI, radians.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dust {
-    /// Lofted mass for each square metre that is slid over, kg/m².
+    /// Lofted mass per area over which the skin slides, kg/m².
     lofted_kg_m2: f64,
     rise: [f64; 2],
     spread_tan: f64,
@@ -110,12 +110,12 @@ impl From<&DustSpec> for Dust {
 
 /// A wheel that slid on the soil.
 #[derive(Clone, Copy, Debug)]
-pub struct Throw<'a> {
-    /// Number of what it belongs to, and its own there.
+pub struct DustSource<'a> {
+    /// Number of the rover that the wheel belongs to, and number of the wheel on it.
     pub by: [u32; 2],
-    /// Its shape.
+    /// Shape of the wheel.
     pub wheel: &'a WheelShape,
-    /// Its motion at `at`.
+    /// Motion of the wheel at `at`.
     pub motion: &'a WheelMotion,
     /// Unit normal of the ground under it.
     pub normal: Vector3<f64>,
@@ -138,46 +138,46 @@ struct Lofted {
 /// Dust in flight: a Gaussian cloud about a point on a parabola.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DustParcel {
-    /// Number of what threw it, and of the wheel there.
+    /// Number of the rover that threw it, and number of the wheel on it.
     pub by: [u32; 2],
     /// When it left the ground.
     pub from: SimTime,
     /// When it meets the ground again.
     pub until: SimTime,
-    /// Where its middle was at `from`, map frame, m.
+    /// Centre of the cloud at `from`, map frame, m.
     pub place_m: Vector3<f64>,
-    /// Velocity of its middle then, m/s.
+    /// Velocity of the centre at `from`, map frame, m/s.
     pub velocity_m_s: Vector3<f64>,
     /// Its mass, µg.
     pub mass_ug: u64,
-    /// What it takes out of a beam that passes all of it: extinction cross-section of its grains together, m².
+    /// Extinction cross-section of all its grains together, m².
     pub cross_section_m2: f64,
-    /// Standard deviation at `from` of where its mass lies along any axis, m.
+    /// Standard deviation of its mass along any axis at `from`, m.
     pub deviation_m: f64,
     /// Standard deviation of the speeds within it along any axis, m/s.
     pub spreading_m_s: f64,
 }
 
 impl DustParcel {
-    /// Where its middle is at an instant, m.
+    /// Centre of the cloud at a time, map frame, m.
     #[must_use]
     pub fn place_at_m(&self, time: SimTime, gravity_m_s2: f64) -> Vector3<f64> {
         self.place_after_m((time - self.from).secs_f64(), gravity_m_s2)
     }
 
-    /// Standard deviation at an instant of where its mass lies along any axis, m.
+    /// Standard deviation of its mass along any axis at a time, m.
     #[must_use]
     pub fn deviation_at_m(&self, time: SimTime) -> f64 {
         self.deviation_m.hypot(self.spreading_m_s * (time - self.from).secs_f64())
     }
 
-    /// Whether it is in flight at an instant.
+    /// Whether it is in flight at a time.
     #[must_use]
     pub fn flies_at(&self, time: SimTime) -> bool {
         self.from <= time && time < self.until
     }
 
-    /// Whether its numbers can be those of a parcel: finite, with mass and width, and landing after it left.
+    /// Whether its values are valid: finite, with mass and width, and landing after it left.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         let flight_ns = self.until.nanos().checked_sub(self.from.nanos());
@@ -192,7 +192,7 @@ impl DustParcel {
             && self.spreading_m_s >= 0.0
     }
 
-    /// By when and whom it was thrown: lists are in this order.
+    /// Key by which lists of parcels are sorted: when it was thrown, then by which wheel.
     #[must_use]
     pub fn order(&self) -> (SimTime, [u32; 2]) {
         (self.from, self.by)
@@ -202,8 +202,8 @@ impl DustParcel {
         self.place_m + self.velocity_m_s * t_s - Vector3::z() * (0.5 * gravity_m_s2 * t_s * t_s)
     }
 
-    /// Lets it fly until its parabola meets the ground, whose height at x and y `ground_m` tells. False, and nothing
-    /// is changed, where the parabola comes to where that knows no height.
+    /// Sets the time at which its parabola meets the ground; `ground_m` gives the ground's height at x and y, m.
+    /// Returns false, and changes nothing, where the parabola reaches a place without a height.
     pub fn land(&mut self, gravity_m_s2: f64, ground_m: impl Fn(f64, f64) -> Option<f64>) -> bool {
         let Some(flight_s) = self.flight_s(gravity_m_s2, ground_m) else { return false };
         self.until = self.from + SimTime::from_secs_f64(flight_s);
@@ -239,16 +239,17 @@ impl DustParcel {
 }
 
 impl Dust {
-    /// What a wheel throws, until nobody knows when; none where it neither slides nor turns, or that is less than a
-    /// microgram. `ground_m` tells the ground's height at x and y: where the rim is below it, dust begins on it.
+    /// The parcel that a wheel throws, its landing still unknown (`until` is `from`); none where the wheel neither
+    /// slides nor turns, or for less than a microgram. `ground_m` gives the ground's height at x and y, m: where the
+    /// rim is below it, dust starts on the ground.
     #[must_use]
     pub fn thrown(
         &self,
-        throw: &Throw<'_>,
+        throw: &DustSource<'_>,
         ground_m: impl Fn(f64, f64) -> Option<f64>,
         rng: &mut Stream,
     ) -> Option<DustParcel> {
-        let Throw { by, at, wheel, motion, .. } = *throw;
+        let DustSource { by, at, wheel, motion, .. } = *throw;
         let axle = Unit::new_normalize(motion.world_from_wheel.rotation * Vector3::y());
         let down = (axle.dot(&throw.normal) * *axle - throw.normal).try_normalize(1e-9)?;
         let sense = sense(throw, &axle, &down)?;
@@ -266,13 +267,13 @@ impl Dust {
         self.parcel(&Lofted { by, at, mass_kg, place_m, velocity_m_s, deviation_m }, rng)
     }
 
-    /// Soil that left the ground, until nobody knows when; none where that is less than a microgram.
+    /// A parcel of soil that left the ground, its landing still unknown; none for less than a microgram.
     fn parcel(&self, lofted: &Lofted, rng: &mut Stream) -> Option<DustParcel> {
         let mass_ug = (lofted.mass_kg * UG_PER_KG).floor();
         if mass_ug < 1.0 {
             return None;
         }
-        // Half of the spread is between parcels and half within each.
+        // Half of the variance is between parcels and half within each.
         let spread_tan = self.spread_tan * FRAC_1_SQRT_2;
         let velocity_m_s = turned(lofted.velocity_m_s, spread_tan, rng);
         Some(DustParcel {
@@ -289,10 +290,10 @@ impl Dust {
     }
 }
 
-/// To which side of the lowest point dust leaves, about the axle: 1 behind a wheel that turns forward, −1 ahead of one
-/// that turns backward; of a locked one by how much it slides along itself, none where it does not.
-fn sense(throw: &Throw<'_>, axle: &Vector3<f64>, down: &Vector3<f64>) -> Option<f64> {
-    let Throw { wheel, motion, normal, .. } = throw;
+/// Side of the lowest point on which dust leaves, about the axle: 1 behind a wheel that turns forward, −1 ahead of one
+/// that turns backward. For a locked wheel, the share of its sliding along its heading; none where it does not slide.
+fn sense(throw: &DustSource<'_>, axle: &Vector3<f64>, down: &Vector3<f64>) -> Option<f64> {
+    let DustSource { wheel, motion, normal, .. } = throw;
     let rim_m_s = motion.angular_rad_s.dot(axle) * wheel.radius_m;
     let skin_m_s = motion.linear_m_s + motion.angular_rad_s.cross(&(down * wheel.radius_m));
     let sliding_m_s = skin_m_s - normal * skin_m_s.dot(normal);
@@ -303,7 +304,7 @@ fn sense(throw: &Throw<'_>, axle: &Vector3<f64>, down: &Vector3<f64>) -> Option<
     (speed_m_s > 0.0).then(|| (-sliding_m_s.dot(&down.cross(axle)) / speed_m_s).clamp(-1.0, 1.0))
 }
 
-/// A vector turned away from where it points, by an angle whose tangent is Rayleigh's of this parameter.
+/// A vector turned from its direction by an angle whose tangent is Rayleigh-distributed with scale `spread_tan`.
 fn turned(vector: Vector3<f64>, spread_tan: f64, rng: &mut Stream) -> Vector3<f64> {
     let around_rad = TAU * rng.random::<f64>();
     let (first, second): (f64, f64) = (StandardNormal.sample(rng), StandardNormal.sample(rng));
@@ -324,7 +325,7 @@ fn ascending([least, greatest]: &[f64; 2], (): &()) -> garde::Result {
 
 #[cfg(test)]
 mod tests {
-    use super::{Dust, DustParcel, DustSpec, FIRST_DEVIATION, Throw};
+    use super::{Dust, DustParcel, DustSource, DustSpec, FIRST_DEVIATION};
     use crate::wheel::{WheelMotion, WheelShape};
     use nalgebra::{UnitQuaternion, Vector3};
     use selene_base::random::stream_at;
@@ -349,8 +350,14 @@ mod tests {
     }
 
     fn thrown(spec: &DustSpec, motion: &WheelMotion, slid_m: f64, number: u64) -> Option<DustParcel> {
-        let throw =
-            Throw { by: [1, 0], wheel: &wheel(), motion, normal: Vector3::z(), slid_m, at: SimTime::from_nanos(7) };
+        let throw = DustSource {
+            by: [1, 0],
+            wheel: &wheel(),
+            motion,
+            normal: Vector3::z(),
+            slid_m,
+            at: SimTime::from_nanos(7),
+        };
         Dust::from(spec).thrown(&throw, |_, _| Some(0.0), &mut stream_at(1, "dust", number))
     }
 
@@ -479,7 +486,7 @@ mod tests {
             };
             let mut heights_m: Vec<f64> = (0..400).map(height_m).collect();
             heights_m.sort_by(f64::total_cmp);
-            // Nearly the highest: single grains go on to any height.
+            // Not the very highest, since single grains reach any height.
             let ratio = heights_m[390] / expected_m;
             assert!((0.5..2.0).contains(&ratio), "{rim_m_s} m/s: {ratio} of {expected_m} m");
         }

@@ -1,17 +1,17 @@
-//! Soil slides until it rests: between a post and each of its eight neighbours the
-//! ground is nowhere steeper than the angle of repose, but where a solid holds a post
-//! (the one that presses now all posts under it, others those that they touch). Ground
-//! that was steeper before anything was done to it stands as it stood. A slope gives way
-//! when it is 1 % too steep and slides back to repose, so that every slide ends.
+//! Lets moved soil slide until the ground is nowhere steeper than the angle of repose between
+//! a post and its eight neighbours. Two kinds of posts are excepted: those that a solid holds
+//! (the pressing solid all posts under it, other solids those that they touch), and natural
+//! ground that is steeper, which keeps its slope. A slope slides when it is 1 % too steep, and
+//! slides back to repose, so that every slide ends.
 //!
-//! Only posts that soil came to or left are looked at (`NodeMemory::is_unsettled`), and
-//! few of them each time that a solid presses; the others wait in the soil's memory. So a
-//! press costs what moves, however large heaps are, and a slide may take some steps.
-//! A post that is held, or beside a held one that it would slide to, stays unsettled. It
-//! is asked again when a solid writes ruts, and when the memory is lent anew. Posts of
-//! granular windows neither give soil nor get it.
+//! Only posts that gained or lost soil are checked (`NodeMemory::is_unsettled`), and only a few
+//! of them each time that a solid presses; the others wait in the soil's memory. So the cost of a
+//! press depends on the soil that moves, not on the size of heaps, and a slide may take some
+//! steps. A post that is held, or that would slide to a held one, stays unsettled. It is checked
+//! again when a solid writes ruts, and when the memory is lent anew. Posts of granular windows
+//! neither give soil nor get it.
 //!
-//! Eight neighbours make of a cone an octagon, at most 8 % steeper between them.
+//! With eight neighbours a cone becomes an octagon, at most 8 % steeper between them.
 
 use std::f64::consts::SQRT_2;
 
@@ -20,16 +20,17 @@ use selene_terrain::{GroundPatch, Node};
 use crate::memory::MemoryPatch;
 use crate::press::PressScratch;
 
-/// Slopes hold this multiple of the tangent of the angle of repose before they slide.
+/// Multiple of the tangent of the angle of repose above which a slope slides.
 const HOLDS: f64 = 1.01;
-/// Posts looked at in a press beside held ones: a wheel unsettles a few a step, more on soft soil and fine grids.
+/// Most posts checked in a press, not counting held ones: a wheel unsettles a few in a step, more on soft soil and
+/// fine grids.
 const POSTS_A_PRESS: usize = 32;
-/// Excess of a slope over which its posts' rounding to `f32` does not matter, over their height.
+/// Smallest excess of a drop, over the post's height, that is not rounding of heights to `f32`.
 const ROUNDING: f64 = 4.0 * f32::EPSILON as f64;
-/// Neighbours of a post, columns and rows.
+/// Offsets of a post's neighbours, columns and rows.
 const AROUND: [[i32; 2]; 8] = [[-1, -1], [0, -1], [1, -1], [-1, 0], [1, 0], [-1, 1], [0, 1], [1, 1]];
 
-/// Lets soil slide that lately moved; `scratch` knows what lies under the solid that presses.
+/// Lets unsettled soil slide; `scratch` holds the posts under the pressing solid.
 pub(crate) fn slide(repose_tan: f64, ground: &mut GroundPatch, memory: &mut MemoryPatch, scratch: &PressScratch) {
     let mut left = POSTS_A_PRESS;
     while left > 0 {
@@ -46,21 +47,21 @@ pub(crate) fn slide(repose_tan: f64, ground: &mut GroundPatch, memory: &mut Memo
             Soil::IsHeld => memory.hold(node),
             Soil::Moved => memory.look_again(node),
         }
-        // Held posts wait apart from the others, so that they end, and do not keep others from sliding.
+        // Held posts leave the queue, so the loop ends; not counting them lets other posts slide.
         left -= usize::from(soil != Soil::IsHeld);
     }
 }
 
-/// What a post's soil did when it was looked at.
+/// Result of checking a post.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Soil {
     Rests,
-    /// A solid keeps it, or a neighbour, where it is.
+    /// A solid holds the post, or a neighbour that it would slide to.
     IsHeld,
     Moved,
 }
 
-/// Levels a post out with its neighbours.
+/// Moves soil between a post and its neighbours until the slopes are at repose.
 fn slide_from(
     node: Node,
     drop_m: f64,
@@ -88,7 +89,7 @@ fn slide_from(
     soil
 }
 
-/// By how much a drop is more than soil holds; zero where it holds, and at the ground's end.
+/// Excess of a drop over the one at repose, m; zero where the slope holds, and at the ground's border.
 fn excess_m(high: Node, low: Node, drop_m: f64, ground: &GroundPatch) -> f64 {
     let (high_m, low_m) = (ground.node_height_m(high), ground.node_height_m(low));
     let steep_m = high_m - low_m;
@@ -133,7 +134,7 @@ mod tests {
         ground.nodes().nodes().all(|node| memory.node(node).is_none_or(|node| !node.is_unsettled()))
     }
 
-    /// Presses until all soil rests; how many presses it took.
+    /// Presses until all soil rests. Returns the number of presses.
     fn settle(ground: &mut GroundPatch, memory: &mut MemoryPatch) -> usize {
         let scratch = PressScratch::default();
         let mut presses = 0;
@@ -179,7 +180,7 @@ mod tests {
         for _ in 0..3 {
             slide(REPOSE_TAN, &mut ground, &mut memory, &PressScratch::default());
             assert!(memory.next_unsettled().is_none(), "it is looked at once and not again and again");
-            memory.ask_held_again();
+            memory.requeue_held();
         }
         assert!(heights_m(&ground) == before && memory.node(brim).is_some_and(|node| node.is_unsettled()));
         memory.forget_shear(print);

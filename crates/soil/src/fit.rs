@@ -1,11 +1,11 @@
-//! From measured slip and sinkage to a soil of the data-driven law (Kern et al., DATA,
+//! Fits a soil of the data-driven law to measured slip and sinkage (Kern et al., DATA,
 //! eq. 2 to 6): both regressions are linear in their coefficients, so each is an ordinary
-//! least-squares fit, with intervals for independent errors of equal spread.
+//! least-squares fit, with confidence intervals for independent errors of equal variance.
 //!
-//! Slip over wheel speed v = ωR and slope α (degrees; what a downward one does is taken over
-//! from the other soil's `downhill`): s = (a v + b) α² + c v + d. Depth over slip and load:
-//! z = static + per slip · |s| + per newton · (F − reference), reference the middle of the
-//! measured loads. What a table does not hold is taken over from another soil: see
+//! Slip over wheel speed v = ωR and slope α in degrees: s = (a v + b) α² + c v + d, with the sign
+//! of the α² term downhill as the other soil's `downhill` says. Depth over slip and load:
+//! z = static + per slip · |s| + per newton · (F − reference), where reference is the middle of the
+//! measured loads. Coefficients that the table cannot give are those of another soil: see
 //! [`Fit::of`].
 
 mod least_squares;
@@ -20,10 +20,10 @@ use least_squares::Singular;
 pub use least_squares::{Coefficient, Regression};
 pub use soil_file::soil_file;
 
-/// The steepest slope taken, degrees, and the deepest wheel, m.
+/// Steepest accepted slope, degrees.
 const SLOPE_MAX_DEG: f64 = 60.0;
 
-/// Measured runs, one a row, in SI but for the slope.
+/// Measured runs, one value per run in each column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurements {
     /// Wheel speed ωR, m/s.
@@ -39,28 +39,28 @@ pub struct Measurements {
 /// A fitted soil.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fit {
-    /// a, b, c, d of the slip; none when slip was not measured.
+    /// Regression of slip with coefficients a, b, c, d; none if slip was not measured.
     pub slip: Option<Regression>,
-    /// Static, per slip, per newton of the depth, mm; none when it was not measured.
+    /// Regression of depth with coefficients static, per slip and per newton, mm; none if sinkage was not measured.
     pub sinkage: Option<Regression>,
-    /// Whether the slip of the depth's fit is that of the soil taken over.
+    /// Whether the depth was fitted over the slip of the other soil, since slip was not measured.
     pub is_slip_taken_over: bool,
     /// The law with the fitted coefficients.
     pub law: DataSpec,
 }
 
-/// A table that says too little.
+/// A table to which no law can be fitted.
 #[derive(Debug, thiserror::Error)]
 pub enum FitError {
     /// A file that cannot be used.
     #[error(transparent)]
     Input(#[from] InputError),
-    /// The runs do not tell the coefficients apart.
+    /// The runs do not separate the coefficients.
     #[error("{path}: {of}: {what}")]
     Singular {
         /// The file.
         path: String,
-        /// Which fit.
+        /// Which regression: slip or sinkage.
         of: &'static str,
         /// Why.
         what: Singular,
@@ -68,12 +68,12 @@ pub enum FitError {
 }
 
 impl Measurements {
-    /// Takes the columns rim_speed_m_s, slope_deg, slip, load_n and sinkage_m; slip, or
+    /// Reads the columns rim_speed_m_s, slope_deg, slip, load_n and sinkage_m; slip, or
     /// load and sinkage, may be missing.
     ///
     /// # Errors
-    /// At the first field that is missing, no number or out of range, or when neither
-    /// slip nor sinkage is there.
+    /// At the first field that is missing, not a number or out of range, or when the table has
+    /// neither slip nor sinkage.
     pub fn of(table: &Table) -> Result<Self, InputError> {
         let refuse = |what: &str| Err(InputError::content(table.path(), format!("line 1: {what}")));
         let column = |name, fits: fn(f64) -> bool, allowed| {
@@ -96,7 +96,7 @@ impl Measurements {
         })
     }
 
-    /// Regressors a, b, c, d of the slip, and names for them.
+    /// Rows of the regressors of a, b, c, d, one for each run.
     fn slip_design(&self, downhill: Downhill) -> Vec<Vec<f64>> {
         let row = |(&v, &slope): (&f64, &f64)| {
             let squared = slope * slope * downhill.sign(slope);
@@ -107,9 +107,9 @@ impl Measurements {
 }
 
 impl Fit {
-    /// Fits what `table` holds. What it does not (one of the regressions, how fast a wheel
-    /// gains speed, friction, the trace) is `other`'s; where slip was not measured, the
-    /// depth is fitted over the slip that `other` says.
+    /// Fits the regressions for which `table` has data. All else (a missing regression, limits of
+    /// acceleration, friction, the trace) is copied from `other`. Where slip was not measured, the
+    /// depth is fitted over the slip that `other` predicts.
     ///
     /// # Errors
     /// When the table has gaps, or its runs are too few or too much alike.
@@ -176,10 +176,10 @@ mod tests {
     use selene_base::{Table, random};
     use std::path::Path;
 
-    /// The law whose measurements are made up, as [a, b, c, d] and [static, per slip, per N].
+    /// Coefficients of the simulated measurements: [a, b, c, d] and [static, per slip, per N].
     const SLIP: [f64; 4] = [0.005, 0.001, 0.03, 0.02];
     const DEPTH_MM: [f64; 3] = [3.0, 30.0, 0.9];
-    /// Spread of the made-up measurements.
+    /// Standard deviation of the simulated measurements.
     const SLIP_NOISE: f64 = 0.01;
     const DEPTH_NOISE_MM: f64 = 0.4;
 
@@ -194,7 +194,8 @@ mod tests {
         measured_on(seed, 1.0, 1.0)
     }
 
-    /// The same on slopes that go the other way for `direction` −1, where their part of the slip has this `sign`.
+    /// The same on slopes multiplied by `direction` (−1 for downhill), with the slope's term of the slip multiplied by
+    /// `sign`.
     fn measured_on(seed: u64, direction: f64, sign: f64) -> String {
         let mut stream = random::stream(seed, "fit");
         let mut noise = || -> f64 { StandardNormal.sample(&mut stream) };
@@ -216,7 +217,7 @@ mod tests {
         Fit::of(&table, &other()).map_err(|e| e.to_string())
     }
 
-    /// Over 400 made-up tables the share of intervals that hold the truth is 0.95, with a
+    /// Over 400 simulated tables the share of intervals that contain the true value is 0.95, with a
     /// standard error of 0.0109 for each coefficient.
     #[test]
     fn intervals_hold_the_true_coefficients_in_95_of_100_tables() {

@@ -1,23 +1,24 @@
-//! The force of one node on what presses it, and their sum.
+//! The force of each node on the solid that presses it, and the sum of these forces.
 
 use nalgebra::Vector3;
 use selene_terrain::GroundPatch;
 
 use crate::memory::MemoryPatch;
-use crate::press::{Hit, Motion, PressScratch, Response, Touch};
+use crate::press::{CoveredNode, Motion, NodeContact, PressScratch, Response};
 use crate::profile::Profile;
 use crate::scm::{Scm, mobilise};
 use crate::spec::Pressure;
 use crate::wheel::Conditions;
 
-/// A surface steeper than this against the terrain presses along the terrain's normal.
+/// Cosine of the angle between the solid's surface and the terrain. At a steeper angle the solid presses along the
+/// terrain's normal.
 const STEEPEST_COSINE: f64 = 0.2;
 
 /// Speed at which the soil beside a side wall resists with half of its passive pressure: slow
-/// beside any wheel's, so that the wall's force grows without a jump.
+/// compared with any wheel, so that the wall's force grows without a jump.
 const WALL_SPEED_M_S: f64 = 1e-3;
 
-/// What the forces of a step share.
+/// The inputs that all node forces of a step share.
 pub(crate) struct Law<'a> {
     pub(crate) scm: &'a Scm,
     pub(crate) normal: Vector3<f64>,
@@ -28,15 +29,16 @@ pub(crate) struct Law<'a> {
     pub(crate) spacing_m: f64,
 }
 
-/// The directions of a contact. Mobilised strength is kept in the terrain's plane and
-/// turned to the surface's by the least rotation, so that its size is kept while a wheel's
-/// surface turns past a node.
+/// The directions of a contact. The memory holds mobilised strength in the terrain's plane. The
+/// smallest rotation between the two normals turns it into the surface's plane, which keeps its
+/// magnitude while a wheel's surface turns past a node.
 struct Facing {
     terrain: Vector3<f64>,
     normal: Vector3<f64>,
-    /// Of the angle between the two.
+    /// Cosine of the angle between `terrain` and `normal`.
     cosine: f64,
-    /// (terrain + normal) / (1 + cosine): what a turn of one takes away per component along the other.
+    /// (terrain + normal) / (1 + cosine). The rotation subtracts this, times the vector's component along the other
+    /// normal.
     halfway: Vector3<f64>,
 }
 
@@ -55,7 +57,7 @@ impl Facing {
 }
 
 impl Law<'_> {
-    /// The response, and how far the ground's posts are behind.
+    /// The response, and the largest height, m, by which a post still lies above its true rut.
     pub(crate) fn apply(
         &self,
         solid: &impl Profile,
@@ -68,8 +70,8 @@ impl Law<'_> {
         let PressScratch { hits, patches, .. } = scratch;
         for hit in hits.iter_mut() {
             let force = match hit.touch {
-                Touch::Free => continue,
-                Touch::Soil => {
+                NodeContact::Free => continue,
+                NodeContact::Soil => {
                     let inverse_b = if self.scm.needs_patch() { patches.inverse_b_per_m(hit.at) } else { 0.0 };
                     let (modulus, floored) = self.scm.modulus(inverse_b);
                     response.modulus_floored |= floored;
@@ -85,7 +87,7 @@ impl Law<'_> {
 
     fn soil(
         &self,
-        hit: &mut Hit,
+        hit: &mut CoveredNode,
         solid: &impl Profile,
         modulus: f64,
         memory: &mut MemoryPatch,
@@ -118,7 +120,7 @@ impl Law<'_> {
         force + self.side_wall(hit, solid, &velocity)
     }
 
-    /// Along what pressure and shear act on a point of the solid.
+    /// The directions along which pressure and shear act on a point of the solid.
     fn facing(&self, solid: &impl Profile, point_m: Vector3<f64>) -> Facing {
         let terrain = self.normal;
         let surface = match self.scm.pressure {
@@ -132,8 +134,8 @@ impl Law<'_> {
         Facing::new(terrain, surface, cosine)
     }
 
-    /// What the soil beside a sunk side wall resists with when the wall moves into it.
-    fn side_wall(&self, hit: &Hit, solid: &impl Profile, velocity: &Vector3<f64>) -> Vector3<f64> {
+    /// Force, N, with which soil resists a sunk side wall that moves into it.
+    fn side_wall(&self, hit: &CoveredNode, solid: &impl Profile, velocity: &Vector3<f64>) -> Vector3<f64> {
         let Some(side) = solid.side(hit.point_m) else { return Vector3::zeros() };
         let outward_m_s = velocity.dot(&side.outward);
         if outward_m_s <= 0.0 {

@@ -1,33 +1,31 @@
-//! How a wheel that does not press node by node is carried and held: a spring and damper
-//! along the normal, and Coulomb friction through one elastic bristle along the surface.
+//! Contact forces for laws that do not press node by node: a spring and damper along the
+//! normal, and Coulomb friction through one elastic bristle along the surface.
 //!
-//! Springs know no mass, so it is told from the load: m = F/g with F, the load lately
-//! carried, followed in `WheelMemory`. With k = F/δ the wheel's bounce has ω² = g/δ
-//! whatever the load, so that one choice of δ is stable for a wheel that carries 2 N and
-//! for one that carries 10 kN.
+//! The mass on a wheel is estimated from its load: m = F/g, with the load F followed in
+//! `WheelMemory`. With k = F/δ the wheel's bounce has ω² = g/δ whatever the load, so that one
+//! choice of δ is stable for a wheel that carries 2 N and for one that carries 10 kN.
 //!
-//! The bristle: its stretch u grows by sliding and pushes back by k u + c u̇ up to the
-//! static limit; there it lets go and slides under the dynamic limit (return mapping)
-//! until its stretch falls below that. A parked wheel is held by a steady stretch, so it
-//! does not creep.
+//! The bristle's stretch u grows by sliding; its force is k u + c u̇ up to the static limit.
+//! Beyond that the contact slides under the dynamic limit (return mapping) until the elastic
+//! force falls below it. A constant stretch holds a parked wheel, so it does not creep.
 
 use nalgebra::Vector3;
 
 use crate::wheel::Conditions;
 use crate::wheel_memory::WheelMemory;
 
-/// How fast the followed load goes after the load: to its e-th part in this time, s.
+/// Time constant with which the followed load approaches the load, s.
 const LOAD_FOLLOWS_S: f64 = 0.1;
-/// The same where a wheel of unknown load sinks in: it is plainly more.
+/// The same, s, where a wheel of unknown load sinks in, since its load is certainly larger.
 const LOAD_FOLLOWS_DEEP_S: f64 = 5e-3;
-/// A load followed to within this logarithm of what is seen is known.
+/// The load is known once the logarithm of seen over followed load is within this.
 const KNOWN_WITHIN: f64 = 0.2;
-/// The least load followed, N.
+/// Smallest followed load, N.
 pub(crate) const LOAD_MIN_N: f64 = 0.1;
-/// The least gravity that loads are turned into masses by, m/s².
+/// Smallest gravity by which loads are converted to masses, m/s².
 const GRAVITY_MIN_M_S2: f64 = 0.1;
-/// What hangs on a wheel may be this much lighter than what the wheel carries (its own
-/// rim, when it turns freely): damping stays stable for it.
+/// The moving mass may be this much smaller than the mass that the wheel carries (only its rim,
+/// when it turns freely): damping and stiffness stay stable for it.
 const LIGHT_PART: f64 = 1.0 / 15.0;
 
 /// A spring and damper.
@@ -47,17 +45,17 @@ impl Spring {
     }
 }
 
-/// The most damping that is stable with the light parts of what a wheel carries, N s/m.
+/// Largest damping that is stable for the light parts of the carried mass, N s/m.
 pub(crate) fn most_damping_n_s_m(load_n: f64, conditions: &Conditions) -> f64 {
     LIGHT_PART * mass_kg(load_n, conditions) / conditions.dt_s
 }
 
-/// The mass that a load is the weight of, kg.
+/// The mass whose weight is a load, kg.
 pub(crate) fn mass_kg(load_n: f64, conditions: &Conditions) -> f64 {
     load_n / conditions.gravity_m_s2.max(GRAVITY_MIN_M_S2)
 }
 
-/// The stiffest spring that is stable with the light parts of what a wheel carries, N/m.
+/// Largest stiffness that is stable for the light parts of the carried mass, N/m.
 pub(crate) fn stiffest_n_m(load_n: f64, conditions: &Conditions) -> f64 {
     LIGHT_PART * mass_kg(load_n, conditions) / (conditions.dt_s * conditions.dt_s)
 }
@@ -70,8 +68,9 @@ pub(crate) struct Friction {
 }
 
 impl WheelMemory {
-    /// Follows the load, as a ratio, so that a blow of a few milliseconds says little. Until
-    /// it is known it follows at once where the wheel sinks in: `is_too_soft`.
+    /// Updates the followed load. It follows the logarithm of the load, so that an impact of a few
+    /// milliseconds changes it little. Until the load is known, it rises quickly where the wheel
+    /// sinks in (`is_too_soft`).
     pub(crate) fn follow_load(&mut self, seen_n: f64, is_too_soft: bool, dt_s: f64) {
         let growth = (seen_n.max(LOAD_MIN_N) / self.load_n.max(LOAD_MIN_N)).ln();
         self.is_load_known |= growth.abs() < KNOWN_WITHIN;
@@ -80,7 +79,7 @@ impl WheelMemory {
         self.load_n = self.load_n.max(LOAD_MIN_N) * (growth.clamp(-1.0, 1.0) * (dt_s / time_s).min(1.0)).exp();
     }
 
-    /// Holds against sliding under `normal_n`; the force on the wheel, N.
+    /// Friction force on the wheel under `normal_n`, N. Updates the bristle.
     pub(crate) fn hold(
         &mut self,
         slide: &Slide,
@@ -105,22 +104,22 @@ impl WheelMemory {
     }
 }
 
-/// How the ground slides by under a wheel.
+/// The sliding of a wheel's contact over the ground.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slide {
     /// Unit normal of the plane of sliding.
     pub(crate) normal: Vector3<f64>,
-    /// Velocity of what touches, in that plane, m/s.
+    /// Velocity of the contact over the ground, in that plane, m/s.
     pub(crate) velocity_m_s: Vector3<f64>,
     /// Unit direction in which the wheel rolls, if it does.
     pub(crate) ahead: Option<Vector3<f64>>,
-    /// Share of the stretch across that rolling carries away in the step.
+    /// Share of the stretch across the wheel that rolling removes in the step.
     pub(crate) fading: f64,
 }
 
 impl Slide {
-    /// Sliding at the part of `velocity_m_s` in the plane of `normal`, of a wheel that
-    /// fades as it rolls.
+    /// Sliding at the component of `velocity_m_s` in the plane of `normal`; rolling removes the share
+    /// `fading` of the stretch across the wheel.
     pub(crate) fn new(
         normal: Vector3<f64>,
         velocity_m_s: Vector3<f64>,
@@ -164,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn the_followed_load_reaches_the_load_and_a_blow_says_little() {
+    fn the_followed_load_reaches_the_load_and_a_blow_changes_little() {
         let mut memory = WheelMemory::carrying(100.0);
         (0..20).for_each(|_| memory.follow_load(1e5, false, 1e-3));
         assert!(memory.load_n < 125.0, "{}", memory.load_n);

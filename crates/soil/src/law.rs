@@ -24,7 +24,7 @@ pub enum Law {
 }
 
 impl Law {
-    /// How wheels throw its dust; none where they do not.
+    /// Parameters of the dust that wheels throw; none where they throw none.
     #[must_use]
     pub fn dust(&self) -> Option<&Dust> {
         match self {

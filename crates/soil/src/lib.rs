@@ -1,7 +1,7 @@
-//! Wheel–soil laws: from a wheel's geometry and motion over the ground to the wrench on
-//! the wheel and the rut it leaves, and which law holds where. A law is a pure function of
-//! its parameters, the motion, the ground, the soil's memory and the wheel's; nothing else
-//! is kept. In granular windows (`granular`) the soil is points, which have a state of their own.
+//! Wheel–soil laws: they compute the wrench on a wheel and the rut it leaves from the wheel's
+//! geometry and motion over the ground. The crate also decides which law holds where. A law is a
+//! pure function of its parameters, the motion, the ground, and the memories of soil and wheel; it
+//! has no other state. In granular windows (`granular`) the soil is points with a state of their own.
 
 mod bearing;
 mod bekker_patch;
@@ -41,7 +41,7 @@ mod wheel_memory;
 pub use data::{DataDriven, Fitted};
 pub use data_spec::{AccelerationSpec, DataFrictionSpec, DataSpec, Downhill, SinkageFitSpec, SlipFitSpec, TraceSpec};
 pub use domain::Domain;
-pub use dust::{Dust, DustParcel, DustSpec, Throw};
+pub use dust::{Dust, DustParcel, DustSource, DustSpec};
 pub use granular::{CrmKey, GrainsSpec, GranularError, LoosePoint, LooseSoil, Window, WindowSpec, WindowState};
 pub use law::Law;
 pub use memory::{KnownNode, MemoryPatch, NodeMemory, SoilMemory, WrittenMemory};

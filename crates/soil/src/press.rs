@@ -5,11 +5,11 @@
 //! implementation, averaged over the contact with a weight that fades to its rim, so
 //! that posts entering and leaving do not jolt; forces act along it and in its plane.
 //! A node stands for spacing² of horizontal ground. Nodes are the posts of the
-//! finest level; the border posts, which have no neighbours, carry nothing.
+//! finest level; the posts at the border, which lack neighbours, carry nothing.
 //!
-//! The ground's posts get their new heights when one of them is `RUT_STEP_M` behind,
-//! all at once: edits stay few and bulldozing runs tens of times a second. Forces
-//! never wait: they read the memory.
+//! All pressed posts get their new heights at once, when one of them is `RUT_STEP_M` above
+//! its true rut: edits stay few, and bulldozing runs tens of times a second. Forces use the
+//! memory, which is always current.
 
 use std::ops::Range;
 
@@ -26,13 +26,13 @@ use crate::profile::Profile;
 use crate::scm::Scm;
 use crate::wheel::Conditions;
 
-/// Largest lag of a stored rut behind the true one while a wheel presses it.
+/// Largest height, m, of a stored rut above the true one while a wheel presses it.
 const RUT_STEP_M: f64 = 5e-4;
-/// Nodes this far below the solid still shape the normal.
+/// Nodes up to this far below the solid count for the normal, m.
 const MARGIN_M: f64 = 0.01;
-/// A gap after which contact is lost and shear relaxes; a wheel's heave is far less.
+/// Gap at which contact is lost and mobilised shear is reset, m; a wheel's heave is far less.
 const SEPARATION_M: f64 = 1e-3;
-/// A window has at most this many nodes; a solid that covers more is refused.
+/// Most nodes of a window; a solid that covers more gets no force.
 pub(crate) const NODES_MAX: usize = 1 << 20;
 
 /// Position and velocity of a pressing solid's reference point, map frame.
@@ -50,7 +50,7 @@ impl Motion {
     }
 }
 
-/// What the ground does to a pressing solid.
+/// The effect of the ground on a pressing solid.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Response {
     pub(crate) wrench: Wrench,
@@ -60,7 +60,7 @@ pub(crate) struct Response {
     pub(crate) modulus_floored: bool,
     /// Area that carries, m².
     pub(crate) carrying_m2: f64,
-    /// Its integral of the speed at which the solid slides on it, m³/s; only told of soils that throw dust.
+    /// Integral of the sliding speed over that area, m³/s; only computed on soils that throw dust.
     pub(crate) sliding_m3_s: f64,
 }
 
@@ -68,24 +68,24 @@ pub(crate) struct Response {
 /// state: any scratch gives the same result.
 #[derive(Clone, Debug, Default)]
 pub struct PressScratch {
-    pub(crate) window: Window,
+    pub(crate) window: NodeWindow,
     surface_m: Vec<f32>,
     plastic_m: Vec<f32>,
-    pub(crate) hits: Vec<Hit>,
+    pub(crate) hits: Vec<CoveredNode>,
     pub(crate) patches: BekkerPatches,
-    pub(crate) bulldozing: bulldozing::Work,
+    pub(crate) bulldozing: bulldozing::BulldozingScratch,
 }
 
 /// A rectangle of nodes.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Window {
+pub(crate) struct NodeWindow {
     first: Node,
     pub(crate) columns: usize,
     pub(crate) rows: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Touch {
+pub(crate) enum NodeContact {
     /// Under the solid without touching it.
     Free,
     Soil,
@@ -93,19 +93,19 @@ pub(crate) enum Touch {
 
 /// A node under the solid.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Hit {
+pub(crate) struct CoveredNode {
     /// Index within the window.
     pub(crate) at: usize,
     pub(crate) node: Node,
     pub(crate) point_m: Vector3<f64>,
     /// Share of its cell that the solid covers.
     pub(crate) share: f64,
-    /// Undisturbed height.
+    /// Undisturbed height of the ground, m.
     pub(crate) surface_m: f32,
-    /// Vertical depth below it.
+    /// Vertical depth of the solid below that height, m.
     pub(crate) depth_m: f64,
     pub(crate) plastic_m: f64,
-    pub(crate) touch: Touch,
+    pub(crate) touch: NodeContact,
 }
 
 /// One step of `solid`, whose skin holds `grip` of the soil's strength, on the ground.
@@ -123,7 +123,7 @@ pub(crate) fn press(
     let Some(window) = window(solid.bounds_m(f64::INFINITY), ground) else { return Response::default() };
     scratch.load(window, ground, memory);
     let normal = scratch.scan(solid, ground, memory);
-    if scratch.hits.iter().all(|hit| hit.touch == Touch::Free) {
+    if scratch.hits.iter().all(|hit| hit.touch == NodeContact::Free) {
         return Response::default();
     }
     scratch.find_patches(scm, ground.spacing_m());
@@ -138,13 +138,13 @@ pub(crate) fn press(
     response
 }
 
-/// The nodes within bounds that have neighbours on all sides.
-fn window(bounds_m: [[f64; 2]; 2], ground: &GroundPatch) -> Option<Window> {
+/// The nodes within bounds, m, that have neighbours on all sides; none if there are too many.
+fn window(bounds_m: [[f64; 2]; 2], ground: &GroundPatch) -> Option<NodeWindow> {
     let NodeRect { first, columns, rows } = ground.nodes_within(bounds_m, 1)?;
-    (columns.saturating_mul(rows) <= NODES_MAX).then_some(Window { first, columns, rows })
+    (columns.saturating_mul(rows) <= NODES_MAX).then_some(NodeWindow { first, columns, rows })
 }
 
-impl Window {
+impl NodeWindow {
     fn stride(&self) -> usize {
         self.columns + 2
     }
@@ -154,7 +154,7 @@ impl Window {
         Node { column: self.first.column + column, row: self.first.row + row }
     }
 
-    /// Index of a node within the window; none of one beside it.
+    /// Index of a node within the window; none for a node outside.
     pub(crate) fn index(&self, node: Node) -> Option<usize> {
         let column = usize::try_from(node.column.checked_sub(self.first.column)?).ok()?;
         let row = usize::try_from(node.row.checked_sub(self.first.row)?).ok()?;
@@ -165,7 +165,7 @@ impl Window {
 impl PressScratch {
     /// Reads undisturbed heights and plastic sinkage of the window and a border one
     /// node wide.
-    fn load(&mut self, window: Window, ground: &GroundPatch, memory: &MemoryPatch) {
+    fn load(&mut self, window: NodeWindow, ground: &GroundPatch, memory: &MemoryPatch) {
         let stride = window.stride();
         let nodes = stride * (window.rows + 2);
         self.window = window;
@@ -207,11 +207,11 @@ impl PressScratch {
                 weighted[0] += weight;
                 weighted[1] += weight * slope_x;
                 weighted[2] += weight * slope_y;
-                if hit.touch == Touch::Free && hit.plastic_m - hit.depth_m > SEPARATION_M {
-                    // Shear relaxes where contact is lost.
+                if hit.touch == NodeContact::Free && hit.plastic_m - hit.depth_m > SEPARATION_M {
+                    // Contact is lost.
                     memory.forget_shear(hit.node);
                 }
-                if hit.touch != Touch::Free || hit.plastic_m != 0.0 {
+                if hit.touch != NodeContact::Free || hit.plastic_m != 0.0 {
                     self.hits.push(hit);
                 }
             }
@@ -231,11 +231,11 @@ impl PressScratch {
         Some((column..column + near.columns, row..row + near.rows))
     }
 
-    fn hit(&self, from: usize, at: usize, node: Node, point_m: Vector3<f64>, share: f64) -> Hit {
+    fn hit(&self, from: usize, at: usize, node: Node, point_m: Vector3<f64>, share: f64) -> CoveredNode {
         let (surface_m, plastic_m) = (self.surface_m[from], f64::from(self.plastic_m[from]));
         let depth_m = f64::from(surface_m) - point_m.z;
-        let touch = if depth_m > plastic_m && depth_m > 0.0 { Touch::Soil } else { Touch::Free };
-        Hit { at, node, point_m, share, surface_m, depth_m, plastic_m, touch }
+        let touch = if depth_m > plastic_m && depth_m > 0.0 { NodeContact::Soil } else { NodeContact::Free };
+        CoveredNode { at, node, point_m, share, surface_m, depth_m, plastic_m, touch }
     }
 
     fn find_patches(&mut self, scm: &Scm, spacing_m: f64) {
@@ -245,11 +245,11 @@ impl PressScratch {
         self.patches.reset(self.window.columns, self.window.rows);
         for hit in &self.hits {
             match hit.touch {
-                Touch::Soil => self.patches.mark(hit.at),
-                Touch::Free => self.patches.mark_covered(hit.at),
+                NodeContact::Soil => self.patches.mark(hit.at),
+                NodeContact::Free => self.patches.mark_covered(hit.at),
             }
         }
-        let soil = self.hits.iter().filter(|hit| hit.touch == Touch::Soil);
+        let soil = self.hits.iter().filter(|hit| hit.touch == NodeContact::Soil);
         self.patches.find(soil.map(|hit| hit.at), spacing_m);
     }
 }

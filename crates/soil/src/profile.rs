@@ -1,7 +1,7 @@
-//! What presses the soil, seen from below: the lowest point of a solid on a vertical
+//! The underside of solids that press the soil: the lowest point of a solid on a vertical
 //! line, and the share of the node's cell that it covers. A wheel is an exact
-//! cylinder at any attitude (an infinite cylinder cut by its end caps), a plate a
-//! horizontal rectangle. Cells at an edge count in part: a wheel carries the same
+//! cylinder at any attitude (an infinite cylinder cut by its end caps), a plate is a
+//! horizontal rectangle. Cells at an edge count in part: a wheel gets the same force
 //! whether its edge falls on a row of nodes or between two.
 
 use nalgebra::Vector3;
@@ -11,8 +11,8 @@ use crate::tread::Tread;
 
 /// The lowest point of a solid above a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Low {
-    /// Its height, m.
+pub(crate) struct LowestPoint {
+    /// Height of that point, m.
     pub(crate) height_m: f64,
     /// Share of the node's cell that the solid covers.
     pub(crate) share: f64,
@@ -20,33 +20,33 @@ pub(crate) struct Low {
 
 /// A solid seen from below.
 pub(crate) trait Profile {
-    /// Corners of a box over the ground that holds all of it below `ceiling_m`:
+    /// Bounds in x and y of the part of the solid below `ceiling_m`:
     /// [least x, least y], [greatest x, greatest y], m.
     fn bounds_m(&self, ceiling_m: f64) -> [[f64; 2]; 2];
-    /// Its lowest point on the vertical through (x, y), m, where that is not above
+    /// The solid's lowest point on the vertical through (x, y), m, unless it is above
     /// `ceiling_m`.
-    fn lowest(&self, x: f64, y: f64, ceiling_m: f64) -> Option<Low>;
+    fn lowest(&self, x: f64, y: f64, ceiling_m: f64) -> Option<LowestPoint>;
     /// Unit normal into the solid at a point of its underside; without one pressure acts
     /// along the terrain's normal.
     fn inward(&self, _point: Vector3<f64>) -> Option<Vector3<f64>> {
         None
     }
-    /// What it leaves at a point of its underside; the ground remembers it with the height.
+    /// The print that it leaves at a point of its underside; the ground stores it with the height.
     fn print(&self, _point: Vector3<f64>) -> Print {
         Print::SMOOTH
     }
-    /// The side wall over a node at its edge, if there is one.
-    fn side(&self, _point: Vector3<f64>) -> Option<Side> {
+    /// The side wall, if the point is at one.
+    fn side(&self, _point: Vector3<f64>) -> Option<SideWall> {
         None
     }
 }
 
 /// A side wall over a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Side {
-    /// Unit vector outward.
+pub(crate) struct SideWall {
+    /// Unit vector out of the solid.
     pub(crate) outward: Vector3<f64>,
-    /// Width across the wall over which nodes count as at it, m.
+    /// Width of the band across the wall whose nodes belong to the wall, m.
     pub(crate) band_m: f64,
 }
 
@@ -58,15 +58,15 @@ pub(crate) struct Cylinder {
     pub(crate) axle: Vector3<f64>,
     pub(crate) radius_m: f64,
     pub(crate) half_width_m: f64,
-    /// Half of a cell's width along the axle.
+    /// Half of a cell's width along the axle, m.
     pub(crate) edge_m: f64,
     tread: Tread,
-    /// Square of the cosine of the axle's tilt, and one over it.
+    /// Square of the cosine of the axle's tilt, and its reciprocal.
     level: f64,
     per_level: f64,
 }
 
-/// Below this sine of its tilt an axle is level, and upright when the cosine's square is.
+/// The axle is level when the sine of its tilt is below this, and upright when the square of the cosine is.
 const TILT_MIN: f64 = 1e-9;
 
 /// A point this near an end cap's plane lies on the cap, m.
@@ -87,13 +87,13 @@ impl Cylinder {
         Self { centre_m, axle, radius_m, half_width_m, edge_m, tread, level, per_level: 1.0 / level }
     }
 
-    /// The same with grousers that leave prints.
+    /// Gives the cylinder grousers that leave prints.
     pub(crate) fn with_tread(self, tread: Tread) -> Self {
         Self { tread, ..self }
     }
 
-    /// Where the vertical is between the end caps: least and greatest height above
-    /// the centre; `along_m` is the axle coordinate of the line at the centre's height.
+    /// The part of a vertical line between the end caps: least and greatest height above
+    /// the centre. `along_m` is the line's coordinate along the axle at the centre's height.
     fn between_caps(&self, along_m: f64) -> Option<(f64, f64)> {
         if self.axle.z.abs() < TILT_MIN {
             return (along_m.abs() <= self.half_width_m).then_some((f64::NEG_INFINITY, f64::INFINITY));
@@ -103,33 +103,33 @@ impl Cylinder {
         Some((a.min(b), a.max(b)))
     }
 
-    /// The lowest point above the centre of a line that is within the barrel from
-    /// `low` to `high`.
-    fn between(&self, along_m: f64, low: f64, high: f64) -> Option<Low> {
+    /// The lowest point of a vertical line that is inside the infinite cylinder from `low` to
+    /// `high`; heights are above the centre.
+    fn between(&self, along_m: f64, low: f64, high: f64) -> Option<LowestPoint> {
         let beside_m = along_m + self.axle.z * low;
         let excess_m = beside_m.abs() - self.half_width_m;
         if excess_m < self.edge_m {
             let height_m = low - self.axle.z * beside_m.signum() * excess_m.max(0.0);
-            return Some(Low { height_m, share: (0.5 - 0.5 * excess_m / self.edge_m).min(1.0) });
+            return Some(LowestPoint { height_m, share: (0.5 - 0.5 * excess_m / self.edge_m).min(1.0) });
         }
         let (cap_low, cap_high) = self.between_caps(along_m)?;
         let height_m = low.max(cap_low);
-        (height_m <= high.min(cap_high)).then_some(Low { height_m, share: 1.0 })
+        (height_m <= high.min(cap_high)).then_some(LowestPoint { height_m, share: 1.0 })
     }
 
-    /// The lowest point above the centre, `ceiling` too being above the centre.
-    fn lowest_from_centre(&self, dx: f64, dy: f64, ceiling: f64) -> Option<Low> {
+    /// The lowest point at (dx, dy) from the centre; its height and `ceiling` are above the centre.
+    fn lowest_from_centre(&self, dx: f64, dy: f64, ceiling: f64) -> Option<LowestPoint> {
         let along = dx * self.axle.x + dy * self.axle.y;
-        // level t² − 2 axle.z along t + c ≤ 0 within the barrel, t above the centre.
+        // Inside the infinite cylinder level t² − 2 axle.z along t + c ≤ 0, with t the height above the centre.
         let c = dx * dx + dy * dy - along * along - self.radius_m * self.radius_m;
         if self.level < TILT_MIN {
             let (height_m, _) = self.between_caps(along)?;
-            return (c <= 0.0).then_some(Low { height_m, share: 1.0 });
+            return (c <= 0.0).then_some(LowestPoint { height_m, share: 1.0 });
         }
         let middle = self.axle.z * along * self.per_level;
         let square = middle * middle - c * self.per_level;
         let below = middle - ceiling;
-        // Told without a root where the ceiling is below the barrel.
+        // Saves the square root where the ceiling is below the cylinder.
         if square < 0.0 || (below > self.edge_m && (below - self.edge_m).powi(2) > square) {
             return None;
         }
@@ -155,11 +155,11 @@ impl Profile for Cylinder {
         [[c.x - x, c.y - y], [c.x + x, c.y + y]]
     }
 
-    fn lowest(&self, x: f64, y: f64, ceiling_m: f64) -> Option<Low> {
+    fn lowest(&self, x: f64, y: f64, ceiling_m: f64) -> Option<LowestPoint> {
         let c = self.centre_m;
         let low = self.lowest_from_centre(x - c.x, y - c.y, ceiling_m - c.z)?;
         let height_m = low.height_m + c.z;
-        (height_m <= ceiling_m).then_some(Low { height_m, ..low })
+        (height_m <= ceiling_m).then_some(LowestPoint { height_m, ..low })
     }
 
     fn inward(&self, point: Vector3<f64>) -> Option<Vector3<f64>> {
@@ -175,10 +175,10 @@ impl Profile for Cylinder {
         self.tread.print(&self.axle, &(point - self.centre_m), self.radius_m)
     }
 
-    fn side(&self, point: Vector3<f64>) -> Option<Side> {
+    fn side(&self, point: Vector3<f64>) -> Option<SideWall> {
         let along = (point - self.centre_m).dot(&self.axle);
         let at_edge = self.edge_m > 0.0 && (along.abs() - self.half_width_m).abs() <= self.edge_m;
-        at_edge.then(|| Side { outward: self.axle * along.signum(), band_m: 2.0 * self.edge_m })
+        at_edge.then(|| SideWall { outward: self.axle * along.signum(), band_m: 2.0 * self.edge_m })
     }
 }
 
@@ -187,7 +187,7 @@ impl Profile for Cylinder {
 pub(crate) struct Plate {
     pub(crate) size_m: [f64; 2],
     pub(crate) height_m: f64,
-    /// Width of a cell.
+    /// Width of a cell, m.
     pub(crate) spacing_m: f64,
 }
 
@@ -197,10 +197,10 @@ impl Profile for Plate {
         [[-x, -y], [x, y]]
     }
 
-    fn lowest(&self, x: f64, y: f64, ceiling_m: f64) -> Option<Low> {
+    fn lowest(&self, x: f64, y: f64, ceiling_m: f64) -> Option<LowestPoint> {
         let cover = |at: f64, size: f64| ((0.5 * size - at.abs()) / self.spacing_m + 0.5).clamp(0.0, 1.0);
         let share = cover(x, self.size_m[0]) * cover(y, self.size_m[1]);
-        (share > 0.0 && self.height_m <= ceiling_m).then_some(Low { height_m: self.height_m, share })
+        (share > 0.0 && self.height_m <= ceiling_m).then_some(LowestPoint { height_m: self.height_m, share })
     }
 }
 

@@ -1,6 +1,5 @@
-//! Test rigs: one wheel at a given slip that sinks under its load (the single-wheel
-//! testbed), and a plate pressed into soil and lifted again (the bevameter). Both
-//! run on level ground, as such rigs do.
+//! Test rigs on level ground: one wheel at a given slip that sinks under its load (the
+//! single-wheel testbed), and a plate pressed into soil and lifted again (the bevameter).
 
 mod end;
 mod error;
@@ -9,9 +8,9 @@ use nalgebra::{UnitQuaternion, Vector3};
 use selene_base::{Pose, Wrench};
 use selene_terrain::{GroundPatch, Level};
 
-pub use self::error::{Diverging, RigError, Unsettled};
+pub use self::error::{DivergedRig, NoSteadyState, RigError};
 
-use self::end::End;
+use self::end::RunEnd;
 use crate::law::Law;
 use crate::memory::MemoryPatch;
 use crate::press::{Motion, NODES_MAX, PressScratch, press};
@@ -21,30 +20,29 @@ use crate::soils::Soils;
 use crate::wheel::{Conditions, SoilContext, WheelMotion, WheelShape, step};
 use crate::wheel_memory::WheelMemory;
 
-/// Posts on a side of a rig's ground at most: 256 MB.
+/// Most posts along a side of a rig's ground: 256 MB.
 const POSTS_MAX: f64 = 8192.0;
 
-/// Under a wheel that Kc fits, lone nodes at the rim meet the floor now and then; a
-/// wheel that stands on it does so in most steps.
+/// Largest share of steps in which the modulus may be at its floor. Under a wheel that Kc fits
+/// single nodes at the rim reach the floor now and then; otherwise it happens in most steps.
 const FLOORED_MAX: f64 = 0.5;
-/// A wheel this far above or below the ground was thrown by steps too long for its soil.
+/// Height above or below the ground, in radii, at which steps too long for the soil have thrown the wheel.
 const LOST_RADII: f64 = 10.0;
-/// No wheel sinks this far in a step, in radii.
+/// Vertical motion in one step, in radii, that no sinking wheel reaches.
 const LEAP_RADII: f64 = 0.01;
 /// Largest slip angle of a rig that sets its speed by the slip: 80°.
 const SLIP_ANGLE_MAX_RAD: f64 = 1.4;
-/// Steps of a run at most.
+/// Most steps of a run.
 const STEPS_MAX: f64 = 1e7;
-/// The same in words.
+/// The same limit in words, for messages.
 const STEPS: &str = "at most 10 million steps";
-/// Lengths over that of the rig that a wheel's run is given, one after the other, where its
-/// end is not settled: under little gravity it sinks slowly, and a slow wheel stays long on
-/// the soil that it started on.
+/// Factors by which a run that has not settled is made longer, one after the other: under little
+/// gravity a wheel sinks slowly, and a slow wheel stays long on the soil that it started on.
 const LONGER: [f64; 2] = [3.0, 10.0];
-/// Cells of the grid along a plate's shorter side at least: Bekker's b is taken from whole
-/// cells, and so by a quarter too large at most.
+/// Fewest cells of the grid along a plate's shorter side: Bekker's b is computed from whole
+/// cells, so it is at most a quarter too large.
 const PLATE_CELLS_MIN: f64 = 4.0;
-/// Steps of a plate on its way down at least.
+/// Fewest steps of a plate on its way down.
 const PLATE_STEPS_MIN: f64 = 10.0;
 
 /// The single-wheel testbed.
@@ -56,9 +54,9 @@ pub struct WheelRig {
     pub wheel: WheelShape,
     /// Vertical load, N; the wheel's mass is load/gravity.
     pub load_n: f64,
-    /// Spin, rad/s.
+    /// Spin about the axle ω, rad/s.
     pub omega_rad_s: f64,
-    /// Slip, above −1 and at most 1: speed ahead ωR (1 − s), or ωR/(1 + s) when negative.
+    /// Slip s, above −1 and at most 1: the speed ahead is ωR (1 − s), or ωR/(1 + s) for negative s.
     pub slip: f64,
     /// Angle from where the wheel points to where it goes, left positive, rad.
     pub slip_angle_rad: f64,
@@ -70,7 +68,7 @@ pub struct WheelRig {
     pub step_s: f64,
     /// Length of the run, s.
     pub duration_s: f64,
-    /// Its last part, over which means are taken, s.
+    /// Length of the last part of the run, over which means are taken, s.
     pub average_s: f64,
 }
 
@@ -93,7 +91,7 @@ impl WheelRig {
         }
     }
 
-    /// Speed ahead and to the left.
+    /// Velocity: ahead, to the left, and zero upward.
     fn velocity_m_s(&self) -> Vector3<f64> {
         let rim = self.omega_rad_s * self.wheel.radius_m;
         let ahead = if self.slip < 0.0 { rim / (1.0 + self.slip) } else { rim * (1.0 - self.slip) };
@@ -125,8 +123,8 @@ impl WheelRig {
         check("omega", self.omega_rad_s, self.omega_rad_s.is_finite(), "a finite number")
     }
 
-    /// Whether the wheel is still near the ground, and not in it to above its axle. A wheel
-    /// that comes there in leaps was thrown by the steps and did not sink.
+    /// Refuses a wheel that is far from the ground or has sunk to its axle. A wheel that reaches its
+    /// axle in leaps diverged rather than sank.
     fn check_place(&self, height_m: f64, rise_m_s: f64, wrench: &Wrench, time_s: f64) -> Result<(), RigError> {
         let radius_m = self.wheel.radius_m;
         let is_near = height_m.abs() < LOST_RADII * radius_m && is_finite(wrench);
@@ -135,27 +133,27 @@ impl WheelRig {
             (true, false) => Ok(()),
             (true, true) if !leaps => Err(RigError::Buried { time_s, radius_m }),
             _ => {
-                let what = Diverging::Wheel { load_n: self.load_n, slip: self.slip };
+                let what = DivergedRig::Wheel { load_n: self.load_n, slip: self.slip };
                 Err(RigError::Diverged { time_s, what })
             }
         }
     }
 
-    /// The same rig with a longer run, and as much longer an end.
+    /// The same rig with a run, and a part over which means are taken, `times` as long.
     fn times_as_long(&self, times: f64) -> Self {
         Self { duration_s: times * self.duration_s, average_s: times * self.average_s, ..self.clone() }
     }
 }
 
-/// The coarsest grid on which a rig takes a wheel, m: two cells across its width and four
-/// along its radius. On soil `lunar` a wheel of 100 N pulls as on a fine grid within 2 % with
-/// four, a fifth too much with two, and does not come to rest between its nodes with less.
+/// The coarsest grid on which a rig accepts a wheel, m: two cells across its width and four
+/// along its radius. On soil `lunar` a wheel of 100 N pulls within 2 % of its pull on a fine grid
+/// with four cells, a fifth too much with two, and does not come to rest with fewer.
 #[must_use]
 pub fn coarsest_grid_m(wheel: &WheelShape) -> f64 {
     (0.5 * wheel.width_m).min(0.25 * wheel.radius_m)
 }
 
-/// Whether a grid is fine enough for a wheel.
+/// Checks that a grid is fine enough for a wheel.
 ///
 /// # Errors
 /// When it is not; see [`coarsest_grid_m`].
@@ -186,13 +184,13 @@ pub struct SteadyState {
     pub floored_share: f64,
 }
 
-/// Runs the single-wheel testbed, up to ten times as long as the rig says until its end is
-/// settled.
+/// Runs the single-wheel testbed, up to ten times as long as the rig says, until it has reached a
+/// steady state.
 ///
 /// # Errors
 /// When a value is out of range, the law has no pull at a given slip, the grid is too fine or
-/// too coarse, the wheel too fast for the step, the run diverges, the wheel goes in deeper
-/// than its radius or does not settle, or the soil's negative Kc mostly does not hold for the
+/// too coarse, the wheel is too fast for the step, the run diverges, the wheel sinks deeper
+/// than its radius or does not settle, or the soil's negative Kc does not hold for most of the
 /// patches under the wheel.
 pub fn wheel(rig: &WheelRig) -> Result<SteadyState, RigError> {
     let mut end = roll(rig)?;
@@ -201,7 +199,7 @@ pub fn wheel(rig: &WheelRig) -> Result<SteadyState, RigError> {
             break;
         }
         match roll(&rig.times_as_long(times)) {
-            // Longer than steps or ground allow: the end that there is has to do.
+            // The longer run would exceed the limits of steps or ground: keep the result so far.
             Err(RigError::Value { .. } | RigError::TooFine { .. }) => break,
             longer => end = longer?,
         }
@@ -214,7 +212,7 @@ pub fn wheel(rig: &WheelRig) -> Result<SteadyState, RigError> {
 }
 
 /// Runs the testbed as long as the rig says.
-fn roll(rig: &WheelRig) -> Result<End, RigError> {
+fn roll(rig: &WheelRig) -> Result<RunEnd, RigError> {
     rig.check()?;
     let level_m_s = rig.velocity_m_s();
     let travel_m = level_m_s.amax() * rig.duration_s;
@@ -252,7 +250,7 @@ fn roll(rig: &WheelRig) -> Result<End, RigError> {
         rise_m_s += (contact.wrench.force.z / rig.load_n - 1.0) * rig.gravity_m_s2 * rig.step_s;
         centre_m += (level_m_s + Vector3::z() * rise_m_s) * rig.step_s;
     }
-    let end = End::new(rig, sum, first, [of_first, counted], skipped);
+    let end = RunEnd::new(rig, sum, first, [of_first, counted], skipped);
     if end.steady.floored_share > FLOORED_MAX {
         return Err(RigError::ModulusFloored { share: end.steady.floored_share });
     }
@@ -282,7 +280,7 @@ pub struct PlateRig {
     pub size_m: [f64; 2],
     /// Speed down and up, m/s.
     pub speed_m_s: f64,
-    /// Depth at which it turns, m.
+    /// Depth at which the plate reverses, m.
     pub depth_m: f64,
     /// Spacing of the nodes, m.
     pub grid_m: f64,
@@ -291,7 +289,7 @@ pub struct PlateRig {
 }
 
 impl PlateRig {
-    /// The plate on nodes of 1 cm, in steps of 1 ms.
+    /// A plate on nodes 1 cm apart, in steps of 1 ms.
     #[must_use]
     pub fn new(scm: Scm, size_m: [f64; 2], speed_m_s: f64, depth_m: f64) -> Self {
         Self { scm, size_m, speed_m_s, depth_m, grid_m: 0.01, step_s: 1e-3 }
@@ -316,10 +314,10 @@ impl PlateRig {
     }
 }
 
-/// A moment of a plate's run.
+/// The state of the plate at one step of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlateSample {
-    /// Since the plate met the ground, s.
+    /// Time since the plate touched the ground, s.
     pub time_s: f64,
     /// Depth of the plate below the undisturbed ground, m.
     pub sinkage_m: f64,
@@ -327,7 +325,7 @@ pub struct PlateSample {
     pub force_n: f64,
 }
 
-/// Runs the bevameter: a sample a step, down to the depth and half of the way up.
+/// Runs the bevameter down to the depth and half of the way up. Returns a sample for each step.
 ///
 /// # Errors
 /// When a value is out of range, the grid too fine or too coarse, a force is not finite, or
@@ -355,7 +353,7 @@ pub fn plate(rig: &PlateRig) -> Result<Vec<PlateSample>, RigError> {
             return Err(RigError::ModulusFloored { share: 1.0 });
         }
         if !is_finite(&response.wrench) {
-            return Err(RigError::Diverged { time_s, what: Diverging::Plate { sinkage_m } });
+            return Err(RigError::Diverged { time_s, what: DivergedRig::Plate { sinkage_m } });
         }
         Ok(PlateSample { time_s, sinkage_m, force_n: response.wrench.force.z })
     };
@@ -374,7 +372,7 @@ fn check_count(what: &'static str, needed: f64, allowed: f64, grid_m: f64) -> Re
     if needed <= allowed { Ok(()) } else { Err(RigError::TooFine { what, needed, allowed, grid_m }) }
 }
 
-/// The most nodes that a rectangle can cover, cut cells at its edges too.
+/// The most nodes that a rectangle can cover, including cells cut by its edges.
 fn nodes_under(size_m: [f64; 2], grid_m: f64) -> f64 {
     size_m.iter().map(|size| size / grid_m + 2.0).product()
 }
@@ -388,7 +386,7 @@ fn is_finite(wrench: &Wrench) -> bool {
     wrench.force.iter().chain(wrench.torque.iter()).all(|value| value.is_finite())
 }
 
-/// Level ground whose nodes stand for cells that tile a plate of whole cells exactly.
+/// Level ground whose cells exactly tile a plate with sides of whole cells.
 fn flat_between_posts(grid_m: f64, size_m: [f64; 2]) -> Result<GroundPatch, RigError> {
     let side_m = size_m[0].max(size_m[1]) + 8.0 * grid_m;
     check_count("posts a side of the ground", side_m / grid_m, POSTS_MAX, grid_m)?;
@@ -398,7 +396,7 @@ fn flat_between_posts(grid_m: f64, size_m: [f64; 2]) -> Result<GroundPatch, RigE
 
 #[cfg(test)]
 mod tests {
-    use super::{FLOORED_MAX, PlateRig, RigError, Unsettled, WheelRig, plate, wheel};
+    use super::{FLOORED_MAX, NoSteadyState, PlateRig, RigError, WheelRig, plate, wheel};
     use crate::scm::tests::LUNAR;
     use crate::{Law, Scm, WheelShape};
 
@@ -423,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_leaves_the_numbers_is_told_and_not_returned() {
+    fn a_run_that_leaves_the_numbers_is_reported_and_not_returned() {
         let light = wheel(&WheelRig::new(Law::Scm(LUNAR), WHEEL, f64::MIN_POSITIVE, 0.2));
         let message = light.expect_err("diverges").to_string();
         assert!(message.contains("diverged after") && message.contains(" N at a slip of 0.2"), "{message}");
@@ -450,7 +448,7 @@ mod tests {
         WheelRig { grid_m: 0.02, step_s: 1e-3, ..WheelRig::new(Law::Scm(LUNAR), WHEEL, 100.0, 0.2) }
     }
 
-    /// Bekker's curve knows no gravity: a wheel under little of it comes to the same
+    /// Bekker's curve does not depend on gravity: under little gravity a wheel reaches the same
     /// depth, only later.
     #[test]
     fn under_little_gravity_a_wheel_is_given_the_time_to_sink() {
@@ -464,15 +462,15 @@ mod tests {
         assert!(never.contains(" of 100 N; take more gravity"), "{never}");
     }
 
-    /// Pull depends on the way and hardly on the speed (damping alone does): a wheel ten times
-    /// slower than another pulls the same once it is off the soil that it started on.
+    /// Pull depends on the distance travelled and hardly on the speed (only through damping): a wheel ten
+    /// times slower than another pulls the same once it has left the soil that it started on.
     #[test]
     fn a_slow_wheel_is_given_the_way_to_come_onto_new_soil() {
         let [fast, slow] =
             [0.2, 0.02].map(|omega_rad_s| wheel(&WheelRig { omega_rad_s, ..quick() }).expect("settles").drawbar_n);
         assert!((slow / fast - 1.0).abs() < 0.05, "{slow} {fast}");
         let stuck = wheel(&WheelRig { omega_rad_s: 1e-3, ..quick() });
-        assert!(matches!(stuck, Err(RigError::NotSettled { why: Unsettled::Way { .. }, .. })), "{stuck:?}");
+        assert!(matches!(stuck, Err(RigError::NotSettled { why: NoSteadyState::Way { .. }, .. })), "{stuck:?}");
         let standing = wheel(&WheelRig { omega_rad_s: 0.0, ..quick() });
         assert!(standing.is_ok_and(|state| state.drawbar_n.abs() < 1.0));
     }
@@ -503,7 +501,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wheel_that_goes_in_to_above_its_axle_is_not_told_as_one_that_drives() {
+    fn a_wheel_that_sinks_to_above_its_axle_is_not_reported_as_one_that_drives() {
         let heavy = wheel(&WheelRig { load_n: 2e4, ..quick() });
         assert!(matches!(heavy, Err(RigError::Buried { .. })), "{heavy:?}");
     }

@@ -1,13 +1,13 @@
 //! Rigid ground: the wheel is a cylinder on a surface that keeps its shape, with Coulomb
-//! friction. Contact is a stiff damped spring (`grip`): a wheel that carries F goes
-//! δ = 0.5 mm (F/100 N)^¼ deep, so that its bounce has ω² = g/δ (57 rad/s for 100 N on the
-//! Moon), stable in steps of 2 ms; the more a wheel carries the deeper it is, which
-//! shares out the load of a rover without springs. Beyond four times that depth
-//! spring and damper are the stiffest that the step allows: a blow does not sink in.
+//! friction. Contact is a stiff damped spring (`grip`): a wheel that carries F sinks by
+//! δ = 0.5 mm (F/100 N)^¼, so that its bounce has ω² = g/δ (57 rad/s for 100 N on the
+//! Moon), stable in steps of 2 ms. Since the depth grows with the load, the wheels of a rover
+//! without springs share its weight. Beyond four times that depth spring and damper are as
+//! stiff as the step allows, so that an impact does not sink the wheel.
 //!
-//! Along the surface one bristle holds (`grip`), half as stiff. Rolling carries its
-//! stretch across the wheel away within a wheel's radius, as fresh points of the rim come
-//! to bear, so that forces of wheels against each other fade as a rover drives.
+//! Along the surface one friction bristle acts (`grip`), half as stiff. Its stretch across the
+//! wheel fades within a wheel's radius of rolling, as new points of the rim come into contact, so
+//! that forces of wheels against each other fade as a rover drives.
 //!
 //! A wheel with a pneumatic tyre follows the tyre's law here (`tyre`), with the static friction.
 
@@ -18,7 +18,7 @@ use selene_base::input::within;
 use serde::Deserialize;
 
 use crate::bearing::Bearing;
-use crate::contact_patch::{ContactPatch, Stand};
+use crate::contact_patch::{ContactPatch, NormalReaction};
 use crate::grip::{Friction, LOAD_MIN_N, Slide, Spring};
 use crate::surface::Surface;
 use crate::tyre::Tyre;
@@ -28,7 +28,7 @@ use crate::wheel_memory::WheelMemory;
 /// Depth under the reference load, m, and that load, N.
 const DEPTH_M: f64 = 5e-4;
 const DEPTH_LOAD_N: f64 = 100.0;
-/// Depths beyond which the spring is as stiff as the step allows.
+/// Multiple of the depth at rest beyond which the spring is as stiff as the step allows.
 const STOP_DEPTHS: f64 = 4.0;
 /// Damping over critical.
 const DAMPING_RATIO: f64 = 0.7;
@@ -39,10 +39,10 @@ const BRISTLE: f64 = 0.5;
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct RigidSpec {
-    /// Friction over normal force up to which a wheel holds, 0 to 10.
+    /// Friction over normal force up to which a wheel does not slide, 0 to 10.
     #[garde(custom(within(0.0, 10.0)))]
     pub static_friction: f64,
-    /// Friction over normal force while it slides; not above the static one.
+    /// Friction over normal force while the wheel slides; at most the static one.
     #[garde(custom(within(0.0, self.static_friction)))]
     pub dynamic_friction: f64,
 }
@@ -67,7 +67,7 @@ pub(crate) fn bearing(memory: &WheelMemory, conditions: &Conditions) -> Bearing 
     Bearing::new(spring, STOP_DEPTHS * depth_m, load_n, conditions)
 }
 
-/// The bristle that goes with it.
+/// The friction bristle for this bearing.
 pub(crate) fn bristle(bearing: &Bearing, memory: &WheelMemory, conditions: &Conditions) -> Spring {
     Spring::new(BRISTLE * bearing.spring.stiffness_n_m, memory.load_n.max(LOAD_MIN_N), DAMPING_RATIO, conditions)
 }
@@ -111,7 +111,7 @@ impl Rigid {
     }
 }
 
-fn contact(stand: &Stand, held_n: Vector3<f64>, wheel: &WheelShape) -> WheelContact {
+fn contact(stand: &NormalReaction, held_n: Vector3<f64>, wheel: &WheelShape) -> WheelContact {
     let mut wrench = stand.wrench;
     wrench.add_force_at(held_n, stand.arm_m);
     WheelContact {

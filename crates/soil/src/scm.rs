@@ -5,12 +5,12 @@
 //! cross once and z_pl alone remembers the yield pressure.
 //!
 //! Along the terrain: Janosi–Hanamoto, τ = (c + σ tan φ)(1 − e^(−j/J)), kept as a
-//! vector m of mobilised strength (|m| ≤ 1) with dm = (d − m)|dj|/J, d being the
-//! direction of the soil's push. For a steady direction this is the formula exactly;
-//! when the direction turns, m follows within J and the work between is lost, so a
-//! parked wheel comes to rest instead of creeping. Soil answers a little ahead of
-//! m (`AHEAD_M`), and further ahead where sliding turns back against m (`BACK_M`): a
-//! viscosity that damps the sway of a stopped rover and leaves steady slip alone.
+//! vector m of mobilised strength (|m| ≤ 1) with dm = (d − m)|dj|/J, where d is the
+//! direction of the soil's force. For a steady direction this is the formula exactly;
+//! when the direction turns, m follows within J and the work between is dissipated, so a
+//! parked wheel comes to rest instead of creeping. The acting strength is a little ahead of
+//! m (`AHEAD_M`), and further ahead where sliding reverses against m (`BACK_M`): a
+//! viscosity that damps the sway of a stopped rover and does not change steady slip.
 
 use garde::Validate;
 use nalgebra::Vector3;
@@ -21,21 +21,21 @@ use crate::spec::{BulldozingSpec, Pressure, ScmSpec, SlipSinkage, SoilLaw, SoilS
 /// A negative Kc (a fit's artefact) times a small patch would make soil that pushes
 /// the wrong way: the modulus never falls below this share of Kφ.
 const MODULUS_FLOOR: f64 = 0.1;
-/// Soil answers as if slid up to this much further: too little to matter to a driven
-/// wheel (1 % of its pull), enough to damp a parked rover's sway.
+/// The acting strength is that after sliding up to this much further: too little to matter to a
+/// driven wheel (1 % of its pull), enough to damp a parked rover's sway.
 const AHEAD_M: f64 = 5e-5;
-/// Sliding speed at which half of that is reached: slow sliding meets a retardation of
+/// Sliding speed at which half of `AHEAD_M` is reached: for slow sliding a retardation time of
 /// 20 ms, about a tenth of critical damping for a sway at 2 Hz.
 const AHEAD_SPEED_M_S: f64 = 2.5e-3;
 
-/// The same where sliding undoes what is mobilised: soil unloads with losses that a
-/// rover swaying on its wheels' shear (about 2 Hz) feels as damping: VIPER on lunar soil
-/// loses half of the sway or more each half period and stands 1.5 s after a stop.
+/// The same distance where sliding reduces the mobilised strength: soil dissipates energy as it
+/// unloads, which damps the sway of a rover on its wheels' shear (about 2 Hz). VIPER on lunar soil
+/// loses half of the sway or more each half period and stands still 1.5 s after a stop.
 const BACK_M: f64 = 4e-3;
-/// Sliding speed at which half of that is reached: a retardation of 0.1 s.
+/// Sliding speed at which half of `BACK_M` is reached: a retardation time of 0.1 s.
 const BACK_SPEED_M_S: f64 = 0.04;
 
-/// A soil that cannot be.
+/// A soil that is not valid.
 #[derive(Debug, thiserror::Error)]
 pub enum SoilError {
     /// A parameter is out of its range.
@@ -43,7 +43,7 @@ pub enum SoilError {
     Refused {
         /// The soil's name.
         name: String,
-        /// Which values, and what is allowed.
+        /// The refused values, with their allowed ranges.
         report: String,
     },
 }
@@ -99,7 +99,7 @@ impl TryFrom<&SoilSpec> for Scm {
     }
 }
 
-/// What a node does to what presses it.
+/// The normal response of a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Normal {
     /// Pressure, Pa.
@@ -166,16 +166,15 @@ impl Scm {
         Normal { sigma_pa: limit, plastic_m: z_m - limit / self.elastic_pa_per_m }
     }
 
-    /// Pressure with damping at normal velocity `v_m_s` (up positive): never pulls,
-    /// and nothing where nothing presses.
+    /// Pressure with damping, Pa, at normal velocity `v_m_s` (up positive); never negative, and
+    /// zero where `sigma_pa` is zero.
     pub(crate) fn damped_pa(&self, sigma_pa: f64, v_m_s: f64) -> f64 {
         if sigma_pa > 0.0 { (sigma_pa - self.damping_pa_s_per_m * v_m_s).max(0.0) } else { 0.0 }
     }
 
-    /// The share of Bekker's modulus that soil keeps where its strength is `mobilised`. The
-    /// sheared length follows from it by Janosi's formula, j = −J ln(1 − mobilised), so
-    /// that nothing more need be remembered. A skin that slides on the soil shears it less:
-    /// its `grip` scales the loss.
+    /// Share of Bekker's modulus left in soil whose mobilised strength is `mobilised`. The sheared
+    /// length follows by Janosi's formula, j = −J ln(1 − mobilised), so that the nodes need no further
+    /// memory. A skin that slides on the soil shears it less: its `grip` scales the loss.
     pub(crate) fn bearing_share(&self, mobilised: f64, grip: f64) -> f64 {
         let Some(SlipSinkage { loss, displacement_m }) = self.slip_sinkage else { return 1.0 };
         1.0 - grip * loss * (1.0 - (1.0 - mobilised.min(1.0)).powf(self.janosi_m / displacement_m))
@@ -189,7 +188,7 @@ impl Scm {
         (0.5 * weight_n_m3 * depth_m * passive + 2.0 * self.cohesion_pa * passive.sqrt()) * depth_m
     }
 
-    /// Mohr–Coulomb strength, Pa; none where nothing presses.
+    /// Mohr–Coulomb strength, Pa; zero without pressure.
     pub(crate) fn strength_pa(&self, sigma_pa: f64) -> f64 {
         if sigma_pa > 0.0 { self.cohesion_pa + sigma_pa * self.friction_tan } else { 0.0 }
     }
@@ -201,8 +200,8 @@ pub(crate) fn passive_coefficient(friction_tan: f64) -> f64 {
     (1.0_f64.hypot(friction_tan) + friction_tan).powi(2)
 }
 
-/// Mobilised strength after sliding at `slide_m_s` for `dt_s`, and the share of the
-/// strength that acts.
+/// Mobilised strength after sliding at `slide_m_s` for `dt_s`, and the acting strength, both as
+/// vectors over the full strength.
 pub(crate) fn mobilise(
     mobilised: Vector3<f64>,
     slide_m_s: Vector3<f64>,
@@ -213,7 +212,7 @@ pub(crate) fn mobilise(
     if speed == 0.0 {
         return (mobilised, mobilised);
     }
-    // Few divisions: every node of every wheel comes here in every step.
+    // Few divisions: this runs for every node of every wheel in every step.
     let per_janosi = 1.0 / janosi_m;
     let push = slide_m_s * (-1.0 / speed);
     let after = mobilised + (push - mobilised) * one_minus_exp(speed * dt_s * per_janosi);
@@ -223,7 +222,7 @@ pub(crate) fn mobilise(
     (after, acting)
 }
 
-/// How far a push undoes what is mobilised: 0 along it, 1 against it.
+/// How far a push is against the mobilised strength: 0 along it, 1 against it.
 fn undoing(mobilised: &Vector3<f64>, push: &Vector3<f64>) -> f64 {
     let strength = mobilised.norm();
     if strength > 0.0 { 0.5 * (1.0 - mobilised.dot(push) / strength) } else { 0.0 }
@@ -273,7 +272,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_negative_kc_meets_the_floor_under_small_patches_alone_and_says_so() {
+    fn a_negative_kc_meets_the_floor_only_under_small_patches_and_reports_it() {
         let grc = Scm { k_phi: 2.99e6, k_c: -2.02e5, ..LUNAR };
         assert_eq!(grc.modulus(10.0), (2.99e6 - 2.02e6, false));
         assert_eq!(grc.modulus(50.0), (MODULUS_FLOOR * grc.k_phi, true));

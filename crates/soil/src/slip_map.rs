@@ -2,16 +2,16 @@
 //! measure it in a tilt bed. The table's value at slip zero is the rolling resistance; the
 //! rest is traction, made at the rim.
 //!
-//! Slip has no meaning at rest. So a stretch x grows with the rim's sliding and fades by
-//! rolling, x' = (ωR − v) − |V| x/σ with V the faster of the two: rolling steadily x/σ is
+//! Slip is undefined at rest. So a stretch x grows with the rim's sliding and fades by
+//! rolling, x' = (ωR − v) − |V| x/σ with V the larger of ωR and v: in steady rolling x/σ is
 //! the slip exactly, in drive and in skid; at rest x is a spring that holds a parked
-//! wheel on a slope without creep. (The relaxation length of tyre models, Pacejka.)
+//! wheel on a slope without creep. (σ is the relaxation length of tyre models, Pacejka.)
 //!
-//! Across, the same with Coulomb's limit, which shrinks as traction is used (friction
-//! ellipse). Along the normal the ground is rigid (`rigid`), lowered by the sinkage when
-//! the table has one. Traction's torque about the axle is F R; resistance takes its power
-//! from the body, or from the drive where the wheel is dragged against its turning, so
-//! that neither ever gives any.
+//! Across the wheel the same stretch has Coulomb's limit, which shrinks as traction is used
+//! (friction ellipse). Along the normal the ground is rigid (`rigid`), lowered by the sinkage
+//! when the table has one. The torque of traction about the axle is F R. Resistance takes its
+//! power from the body, or from the drive where the wheel is dragged against its rotation, so
+//! that neither ever generates power.
 
 use std::cmp::Ordering;
 
@@ -23,7 +23,7 @@ use selene_base::input::within;
 use serde::Deserialize;
 
 use crate::bearing::Bearing;
-use crate::contact_patch::{ContactPatch, Stand, point_velocity};
+use crate::contact_patch::{ContactPatch, NormalReaction, point_velocity};
 use crate::grip::{Friction, Slide, Spring};
 use crate::rigid::{bearing, bristle};
 use crate::slip_table::{Curve, Interpolation, SlipRow, check_rows};
@@ -33,36 +33,36 @@ use crate::trace::Trace;
 use crate::wheel::{Conditions, SoilContext, WheelContact, WheelMotion, WheelShape, slip_ratio};
 use crate::wheel_memory::WheelMemory;
 
-/// Speed at which resistance has half of its strength, m/s; at rest it has none.
+/// Speed at which half of the rolling resistance acts, m/s; at rest none acts.
 const RESIST_M_S: f64 = 1e-3;
 /// Speed above which the stretch needs no damping of its own, m/s.
 const SWAY_M_S: f64 = 0.01;
-/// Damping of sway at rest over critical.
+/// Damping of sway at rest, share of critical.
 const DAMPING_RATIO: f64 = 0.7;
-/// Tangent of the slip angle at which a rolling wheel gives way across, over σ.
+/// Tangent of the slip angle at which the lateral force of a rolling wheel reaches Coulomb's limit.
 const ACROSS: f64 = 0.3;
-/// The friction ellipse keeps this share across when all traction is used.
+/// Share of the lateral limit that the friction ellipse leaves when all traction is used.
 const ELLIPSE_LEFT: f64 = 0.1;
-/// Below this speed no slip is told to be outside the table, m/s.
+/// Speed below which no slip is reported as outside the table, m/s.
 const CRAWL_M_S: f64 = 1e-3;
-/// Share of the ground speed against the rim's up to which resistance still acts.
+/// Ratio of ground speed to opposite rim speed at which resistance has faded to zero.
 const BACKWARD: f64 = 0.05;
 
-/// Deepest sinkage of a row, m.
+/// Largest allowed sinkage of a row, m.
 const SINKAGE_MAX_M: f64 = 10.0;
 
 /// A slip map's part of a soil file.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct SlipMapSpec {
-    /// How the table goes on between its rows.
+    /// How the table is interpolated between its rows.
     #[garde(skip)]
     #[serde(default)]
     pub interpolation: Interpolation,
     /// Friction across the wheel over its load, with no traction used, 0 to 10.
     #[garde(custom(within(0.0, 10.0)))]
     pub lateral_friction: f64,
-    /// Way of rolling in which slip builds up, σ, m: 10 µm to 100 m.
+    /// Relaxation length σ, the distance of rolling over which slip builds up, m: 10 µm to 100 m.
     #[garde(custom(positive_within(1e-5, 100.0)))]
     pub relaxation_m: f64,
     /// The rows, slip rising from −1 to 1.
@@ -70,12 +70,12 @@ pub struct SlipMapSpec {
     pub table: SlipTable,
 }
 
-/// A free wheel that pulls would make energy.
+/// A garde check that drawbar is not positive at zero slip: a free wheel that pulls would generate energy.
 fn without_free_pull(interpolation: Interpolation) -> impl FnOnce(&SlipTable, &()) -> garde::Result {
     move |table, ()| {
         let rows = &table.0;
         let rises = |pair: &[SlipRow]| pair[1].slip.partial_cmp(&pair[0].slip) == Some(Ordering::Greater);
-        // What is wrong with single rows is told by them.
+        // The check of single rows reports these errors.
         if rows.len() < 2 || !rows.windows(2).all(rises) {
             return Ok(());
         }
@@ -123,9 +123,9 @@ fn too_deep(row: &SlipRow) -> Option<garde::Error> {
 pub struct SlipMap {
     drawbar: Curve,
     sinkage_m: Option<Curve>,
-    /// Drawbar over load at slip zero, with the sign turned.
+    /// Rolling resistance over load: the negative of the drawbar over load at zero slip.
     resistance: f64,
-    /// Most traction over load.
+    /// Largest traction over load.
     traction_max: f64,
     lateral_friction: f64,
     relaxation_m: f64,
@@ -149,7 +149,7 @@ impl From<&SlipMapSpec> for SlipMap {
     }
 }
 
-/// A wheel's motion along the ground and what lies across it.
+/// A wheel's directions and speeds along the ground.
 struct Gait {
     axle: Vector3<f64>,
     ahead: Vector3<f64>,
@@ -161,7 +161,7 @@ struct Gait {
 }
 
 impl SlipMap {
-    /// Drawbar over load at a slip; beyond −1 and 1 that of the table's end.
+    /// Drawbar over load at a slip; beyond −1 and 1 the value at the table's end.
     #[must_use]
     pub fn drawbar_over_load(&self, slip: f64) -> f64 {
         self.drawbar.at(slip)
@@ -220,18 +220,18 @@ impl SlipMap {
         }
     }
 
-    /// All forces on a rolling wheel.
+    /// Wrench on a rolling wheel about its centre.
     fn pull(
         &self,
         gait: &Gait,
-        stand: &Stand,
+        stand: &NormalReaction,
         memory: &mut WheelMemory,
         wheel: &WheelShape,
         conditions: &Conditions,
     ) -> Wrench {
         let traction_n = self.traction_n(gait, stand.normal_n, memory, conditions);
         let across_n = self.across_n(gait, stand.normal_n, traction_n, memory, conditions);
-        // Resistance must not turn a step's motion round.
+        // Resistance must not reverse the motion within a step.
         let soft_m_s = RESIST_M_S + 2.0 * self.resistance * conditions.gravity_m_s2 * conditions.dt_s;
         let resist_n = -self.resistance * stand.normal_n * gait.resisting(soft_m_s);
         let mut wrench = stand.wrench;
@@ -243,7 +243,7 @@ impl SlipMap {
         wrench
     }
 
-    /// Traction ahead, N, with the stretch along moved on.
+    /// Traction ahead, N. Updates the stretch along the wheel.
     fn traction_n(&self, gait: &Gait, normal_n: f64, memory: &mut WheelMemory, conditions: &Conditions) -> f64 {
         let (dt_s, sigma_m, speed_m_s) = (conditions.dt_s, self.relaxation_m, gait.speed_m_s());
         let before_m = -memory.stretch_m.dot(&gait.ahead);
@@ -251,7 +251,7 @@ impl SlipMap {
         let after_m = (before_m + sliding_m_s * dt_s) / (1.0 + speed_m_s * dt_s / sigma_m);
         let stretch_m = after_m.clamp(-sigma_m, sigma_m);
         memory.stretch_m -= gait.ahead * (stretch_m + memory.stretch_m.dot(&gait.ahead));
-        // Forward and backward the table counts from its own side; at rest from both alike.
+        // The table holds forward, and mirrored backward; at rest the two are averaged.
         let rolling_m_s = gait.rim_m_s + gait.ahead_m_s;
         let forward = 0.5 + 0.5 * rolling_m_s / (rolling_m_s.abs() + RESIST_M_S);
         let traction = |slip: f64| self.drawbar.at(slip) + self.resistance;
@@ -263,7 +263,7 @@ impl SlipMap {
         (elastic_n + spring.damping_n_s_m * sliding_m_s * at_rest).clamp(-most_n, most_n)
     }
 
-    /// Force to the left, N, with the stretch across moved on.
+    /// Force to the left, N. Updates the stretch across the wheel.
     fn across_n(
         &self,
         gait: &Gait,
@@ -287,10 +287,10 @@ impl SlipMap {
         force_n.clamp(-most_n, most_n)
     }
 
-    /// A wheel on its side does not roll: its lateral friction alone holds.
+    /// Wrench on a wheel on its side, which does not roll: only lateral friction acts.
     fn rub(
         &self,
-        stand: &Stand,
+        stand: &NormalReaction,
         memory: &mut WheelMemory,
         motion: &WheelMotion,
         bearing: &Bearing,
@@ -308,7 +308,7 @@ impl SlipMap {
 }
 
 impl Gait {
-    fn new(motion: &WheelMotion, stand: &Stand, radius_m: f64) -> Option<Self> {
+    fn new(motion: &WheelMotion, stand: &NormalReaction, radius_m: f64) -> Option<Self> {
         let axle = motion.world_from_wheel.rotation * Vector3::y();
         let ahead = axle.cross(&stand.normal).try_normalize(1e-6)?;
         let left = stand.normal.cross(&ahead);
@@ -326,8 +326,8 @@ impl Gait {
         slip_ratio(self.ahead_m_s, self.rim_m_s)
     }
 
-    /// Direction and share of the resistance: against rolling, none at rest, and fading
-    /// where the wheel is dragged against its turning.
+    /// Sign and share of the resistance: positive while rolling ahead, zero at rest, and fading
+    /// where the wheel is dragged against its rotation.
     fn resisting(&self, soft_m_s: f64) -> f64 {
         let rolling_m_s = self.rim_m_s + self.ahead_m_s;
         let against = if self.ahead_m_s * self.rim_m_s < 0.0 { (self.ahead_m_s / self.rim_m_s).abs() } else { 0.0 };

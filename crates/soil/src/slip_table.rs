@@ -1,4 +1,4 @@
-//! A slip map's table: drawbar over load, and if known sinkage, against slip from −1 to 1.
+//! The table of a slip map: drawbar over load, and sinkage if known, against slip from −1 to 1.
 //! Between rows it is linear or a monotone cubic (Fritsch and Carlson 1980, with the slopes
 //! of Fritsch and Butland 1984), which never overshoots its rows.
 
@@ -23,14 +23,14 @@ pub struct SlipRow {
     pub sinkage_m: Option<f64>,
 }
 
-/// How a table goes on between its rows.
+/// How a table is interpolated between its rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Interpolation {
     /// By straight lines.
     #[default]
     Linear,
-    /// By a cubic that rises where its rows do.
+    /// By a monotone cubic, which rises only where its rows do.
     Cubic,
 }
 
@@ -91,14 +91,14 @@ impl Curve {
         a + (b - a) * smooth + t * (1.0 - t) * ((1.0 - t) * ma - t * mb)
     }
 
-    /// The greatest magnitude of what `minus` is taken from.
+    /// The largest magnitude of y − `minus` over the points.
     pub(crate) fn most_from(&self, minus: f64) -> f64 {
         self.y.iter().fold(0.0, |most, y| f64::max(most, (y - minus).abs()))
     }
 }
 
-/// Weighted harmonic means of the neighbouring secants; level at turning points and ends
-/// keep their secant.
+/// Slopes at the points: weighted harmonic means of the neighbouring secants, zero at extrema,
+/// and the secant itself at both ends.
 fn monotone_slopes(x: &[f64], y: &[f64]) -> Vec<f64> {
     let secant = |i: usize| (y[i + 1] - y[i]) / (x[i + 1] - x[i]);
     let last = x.len() - 1;

@@ -1,4 +1,4 @@
-//! An area of ground that one soil covers, ready to be asked.
+//! Areas of ground that one soil covers, loaded and ready for point queries.
 
 use std::f64::consts::FRAC_1_SQRT_2;
 use std::io::Cursor;
@@ -12,13 +12,13 @@ use selene_base::random::{Rng, stream_at};
 
 use crate::soil_map::{CircleSpec, HalfPlaneSpec, ImageSpec, PatchesSpec, PolygonSpec, RectangleSpec, ShapeSpec};
 
-/// The largest picture taken.
+/// Largest accepted picture: bytes of the file, and pixels on a side.
 const FILE_BYTES_MAX: u64 = 256 << 20;
 const SIDE_MAX: u32 = 16_384;
-/// Points a side of the sample that finds the noise's level for a coverage.
+/// Points along a side of the sample that finds the noise level for a coverage.
 const LEVEL_SAMPLE: usize = 200;
 
-/// Where one soil lies.
+/// The area in which one soil lies.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Shape {
     Circle(CircleSpec),
@@ -66,14 +66,14 @@ fn surrounds(corners: &[[f64; 2]], x: f64, y: f64) -> bool {
         == 1
 }
 
-/// A picture's places that have the soil's greys.
+/// The pixels of a picture whose grey is that of the soil.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Mask {
     from_m: [f64; 2],
     to_m: [f64; 2],
     columns: usize,
     rows: usize,
-    /// From the north-west, row by row.
+    /// Whether each pixel is soil, row by row from the north-west.
     is_soil: Vec<bool>,
 }
 
@@ -106,7 +106,8 @@ impl Mask {
     }
 }
 
-/// Where two turned lattices of random numbers, smoothly joined, are above a level.
+/// Patches where smooth noise is above a level. The noise is the sum of two interpolated lattices of random numbers,
+/// one turned by 45°.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct BekkerPatches {
     lattice_m: f64,
@@ -122,7 +123,7 @@ impl BekkerPatches {
         patches
     }
 
-    /// The level above which a share of the ground lies.
+    /// The noise level that a share `coverage` of the ground exceeds.
     fn level_of(&self, coverage: f64) -> f64 {
         let at = |i: usize| self.lattice_m * 0.37 * (i as f64 - 0.5 * LEVEL_SAMPLE as f64);
         let count = LEVEL_SAMPLE * LEVEL_SAMPLE;
@@ -172,7 +173,7 @@ mod tests {
     use crate::soil_map::PatchesSpec;
 
     #[test]
-    fn patches_cover_the_share_asked_for_and_follow_their_seed() {
+    fn patches_cover_the_share_requested_and_follow_their_seed() {
         let spec = PatchesSpec { wavelength_m: 3.0, coverage: 0.3, variant: 0 };
         let patches = BekkerPatches::new(&spec, 7);
         let places = || (0..90_000).map(|i| (f64::from(i % 300) * 0.61 + 200.0, f64::from(i / 300) * 0.47 - 900.0));

@@ -1,7 +1,7 @@
-//! Which soil lies where, as a scenario has it: a soil file, or a default with areas over
-//! it. An area is a soil file and one shape: circle, rectangle, polygon, half-plane, a grey
-//! picture, or patches of smooth noise. Later areas lie over earlier ones. Files are
-//! relative to the scenario.
+//! The soils of a scenario file: one soil file, or a default soil with areas over it. An area
+//! is a soil file and one shape: circle, rectangle, polygon, half-plane, a grey picture, or
+//! patches of smooth noise. Later areas lie over earlier ones. Paths are relative to the
+//! scenario.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
-/// Areas of one site at most.
+/// Most areas of one site.
 const AREAS_MAX: usize = 256;
 
 /// A scenario's soils.
@@ -24,7 +24,7 @@ pub struct SoilsSpec {
     /// The soil where no area lies.
     #[garde(skip)]
     pub default: PathBuf,
-    /// Other soils, each where its shape says.
+    /// Areas with other soils.
     #[garde(length(max = AREAS_MAX), dive)]
     pub areas: Vec<AreaSpec>,
 }
@@ -37,14 +37,14 @@ impl SoilsSpec {
     }
 }
 
-/// A path, or a mapping. By hand, since serde's untagged enums lose lines.
+/// Accepts a path or a mapping. By hand, since serde's untagged enums lose line numbers.
 impl<'de> Deserialize<'de> for SoilsSpec {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(PathOrAreas)
     }
 }
 
-/// The same two forms.
+/// Describes the same two forms.
 impl JsonSchema for SoilsSpec {
     fn schema_name() -> Cow<'static, str> {
         "SoilsSpec".into()
@@ -134,7 +134,7 @@ pub struct RectangleSpec {
     pub to_m: [f64; 2],
 }
 
-/// A polygon; where its sides cross, inside is what an odd number of them surrounds.
+/// A polygon. Where its sides cross, points are inside by the even–odd rule.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct PolygonSpec {
@@ -143,7 +143,7 @@ pub struct PolygonSpec {
     pub corners_m: Vec<[f64; 2]>,
 }
 
-/// One side of a line.
+/// A half-plane: one side of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct HalfPlaneSpec {
@@ -173,23 +173,23 @@ pub struct ImageSpec {
     pub grey: [f64; 2],
 }
 
-/// BekkerPatches of smooth noise over the whole site, by the scenario's seed.
+/// Patches of smooth noise over the whole site, drawn by the scenario's seed.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct PatchesSpec {
-    /// Distance between patches, about, m.
+    /// Approximate distance between patches, m.
     #[garde(custom(within(0.05, 1e5)))]
     pub wavelength_m: f64,
     /// Share of the ground that they cover.
     #[garde(custom(within(0.0, 1.0)))]
     pub coverage: f64,
-    /// Tells patches of one scenario from others.
+    /// Number that makes areas with patches in one scenario differ.
     #[garde(skip)]
     #[serde(default)]
     pub variant: u64,
 }
 
-/// An area as the file has it.
+/// The keys of an area in the file, of which exactly one shape is given.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct AreaKeys {
@@ -218,7 +218,7 @@ impl TryFrom<AreaKeys> for AreaSpec {
     }
 }
 
-/// Paths as in the file, so that a refusal finds its line.
+/// By hand, to report paths as in the file, so that a refusal finds its line.
 impl Validate for AreaSpec {
     type Context = ();
 

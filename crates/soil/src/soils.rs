@@ -1,4 +1,4 @@
-//! Which soil lies where. A wheel is on the soil under its centre.
+//! Looks up the soil at a place of the site. A wheel is on the soil under its centre.
 
 use std::path::Path;
 
@@ -14,11 +14,11 @@ use crate::spec::SoilSpec;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Soils {
     default: Soil,
-    /// Later ones lie over earlier ones.
+    /// Areas with another soil; later ones lie over earlier ones.
     areas: Vec<(Shape, Soil)>,
 }
 
-/// A soil: the law of its height field, and what it is as points.
+/// A soil: the law of its height field, and its parameters as points if it has any.
 #[derive(Clone, Debug, PartialEq)]
 struct Soil {
     law: Law,
@@ -32,7 +32,7 @@ impl Soils {
         Self { default: Soil { law, crm: None }, areas: Vec::new() }
     }
 
-    /// The same where no area lies, with parameters of its points.
+    /// Gives the default soil, which lies outside all areas, parameters as points.
     #[must_use]
     pub fn with_crm(mut self, crm: CrmSpec) -> Self {
         self.default.crm = Some(crm);
@@ -60,7 +60,7 @@ impl Soils {
         &self.soil_at(x_m, y_m).law
     }
 
-    /// What the soil at a place in the map frame, m, is as points; none where its file does not say.
+    /// Parameters of the soil at a place in the map frame, m, as points; none where its file has no key `crm`.
     #[must_use]
     pub fn crm_at(&self, x_m: f64, y_m: f64) -> Option<&CrmSpec> {
         self.soil_at(x_m, y_m).crm.as_ref()

@@ -1,16 +1,15 @@
 //! A convex solid on soil: a loose rock. It presses the same nodes by the same law as a
-//! wheel; seen from below it is the highest of its downward faces' planes. Laws that
-//! know wheels alone carry no solid: the caller then sets it on stiff ground.
+//! wheel; its underside is the highest of the planes of its downward faces. Only the law
+//! `scm` carries solids; with another law the caller sets the solid on stiff ground.
 //!
-//! Soil unloads along E, far stiffer than it loads, which a light solid would follow
+//! Soil unloads along E, far stiffer than it loads, which a light solid could follow
 //! only with tiny steps: E and the damping are lowered until the solid's own frequency
-//! on them stays below `FREQUENCY_MAX` per step. What it sinks is Bekker's to say and
-//! does not change.
-
+//! on them stays below `FREQUENCY_MAX` per step. Bekker's curve gives the sinkage, which
+//! this does not change.
 //!
-//! A node's pressure resists pressing but hardly rolling: soil that is kneaded under a
-//! rocking stone takes its energy as a torque of `ROLLING` times load times radius against
-//! its turning, in full above `ROLLING_RATE_RAD_S` and in proportion below.
+//! Node pressures hardly resist rolling. Soil that a rocking stone deforms dissipates its energy:
+//! here by a torque of up to `ROLLING` times load times radius against its rotation, which grows
+//! with the turn rate and reaches half of that at `ROLLING_RATE_RAD_S`.
 
 use nalgebra::{Point3, Vector3};
 use selene_base::{Pose, Wrench};
@@ -18,21 +17,21 @@ use selene_terrain::{GroundPatch, Node, RockShape};
 
 use crate::law::Law;
 use crate::press::{Motion, press};
-use crate::profile::{Low, Profile};
+use crate::profile::{LowestPoint, Profile};
 use crate::scm::Scm;
 use crate::spec::Pressure;
 use crate::wheel::{Conditions, SoilContext};
 
-/// Angular frequency of a solid on unloading soil, per step: half of it leaves room for
-/// rocking, which is up to 1.6 times faster.
+/// Largest angular frequency of a solid on unloading soil, rad per step; low enough that rocking,
+/// which is up to 1.6 times faster, is stable too.
 const FREQUENCY_MAX: f64 = 0.5;
-/// Damping of that motion, share of critical, at most.
+/// Largest damping of that motion, share of critical.
 const DAMPING_MAX: f64 = 0.5;
 /// Rolling resistance over load times radius: our choice for stones in loose sand.
 const ROLLING: f64 = 0.3;
-/// Turn rate at which about half of it acts, rad/s.
+/// Turn rate at which half of the rolling resistance acts, rad/s.
 const ROLLING_RATE_RAD_S: f64 = 0.1;
-/// A face steeper than this is a wall: no vertical meets it from below.
+/// A face whose normal has a smaller vertical component is a wall: no vertical line meets it from below.
 const WALL_SINE: f64 = 1e-9;
 
 /// A closed convex body in the map frame.
@@ -44,7 +43,7 @@ pub struct ConvexSolid {
     planes: Vec<Plane>,
 }
 
-/// A face's plane: points inside have normal · p ≤ offset.
+/// The plane of a face, with an outward normal: points inside have normal · p ≤ offset.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Plane {
     normal: Vector3<f64>,
@@ -54,22 +53,22 @@ struct Plane {
 /// A solid's motion.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SolidMotion {
-    /// Velocity of its frame's origin, m/s.
+    /// Velocity of the solid's origin, map frame, m/s.
     pub linear_m_s: Vector3<f64>,
-    /// Turn rate, rad/s.
+    /// Angular velocity, map frame, rad/s.
     pub angular_rad_s: Vector3<f64>,
     /// Its mass, kg.
     pub mass_kg: f64,
 }
 
-/// What the soil does to a solid.
+/// The effect of the soil on a solid.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SolidContact {
     /// Force and torque about the solid's origin, map frame.
     pub wrench: Wrench,
     /// Depth of its deepest point below the undisturbed terrain, m.
     pub sinkage_m: f64,
-    /// Nodes that carry.
+    /// Number of nodes that carry the solid.
     pub contact_nodes: u32,
 }
 
@@ -102,7 +101,7 @@ impl ConvexSolid {
         &self.corners_m
     }
 
-    /// Area of its shadow at most, m².
+    /// Upper bound of the area that it covers seen from above, m².
     fn footprint_m2(&self) -> f64 {
         let [least, greatest] = self.bounds_m(f64::INFINITY);
         (greatest[0] - least[0]) * (greatest[1] - least[1])
@@ -133,7 +132,7 @@ impl Profile for ConvexSolid {
         bounds
     }
 
-    fn lowest(&self, x: f64, y: f64, ceiling_m: f64) -> Option<Low> {
+    fn lowest(&self, x: f64, y: f64, ceiling_m: f64) -> Option<LowestPoint> {
         let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
         for Plane { normal, offset_m } in &self.planes {
             let left = offset_m - normal.x * x - normal.y * y;
@@ -148,10 +147,10 @@ impl Profile for ConvexSolid {
                 return None;
             }
         }
-        Some(Low { height_m: low, share: 1.0 })
+        Some(LowestPoint { height_m: low, share: 1.0 })
     }
 
-    /// Of the downward face that holds the point.
+    /// Inward normal of the downward face that the point is on.
     fn inward(&self, point: Vector3<f64>) -> Option<Vector3<f64>> {
         let out_m = |plane: &&Plane| plane.normal.dot(&point) - plane.offset_m;
         let below = self.planes.iter().filter(|plane| plane.normal.z < -WALL_SINE);
@@ -160,7 +159,7 @@ impl Profile for ConvexSolid {
 }
 
 /// One step of a solid on the ground, as [`crate::step`] is for a wheel; none where the
-/// soil's law knows wheels alone.
+/// soil's law is not `scm`.
 pub fn step(
     context: &mut SoilContext,
     solid: &ConvexSolid,
@@ -180,15 +179,15 @@ pub fn step(
     Some(SolidContact { wrench, sinkage_m: response.sinkage_m, contact_nodes: response.contact_nodes })
 }
 
-/// Torque per turn rate against rolling; never more than stops a ball of that size in two
-/// steps.
+/// Rolling resistance as torque per turn rate, N m s; at most what stops a ball of that size in
+/// two steps.
 fn rolling_nm_s(load_n: f64, mass_kg: f64, radius_m: f64, motion: &Motion, dt_s: f64) -> f64 {
     let resistance = ROLLING * load_n * radius_m / (motion.angular_rad_s.norm() + ROLLING_RATE_RAD_S);
     resistance.min(0.5 * 0.4 * mass_kg * radius_m * radius_m / dt_s)
 }
 
-/// Embeds a solid: the soil has given way wherever the solid is, and carries it from
-/// now on without yielding further. For rocks that have long lain where they are.
+/// Embeds a solid: presses the soil to the solid's underside, so that it carries the solid
+/// without yielding further. For rocks that have lain in place for a long time.
 pub fn embed(context: &mut SoilContext, solid: &ConvexSolid) {
     let nodes: Vec<_> = nodes_under(context.ground, solid).collect();
     for (node, low_m) in nodes {
@@ -202,7 +201,7 @@ pub fn embed(context: &mut SoilContext, solid: &ConvexSolid) {
     }
 }
 
-/// Nodes of the finest level under a solid, with its lowest point there.
+/// Nodes of the finest level under a solid, with the height of the solid's underside there, m.
 fn nodes_under<'a>(ground: &'a GroundPatch, solid: &'a ConvexSolid) -> impl Iterator<Item = (Node, f64)> + 'a {
     let nodes = ground.nodes_within(solid.bounds_m(f64::INFINITY), 0).into_iter().flat_map(|rect| rect.nodes());
     nodes.filter_map(move |node| {
@@ -211,14 +210,14 @@ fn nodes_under<'a>(ground: &'a GroundPatch, solid: &'a ConvexSolid) -> impl Iter
     })
 }
 
-/// The same soil with E and R that a solid of this mass can follow at this step. It presses
-/// square to the solid's faces, whatever it does to wheels: along the terrain's normal the
-/// sides of its hollow would lift a stone that leans against them instead of holding it.
+/// The same soil with E and R lowered for a solid of this mass at this step. Its pressure acts
+/// normal to the solid's faces, whatever the setting for wheels: along the terrain's normal the
+/// sides of the hollow would lift a stone that leans against them instead of holding it.
 fn softened(scm: &Scm, mass_kg: f64, footprint_m2: f64, dt_s: f64) -> Scm {
     let mass_per_m2 = mass_kg / footprint_m2;
     let elastic_max = mass_per_m2 * (FREQUENCY_MAX / dt_s).powi(2);
     let damping_max = 2.0 * DAMPING_MAX * FREQUENCY_MAX * mass_per_m2 / dt_s;
-    // Softer than twice Bekker's slope the law would lose its two branches.
+    // E must exceed Bekker's slope, or loading and unloading would not differ: keep twice that.
     let elastic_min = (2.0 * scm.k_phi).min(scm.elastic_pa_per_m);
     Scm {
         elastic_pa_per_m: scm.elastic_pa_per_m.min(elastic_max.max(elastic_min)),

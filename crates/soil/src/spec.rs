@@ -1,7 +1,7 @@
-//! Soil files (`config/soil/*.yaml`): a name, one law, and what the soil is as points. The soil contact model's keys
-//! are its own parameters (Bekker, Mohr–Coulomb, Janosi–Hanamoto), as bevameter reports
-//! give them; the other laws' keys are beside those laws. Values that no soil has are
-//! refused with file, line and what is allowed; bounds are generous, and leave room for rock.
+//! Soil files (`config/soil/*.yaml`): a name, one law, and the soil's parameters as points. The keys of
+//! the soil contact model are its parameters (Bekker, Mohr–Coulomb, Janosi–Hanamoto), as bevameter
+//! reports give them; the keys of another law are in its own module. Values that no soil has are refused
+//! with file, line and allowed range; the bounds are generous and leave room for rock.
 
 use std::path::Path;
 
@@ -24,7 +24,7 @@ const ELASTIC_MAX_PA_PER_M: f64 = 1e14;
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct SoilSpec {
-    /// The name that scenarios use.
+    /// Name of the soil, for messages.
     #[garde(length(min = 1))]
     pub name: String,
     /// The law and its parameters.
@@ -38,8 +38,8 @@ pub struct SoilSpec {
     #[garde(dive)]
     #[serde(default)]
     pub crm: Option<CrmKey>,
-    /// What wheels throw of it; nothing without.
-    #[garde(dive, custom(of_scm_alone(&self.law, "dust", "tells how far a wheel's skin slides")))]
+    /// The dust that wheels throw; without it, they throw none.
+    #[garde(dive, custom(of_scm_alone(&self.law, "dust", "computes how far a wheel's skin slides")))]
     #[serde(default)]
     pub dust: Option<DustSpec>,
 }
@@ -59,7 +59,7 @@ pub enum SoilLaw {
 }
 
 impl SoilLaw {
-    /// Its key in a soil file.
+    /// Key of the law in a soil file.
     #[must_use]
     pub fn key(&self) -> &'static str {
         match self {
@@ -71,7 +71,7 @@ impl SoilLaw {
     }
 }
 
-/// The law as the file has it.
+/// The keys of `law` as they are in the file, of which exactly one is given.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct LawKeys {
@@ -94,7 +94,7 @@ impl TryFrom<LawKeys> for SoilLaw {
     }
 }
 
-/// Paths as in the file, so that a refusal finds its line.
+/// By hand, to report paths as in the file, so that a refusal finds its line.
 impl Validate for SoilLaw {
     type Context = ();
 
@@ -117,7 +117,7 @@ pub struct ScmSpec {
     /// Bekker's frictional modulus Kφ, `N/m^(n+2)`: 1 to 1e12.
     #[garde(custom(positive_within(1.0, 1e12)))]
     pub k_phi: f64,
-    /// Bekker's cohesive modulus Kc, `N/m^(n+1)`: to 1e9 either way, as fits of some soils are negative.
+    /// Bekker's cohesive modulus Kc, `N/m^(n+1)`: −1e9 to 1e9, since fits of some soils are negative.
     #[garde(custom(within(-1e9, 1e9)))]
     pub k_c: f64,
     /// Bekker's exponent n, 0.1 to 3.
@@ -138,16 +138,16 @@ pub struct ScmSpec {
     /// Damping R, Pa s/m: 0 to 1e9.
     #[garde(custom(within(0.0, 1e9)))]
     pub damping_pa_s_per_m: f64,
-    /// Along what the pressure acts.
+    /// Direction in which the pressure acts.
     #[garde(skip)]
     #[serde(default)]
     pub pressure: Pressure,
-    /// How much further a slipping wheel sinks; not at all without it.
+    /// How much further a slipping wheel sinks; without it, slip adds no sinkage.
     #[garde(dive)]
     #[serde(default)]
     pub slip_sinkage: Option<SlipSinkage>,
-    /// Bulk density, kg/m³, 0 to 4000: the weight of the soil that a wheel's side pushes aside;
-    /// zero leaves cohesion alone to resist.
+    /// Bulk density, kg/m³, 0 to 4000. It gives the weight of the soil that a wheel's side pushes
+    /// aside; at zero only cohesion resists.
     #[garde(custom(within(0.0, 4000.0)))]
     #[serde(default)]
     pub density_kg_m3: f64,
@@ -159,24 +159,24 @@ pub struct ScmSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct SlipSinkage {
-    /// Share of the modulus that is lost in the end, 0 to 0.95.
+    /// Share of the modulus that is lost after long shearing, 0 to 0.95.
     #[garde(custom(within(0.0, 0.95)))]
     pub loss: f64,
-    /// Sheared length over which it is lost, m: 1 µm to 10 m.
+    /// Sheared length over which the modulus falls, m: 1 µm to 10 m.
     #[garde(custom(positive_within(1e-6, 10.0)))]
     pub displacement_m: f64,
 }
 
-/// Along what the pressure of the soil on a wheel acts.
+/// Direction in which the pressure of the soil acts on a wheel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Pressure {
-    /// The normal of the undisturbed terrain, as in Chrono's code: what compacting the soil
-    /// costs is felt as torque.
+    /// Along the normal of the undisturbed terrain, as in Chrono's code: the work of compacting the
+    /// soil acts on the wheel as a torque.
     #[default]
     Terrain,
-    /// The normal of the wheel's surface (Wong and Reece 1967): what compacting the soil
-    /// costs is felt as a resistance to the way ahead.
+    /// Along the normal of the wheel's surface (Wong and Reece 1967): the work of compacting the
+    /// soil acts on the wheel as a force against the motion ahead.
     Surface,
 }
 
@@ -218,9 +218,9 @@ pub(crate) fn positive_within(min: f64, max: f64) -> impl FnOnce(&f64, &()) -> g
     }
 }
 
-/// A garde check of a key that only the law `scm` has a use for, and why.
+/// A garde check that refuses a key which only the law `scm` uses; `what_it_does` gives the reason.
 fn of_scm_alone<T>(law: &SoilLaw, key: &str, what_it_does: &str) -> impl FnOnce(&Option<T>, &()) -> garde::Result {
-    move |asked, ()| match (asked, law) {
+    move |requested, ()| match (requested, law) {
         (None, _) | (Some(_), SoilLaw::Scm(_)) => Ok(()),
         (Some(_), law) => {
             let what = format!("{key} is not allowed with law {}: scm alone {what_it_does}", law.key());
@@ -297,19 +297,19 @@ law:
     }
 
     #[test]
-    fn bulldozing_is_off_unless_asked_for_and_its_keys_have_defaults() {
+    fn bulldozing_is_off_unless_requested_and_its_keys_have_defaults() {
         let parse = |text: &str| parse_yaml::<SoilSpec>(text, Path::new("x")).expect("good").bulldozing;
         assert_eq!(parse(LUNAR), None);
-        let asked = parse(&format!("{LUNAR}bulldozing: {{repose_deg: 40}}\n"));
-        assert_eq!(asked, Some(BulldozingSpec { repose_deg: 40.0, ..BulldozingSpec::default() }));
+        let requested = parse(&format!("{LUNAR}bulldozing: {{repose_deg: 40}}\n"));
+        assert_eq!(requested, Some(BulldozingSpec { repose_deg: 40.0, ..BulldozingSpec::default() }));
     }
 
     #[test]
-    fn dust_is_off_unless_asked_for_and_refused_where_it_cannot_be() {
+    fn dust_is_off_unless_requested_and_refused_where_it_cannot_be() {
         let parse = |text: &str| parse_yaml::<SoilSpec>(text, Path::new("soil/x.yaml"));
         assert_eq!(parse(LUNAR).expect("good").dust, None);
-        let asked = parse(&format!("{LUNAR}dust: {{lofted: 0.02}}\n")).expect("good").dust;
-        assert_eq!(asked, Some(DustSpec { lofted: 0.02, ..DustSpec::default() }));
+        let requested = parse(&format!("{LUNAR}dust: {{lofted: 0.02}}\n")).expect("good").dust;
+        assert_eq!(requested, Some(DustSpec { lofted: 0.02, ..DustSpec::default() }));
         for (keys, parts) in [
             ("{lofted: 1.5}", ["line 12", "1.5", "0 to 1"]),
             ("{grain_m: 0}", ["line 12", "0", "more than 0"]),

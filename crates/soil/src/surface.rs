@@ -1,34 +1,34 @@
-//! The ground as a wheel meets it that does not press node by node: bilinear between
-//! the posts of the finest level, as rays see it. It is either the surface as it lies
-//! now, or the undisturbed one, on which laws that state a sinkage measure it: a second
-//! wheel in a rut does not sink by its depth again.
+//! The ground surface for laws that do not press node by node: bilinear between the posts of
+//! the finest level, as rays see it. It is either the present surface or the undisturbed one.
+//! Laws that state a sinkage measure it from the undisturbed surface, so that a second wheel in
+//! a rut does not sink by its depth again.
 //!
-//! A wheel asks for the same few posts over and over where they are as far apart as its
-//! rim's points: those about it are copied once ([`Nearby`]).
+//! Where posts are as far apart as the points of a wheel's rim, the wheel asks for the same few
+//! posts many times: the posts around it are copied once ([`CachedSurface`]).
 
 use selene_terrain::{GroundPatch, Node};
 
 use crate::memory::MemoryPatch;
 
-/// Most posts that are copied for a wheel; where there are more about it, few of them are asked for.
+/// Most posts that are copied for a wheel. Where more lie around it, a step reads only a few of them.
 const NEARBY_MAX: usize = 100;
 
-/// A ground to stand on.
+/// The present or the undisturbed surface of a ground.
 #[derive(Clone, Copy)]
 pub(crate) struct Surface<'a> {
     ground: &'a GroundPatch,
-    /// Where given, heights before any wheel came.
+    /// If given, the surface is the undisturbed one: heights before any wheel pressed it.
     memory: Option<&'a MemoryPatch>,
 }
 
-/// A ground with some of its posts at hand.
-pub(crate) struct Nearby<'a> {
+/// A surface with a copy of some of its posts.
+pub(crate) struct CachedSurface<'a> {
     surface: Surface<'a>,
-    /// The post of least column and row at hand.
+    /// The copied post with the smallest column and row.
     first: Node,
-    /// Posts at hand along x and y.
+    /// Number of copied posts along x and y.
     sides: [usize; 2],
-    /// Their heights, row by row, m; not a number off the detailed ground.
+    /// Heights of the copied posts, row by row, m; NaN off the detailed ground.
     heights_m: [f64; NEARBY_MAX],
 }
 
@@ -36,24 +36,25 @@ pub(crate) struct Nearby<'a> {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SurfacePoint {
     pub(crate) height_m: f64,
-    /// Rise along x and along y.
+    /// Slope along x and along y, m/m.
     pub(crate) slope: [f64; 2],
 }
 
 impl<'a> Surface<'a> {
-    /// The surface as it lies now.
+    /// The present surface, with ruts.
     pub(crate) fn now(ground: &'a GroundPatch) -> Self {
         Self { ground, memory: None }
     }
 
-    /// The surface before any wheel came.
+    /// The surface before any wheel pressed it.
     pub(crate) fn undisturbed(ground: &'a GroundPatch, memory: &'a MemoryPatch) -> Self {
         Self { ground, memory: Some(memory) }
     }
 
-    /// The same with the posts at hand that cells within `reach_m` of (x, y) have.
-    pub(crate) fn nearby(self, [x, y]: [f64; 2], reach_m: [f64; 2]) -> Nearby<'a> {
-        let mut nearby = Nearby { surface: self, first: Node::default(), sides: [0; 2], heights_m: [0.0; NEARBY_MAX] };
+    /// Copies the posts of all cells within `reach_m` of (x, y).
+    pub(crate) fn nearby(self, [x, y]: [f64; 2], reach_m: [f64; 2]) -> CachedSurface<'a> {
+        let mut nearby =
+            CachedSurface { surface: self, first: Node::default(), sides: [0; 2], heights_m: [0.0; NEARBY_MAX] };
         if ![x, y].into_iter().chain(reach_m).all(f64::is_finite) {
             return nearby;
         }
@@ -72,14 +73,14 @@ impl<'a> Surface<'a> {
         nearby
     }
 
-    /// Height of a post, m; not a number off the detailed ground.
+    /// Height of a post, m; NaN off the detailed ground.
     fn post_m(&self, node: Node) -> f64 {
         let before = self.memory.and_then(|memory| memory.node(node));
         before.map_or_else(|| self.ground.node_height_m(node), |node| f64::from(node.initial_m))
     }
 }
 
-impl Nearby<'_> {
+impl CachedSurface<'_> {
     /// Distance between posts, m.
     pub(crate) fn spacing_m(&self) -> f64 {
         self.surface.ground.spacing_m()
@@ -101,7 +102,7 @@ impl Nearby<'_> {
         [a, b, c, d].iter().all(|post_m| post_m.is_finite()).then_some(SurfacePoint { height_m, slope })
     }
 
-    /// Posts of the cell that begins with a node: west to east, then north.
+    /// Heights of the four posts of a cell, m: south-west (`node`), south-east, north-west, north-east.
     fn cell_m(&self, Node { column, row }: Node) -> [f64; 4] {
         let [columns, rows] = self.sides;
         let from_first = |at: i32, first: i32| usize::try_from(i64::from(at) - i64::from(first)).ok();

@@ -1,11 +1,11 @@
-//! The trace that a wheel leaves which does not press node by node (DATA, III-E): under
+//! The trace of a wheel on laws that do not press node by node (DATA, III-E): under
 //! the wheel's lowest line the ground is as deep as the deepest pass (Δd = min(0, d −
-//! d_xy)), and carries the grousers' pattern of the last one (Δw = w − w_xy). The depth is
-//! the nodes' plastic sinkage; the pattern is what the post's height has beside it, so it
-//! needs no memory of its own.
+//! d_xy)), and carries the grousers' pattern of the last pass (Δw = w − w_xy). The depth is
+//! the nodes' plastic sinkage; the pattern is the rest of the post's height, so it needs no
+//! memory of its own.
 //!
 //! The pattern is a sine along the trace with the grousers' pitch, shortened by slip:
-//! (1 − s) 2πR/grousers. One finer than two posts is not in their heights: it is left as the posts' `Print`.
+//! (1 − s) 2πR/grousers. A pitch of less than two posts does not show in heights: it is stored as the posts' `Print`.
 
 use nalgebra::Vector3;
 use selene_terrain::{GroundPatch, Node, Print};
@@ -14,22 +14,22 @@ use crate::memory::MemoryPatch;
 use crate::wheel::{WheelMotion, WheelShape};
 use crate::wheel_memory::WheelMemory;
 
-/// Smaller changes of a post are not told, m.
-const TOLD_M: f64 = 1e-4;
-/// A wheel leaning more than this leaves no trace: sine of 30° between axle and level.
+/// Smaller changes of a post's height are not written to the ground, m.
+const REPORTED_M: f64 = 1e-4;
+/// Sine of 30°: a wheel whose axle is farther from level leaves no trace.
 const LEAN_MAX: f64 = 0.5;
 
 /// The pattern of a trace.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Trace {
     pub(crate) amplitude_m: f64,
-    /// Distance between two grousers' prints, m; zero without.
+    /// Distance between two grousers' prints, m; zero without grousers.
     pub(crate) pitch_m: f64,
     /// Angle turned by the wheel, rad.
     pub(crate) turned_rad: f64,
 }
 
-/// The wheel's lowest line seen from above.
+/// The lowest line of a wheel, seen from above, map frame.
 struct Line {
     middle_m: Vector3<f64>,
     ahead: [f64; 2],
@@ -37,10 +37,10 @@ struct Line {
 }
 
 impl Trace {
-    /// Depth alone.
+    /// A trace with depth and no pattern.
     pub(crate) const PLAIN: Self = Self { amplitude_m: 0.0, pitch_m: 0.0, turned_rad: 0.0 };
 
-    /// The pitch of a wheel's prints at a slip.
+    /// Distance between the grousers' prints of a wheel at a slip, m.
     pub(crate) fn pitch_m(wheel: &WheelShape, slip: f64) -> f64 {
         let travelled = if slip >= 0.0 { 1.0 - slip } else { 1.0 / (1.0 + slip).max(1e-3) };
         let turn_m = std::f64::consts::TAU * wheel.radius_m * travelled;
@@ -83,13 +83,13 @@ fn print(ground: &mut GroundPatch, memory: &mut MemoryPatch, node: Node, depth_m
     let Some(soil) = memory.touch(node, now_m as f32) else { return };
     soil.plastic_m = soil.plastic_m.max(depth_m as f32);
     let height_m = f64::from(soil.initial_m - soil.plastic_m) + pattern_m;
-    if (height_m - now_m).abs() > TOLD_M {
+    if (height_m - now_m).abs() > REPORTED_M {
         ground.press_node(node, height_m, shown);
     }
 }
 
 impl Line {
-    /// Nodes within half a post of the line, with their distance ahead of it.
+    /// Nodes within half a post spacing of the line, with their distance ahead of it, m.
     fn nodes(&self, ground: &GroundPatch) -> Vec<(Node, f64)> {
         let ([ahead_x, ahead_y], half_width_m) = (self.ahead, self.half_width_m);
         let half_length_m = 0.5 * ground.spacing_m();
@@ -110,7 +110,7 @@ impl Line {
 }
 
 impl WheelMemory {
-    /// Turns about the axle by one step.
+    /// Adds the rotation of one step to the angle turned about the axle.
     pub(crate) fn turn(&mut self, rate_rad_s: f64, dt_s: f64) {
         self.turned_rad = (self.turned_rad + rate_rad_s * dt_s) % std::f64::consts::TAU;
     }

@@ -1,7 +1,7 @@
-//! The prints that a wheel's grousers leave: where a post lies between two of them. A grouser's tip
-//! is an angle α ahead of the lowest line when it comes to ground there, and the wheel has turned by
-//! θ; as it rolls on, α falls as θ grows. So n (θ + α), for n grousers, is a post's phase whenever it
-//! is pressed, and slip moves it on: the last step that presses the post decides.
+//! The prints of a wheel's grousers: the phase at which a post lies between two of them. A post that
+//! is pressed at an angle α ahead of the wheel's lowest line, when the wheel has turned by θ, has the
+//! phase n (θ + α) for n grousers. While the wheel rolls without slip, α falls as θ grows, so the phase
+//! stays the same. Slip changes it: the last step that presses the post decides.
 
 use nalgebra::Vector3;
 use selene_terrain::Print;
@@ -9,13 +9,13 @@ use selene_terrain::Print;
 use crate::trace::Trace;
 use crate::wheel::{WheelMotion, WheelShape, slip_ratio};
 
-/// Grousers in a step.
+/// The grousers of a wheel in one step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tread {
     grousers: f64,
     /// Angle turned by the wheel, rad.
     turned_rad: f64,
-    /// Distance between two grousers' prints, m; zero without.
+    /// Distance between two grousers' prints, m; zero without grousers.
     pitch_m: f64,
 }
 
@@ -23,7 +23,7 @@ impl Tread {
     /// No grousers.
     pub(crate) const SMOOTH: Self = Self { grousers: 0.0, turned_rad: 0.0, pitch_m: 0.0 };
 
-    /// Of a wheel that has turned so far and moves so.
+    /// The grousers of a wheel with this motion that has turned by `turned_rad`.
     pub(crate) fn of(wheel: &WheelShape, motion: &WheelMotion, turned_rad: f64) -> Self {
         let axle = motion.world_from_wheel.rotation * Vector3::y();
         let ahead = Vector3::new(axle.y, -axle.x, 0.0).try_normalize(1e-9).unwrap_or_default();

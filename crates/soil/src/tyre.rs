@@ -14,42 +14,42 @@
 //!
 //! **Over time.** The contact point gives way elastically: F = −(c u + d u̇), and F(v + ė) ≈ F(v) + F' ė with e = −u gives
 //! `u̇ (1 + κ d/c) = v − κ u`, `κ = c ŝ V/F(s)`, V the generalised sliding speed. A rolling tyre has the
-//! relaxation length dF_0/c at small slip. One that stands is a spring: V/F(s) is then V/F_S, which is nothing at rest,
+//! relaxation length dF_0/c at small slip. A standing tyre is a spring: V/F(s) is then V/F_S, which is zero at rest,
 //! so that a parked truck does not creep. Forces never leave the ellipse of the peaks.
 //!
 //! **Moments.** The side force acts behind the centre, as the tyre rolls, by the trail n = (n/L) L, L = 2 √(r_0 δ), so
-//! that in reverse it acts ahead of it; rolling resists with f N r_S about the axle. Both fade in below [`RESIST_M_S`]:
-//! the slip of a tyre that stands is a ratio of two rounding errors. Camber acts through the discs alone, turning on the spot has
-//! no moment of its own, and pressure, temperature and wear do not change anything.
+//! that in reverse it acts ahead of it; the rolling resistance is f N r_S about the axle. Both fade out below
+//! [`RESIST_M_S`]: the slip of a standing tyre is a ratio of two rounding errors. Camber acts only through the discs,
+//! turning on the spot has no moment of its own, and pressure, temperature and wear have no effect.
 
 use nalgebra::Vector3;
 
-use crate::contact_patch::{ContactPatch, DISCS, Stand};
+use crate::contact_patch::{ContactPatch, DISCS, NormalReaction};
 use crate::surface::Surface;
 use crate::wheel::{Conditions, WheelContact, WheelMotion, WheelShape};
 use crate::wheel_memory::WheelMemory;
 
-/// Loads above this many nominal ones have the curves of this one: there the parabolas would fall.
+/// Largest load of the curves, over the nominal one: beyond it the parabolas would fall, so the curves stay the same.
 const LOAD_SHARE_MAX: f64 = 2.5;
-/// Part of its deflection that a tyre's rolling radius loses.
+/// Loss of the rolling radius over the tyre's deflection.
 const ROLLING_LOSS: f64 = 1.0 / 3.0;
-/// Speed of rolling from which on the whole rolling resistance acts, and the whole trail, m/s.
+/// Rolling speed from which on the full rolling resistance and the full trail act, m/s.
 const RESIST_M_S: f64 = 0.1;
-/// A wheel stands on its tread while its axle is not steeper than this: sine of 45°.
+/// Sine of 45°: a wheel whose axle is less steep stands on its tread.
 const TREAD_SINE_MAX: f64 = std::f64::consts::FRAC_1_SQRT_2;
 
 /// Force against slip in one direction at one load.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TyreCurve {
-    /// Rise of the force at no slip, N; at least twice the peak over its slip.
+    /// Initial slope dF_0 of force over slip, N; at least twice the peak force over its slip.
     pub slope_n: f64,
     /// Greatest force, N.
     pub peak_n: f64,
-    /// Slip at which it is reached.
+    /// Slip at the peak.
     pub peak_slip: f64,
     /// Force of full sliding, N.
     pub sliding_n: f64,
-    /// Slip from which on it slides.
+    /// Slip from which on the tyre slides fully.
     pub sliding_slip: f64,
 }
 
@@ -58,22 +58,22 @@ pub struct TyreCurve {
 pub struct TyreDirection {
     /// Stiffness of the standing tyre, N/m.
     pub stiffness_n_m: f64,
-    /// Its damping, N s/m.
+    /// Damping of the standing tyre, N s/m.
     pub damping_n_s_m: f64,
     /// The curve under the nominal load.
     pub nominal: TyreCurve,
-    /// The curve under twice that.
+    /// The curve under twice the nominal load.
     pub double: TyreCurve,
 }
 
-/// Where the side force acts, at one load.
+/// Trail of the side force behind the centre of the contact, at one load.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TyreTrail {
     /// Trail over the length of the contact at no slip.
     pub share: f64,
-    /// Lateral slip at which it changes its sign.
+    /// Lateral slip at which the trail changes its sign.
     pub zero_slip: f64,
-    /// Lateral slip from which on it is nothing.
+    /// Lateral slip from which on the trail is zero.
     pub end_slip: f64,
 }
 
@@ -94,7 +94,7 @@ pub struct Tyre {
     pub longitudinal: TyreDirection,
     /// Cornering.
     pub lateral: TyreDirection,
-    /// The trail under the nominal load and under twice that.
+    /// The trail under the nominal load and under twice the nominal load.
     pub trail: [TyreTrail; 2],
 }
 
@@ -117,7 +117,7 @@ impl TyreDirection {
 }
 
 impl TyreCurve {
-    /// Force over slip at a slip, N: its slope where there is none.
+    /// Force over slip, N; at zero slip the initial slope.
     fn secant_n(&self, slip: f64) -> f64 {
         let Self { slope_n, peak_n, peak_slip, sliding_n, sliding_slip } = *self;
         if slip >= sliding_slip.max(peak_slip) {
@@ -137,7 +137,7 @@ impl TyreCurve {
 struct Curves {
     x: TyreCurve,
     y: TyreCurve,
-    /// What slips are divided by to be one.
+    /// Divisors of the two slips, `[ŝ_x, ŝ_y]`, that combine them into the generalised slip.
     norm: [f64; 2],
 }
 
@@ -177,9 +177,9 @@ impl Curves {
 }
 
 impl Tyre {
-    /// Force along the ground on a tyre that rolls steadily, N, ahead and to the left, by its slips.
+    /// Force along the ground on a steadily rolling tyre, `[ahead, left]`, N, at the slips `[s_x, s_y]`.
     ///
-    /// `load_n` is its load and `friction` that of the ground.
+    /// `load_n` is the tyre's load and `friction` the ground's friction coefficient.
     #[must_use]
     pub fn steady_n(&self, slip: [f64; 2], load_n: f64, friction: f64) -> [f64; 2] {
         if load_n <= 0.0 || friction <= 0.0 {
@@ -218,12 +218,12 @@ impl Tyre {
         }
     }
 
-    /// Whether a wheel stands on its tread: one that lies on its side has the friction of any other body.
+    /// Whether a wheel stands on its tread; a wheel on its side has the friction of any other body.
     pub(crate) fn bears(motion: &WheelMotion) -> bool {
         (motion.world_from_wheel.rotation * Vector3::y()).z.abs() < TREAD_SINE_MAX
     }
 
-    /// One step on hard ground whose friction is `friction`.
+    /// One step on hard ground with the friction coefficient `friction`.
     pub(crate) fn step(
         &self,
         friction: f64,
@@ -259,7 +259,7 @@ impl Tyre {
         self.contact(friction, &stand, &axle, &rolling, force_n)
     }
 
-    /// Radial force of one disc, N, never pulling.
+    /// Radial force on one disc, N; never negative.
     fn disc_n(&self, depth_m: f64, closing_m_s: f64) -> f64 {
         if depth_m <= 0.0 {
             return 0.0;
@@ -268,7 +268,7 @@ impl Tyre {
         radial_n.max(0.0) / DISCS as f64
     }
 
-    /// Force along the ground, ahead and to the left, N, with the stretch moved on by one step.
+    /// Force along the ground, `[ahead, left]`, N. Updates the stretch by one step.
     fn hold(&self, friction: f64, rolling: &Rolling, normal_n: f64, memory: &mut WheelMemory, dt_s: f64) -> [f64; 2] {
         if friction <= 0.0 {
             memory.stretch_m = Vector3::zeros();
@@ -282,7 +282,7 @@ impl Tyre {
             let TyreDirection { stiffness_n_m, damping_n_s_m, .. } = direction;
             let fading_1_s = stiffness_n_m * curves.norm[i] * per_force;
             let before_m = memory.stretch_m.dot(&axis);
-            // Implicit in the stretch: stable however fast it fades.
+            // Implicit in the stretch, so that it is stable however fast the stretch fades.
             let rate_m_s = (rolling.sliding_m_s[i] - fading_1_s * before_m)
                 / (1.0 + fading_1_s * (damping_n_s_m / stiffness_n_m + dt_s));
             stretch_m[i] = before_m + rate_m_s * dt_s;
@@ -300,7 +300,7 @@ impl Tyre {
     fn contact(
         &self,
         friction: f64,
-        stand: &Stand,
+        stand: &NormalReaction,
         axle: &Vector3<f64>,
         rolling: &Rolling,
         [ahead_n, left_n]: [f64; 2],
@@ -327,14 +327,14 @@ impl Tyre {
 struct Rolling {
     ahead: Vector3<f64>,
     left: Vector3<f64>,
-    /// From the wheel's centre to where the tyre bears, m.
+    /// From the wheel's centre to the contact point, m.
     arm_m: Vector3<f64>,
     standing_radius_m: f64,
-    /// What the rolling radius is less than that of the tyre unloaded, m.
+    /// Radius of the unloaded tyre less the rolling radius, m.
     radius_loss_m: f64,
     /// Length of the contact, m.
     length_m: f64,
-    /// r_D Ω, and its magnitude, m/s.
+    /// Speed of the rim r_D Ω, and its magnitude, m/s.
     rim_m_s: f64,
     speed_m_s: f64,
     /// Velocity of the contact point over the ground, ahead and to the left, m/s.
@@ -343,7 +343,7 @@ struct Rolling {
 
 impl Rolling {
     fn new(
-        stand: &Stand,
+        stand: &NormalReaction,
         axle: &Vector3<f64>,
         ahead: Vector3<f64>,
         radius_m: f64,
@@ -368,7 +368,7 @@ impl Rolling {
         }
     }
 
-    /// v_y over the speed of rolling; nothing where neither is.
+    /// v_y over the rolling speed; zero where v_y is.
     fn lateral_slip(&self) -> f64 {
         if self.sliding_m_s[1] == 0.0 { 0.0 } else { self.sliding_m_s[1] / self.speed_m_s }
     }

@@ -1,4 +1,4 @@
-//! A wheel on soil: a plain cylinder, its motion, and what the ground does to it.
+//! A wheel on soil: its shape, its motion, and the forces and flags of its contact with the ground.
 
 use nalgebra::Vector3;
 use selene_base::{Pose, Wrench};
@@ -17,24 +17,23 @@ use crate::wheel_memory::WheelMemory;
 
 /// A cylinder, with grousers or without.
 ///
-/// Soil between grousers turns with the wheel as far as they hold it: a wedge as long as
-/// the passive failure of a grouser's height, `2 h tan(45° + φ/2)`, of each spacing. What
-/// presses the soil is the cylinder that such plugs and the bare rim between them make on
-/// the average: an equivalent radius between rim and tips.
+/// Grousers hold some of the soil between them, which turns with the wheel: of each spacing a
+/// wedge as long as the passive failure of a grouser's height, `2 h tan(45° + φ/2)`. The cylinder
+/// that presses the soil has the mean radius of these wedges and the bare rim between them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WheelShape {
-    /// Radius, m; with grousers, to their tips.
+    /// Radius, m; to the tips of grousers, if there are any.
     pub radius_m: f64,
     /// Width, m.
     pub width_m: f64,
-    /// Height of the grousers, m; zero without.
+    /// Height of the grousers, m; zero without grousers.
     pub grouser_height_m: f64,
-    /// Grousers around the wheel; zero without.
+    /// Number of grousers around the wheel.
     pub grousers: u32,
     /// Share of the soil's shear strength that the wheel's skin holds, 0 to 1: one for a rough
     /// skin or grousers, tan δ / tan φ for a smooth one.
     pub grip: f64,
-    /// Its tyre, which gives way on rigid ground; soft soil meets the cylinder alone.
+    /// The wheel's tyre, which deforms on rigid ground; on soft soil the wheel is a rigid cylinder.
     pub tyre: Option<Tyre>,
 }
 
@@ -61,7 +60,7 @@ impl WheelShape {
     }
 }
 
-/// What a step takes for given.
+/// Length of the step and gravity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Conditions {
     /// Length of the step, s.
@@ -82,7 +81,7 @@ pub struct WheelMotion {
     pub angular_rad_s: Vector3<f64>,
 }
 
-/// What the ground does to a wheel.
+/// The effect of the ground on a wheel.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct WheelContact {
     /// Force and torque of the soil on the wheel about its centre, map frame.
@@ -90,25 +89,25 @@ pub struct WheelContact {
     /// Unit normal of the undisturbed terrain under the wheel; zero without contact.
     pub terrain_normal: Vector3<f64>,
     /// Depth of the deepest node below the undisturbed terrain, along the normal, m. The
-    /// data-driven law tells that of the wheel without its grousers, as its fits do.
+    /// data-driven law gives the depth of the wheel without its grousers, as its fits do.
     pub sinkage_m: f64,
     /// Force along the terrain's normal, N.
     pub normal_n: f64,
-    /// Nodes that carry; for laws without nodes, discs of the wheel that touch.
+    /// Number of nodes that carry; for laws without nodes, of discs of the wheel that touch.
     pub contact_nodes: u32,
     /// Whether Bekker's modulus Kc/b + Kφ of some node was raised to its floor of a
     /// tenth of Kφ: its patch is too small for a soil whose Kc is negative, so the
     /// forces are not those of the fit.
     pub modulus_floored: bool,
-    /// Whether the wheel is in deeper than its radius, where no law was ever fitted.
+    /// Whether the wheel is deeper in the ground than its radius, where no law was ever fitted.
     pub sinkage_beyond_radius: bool,
-    /// Whether slip, speed, slope or load left what the law's fit or table covers, so that
-    /// the nearest that it covers stood in.
+    /// Whether slip, speed, slope or load was outside the law's fit or table, so that the nearest
+    /// covered value was taken.
     pub slip_outside_fit: bool,
-    /// What the wheel's rolling radius is less than its radius, m: a tyre's that gives way.
+    /// Radius less rolling radius, m: more than zero for a deflected tyre.
     pub rolling_radius_loss_m: f64,
-    /// Speed at which the wheel's skin slides on the soil, the mean over what carries, m/s; zero on soils that throw no
-    /// dust.
+    /// Speed at which the wheel's skin slides on the soil, averaged over the area that carries, m/s; zero on soils that
+    /// throw no dust.
     pub sliding_m_s: f64,
 }
 
@@ -143,21 +142,21 @@ impl WheelContact {
     }
 }
 
-/// What wheels press: the soils of a site, the ground and what it remembers.
+/// The ground that wheels press: the soils of a site, the surface and the soil's memory.
 pub struct SoilContext<'a> {
     /// Which soil lies where.
     pub soils: &'a Soils,
     /// The surface, which takes the ruts.
     pub ground: &'a mut GroundPatch,
-    /// What the nodes remember.
+    /// The memory of the nodes.
     pub memory: &'a mut MemoryPatch,
-    /// Working arrays; any do.
+    /// Working arrays without state.
     pub scratch: &'a mut PressScratch,
 }
 
-/// One step of a wheel on the ground: the wrench at this motion, with ruts and memories
-/// moved on by one step. The law is that of the soil under the wheel's centre. A wheel that
-/// touches nothing, is off the site, or whose motion is not finite gets no wrench.
+/// One step of a wheel on the ground. Returns the contact at this motion, and updates ruts and
+/// memories. The law is that of the soil under the wheel's centre. A wheel that touches nothing,
+/// is off the site, or whose motion is not finite gets no wrench.
 pub fn step(
     context: &mut SoilContext,
     wheel: &WheelShape,
@@ -232,7 +231,7 @@ pub fn slip_ratio(ahead_m_s: f64, rim_m_s: f64) -> f64 {
     if rim_m_s.abs() >= ahead_m_s.abs() { 1.0 - ahead_m_s / rim_m_s } else { rim_m_s / ahead_m_s - 1.0 }
 }
 
-/// Angle from where the wheel points to where it goes, rad; zero at rest.
+/// Angle from the wheel's heading to its direction of motion, rad; zero at rest.
 #[must_use]
 pub fn slip_angle_rad(ahead_m_s: f64, left_m_s: f64) -> f64 {
     left_m_s.atan2(ahead_m_s.abs())

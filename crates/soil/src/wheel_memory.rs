@@ -1,6 +1,6 @@
-//! What one wheel remembers of its contact from step to step, beside what the nodes of
-//! the ground do. Laws that press node by node need none of it; a wheel that comes to
-//! another soil takes its memory along.
+//! The state of one wheel's contact from step to step, beside that of the ground's nodes.
+//! Laws that press node by node need none of it; a wheel that drives onto another soil keeps
+//! its memory.
 
 use nalgebra::Vector3;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Laws by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum LawKind {
-    /// On none yet.
+    /// The wheel has been on no law yet.
     #[default]
     None,
     Scm,
@@ -18,49 +18,49 @@ pub(crate) enum LawKind {
     Points,
 }
 
-/// What one wheel remembers.
+/// The contact state of one wheel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WheelMemory {
-    /// The load lately carried, N; zero before it is known.
+    /// The followed load, a smoothed normal force, N; zero while nothing is known of it.
     pub(crate) load_n: f64,
-    /// Whether that is the load and not a first guess.
+    /// Whether `load_n` has converged to the load.
     pub(crate) is_load_known: bool,
-    /// Stretch of the bristle that holds it, map frame, m.
+    /// Stretch of the friction bristle, map frame, m.
     pub(crate) stretch_m: Vector3<f64>,
-    /// Whether friction has let go.
+    /// Whether the contact slides.
     pub(crate) is_sliding: bool,
-    /// Whether it touched in the last step.
+    /// Whether the wheel touched the ground in the last step.
     pub(crate) is_down: bool,
-    /// The law that it was on.
+    /// The law of the last step.
     pub(crate) on: LawKind,
-    /// Whether it came down on another law and has not yet stood on this one.
+    /// Whether the wheel was in contact on another law and has not yet been in contact on this one.
     pub(crate) has_crossed: bool,
-    /// Speed that the ground lets it drive at, m/s.
+    /// Slip-adjusted speed of the data-driven law, m/s.
     pub(crate) drive_m_s: f64,
-    /// Depth that the soil gives way to, m.
+    /// Depth to which the soil has yielded, m.
     pub(crate) yielded_m: f64,
     /// Angle turned about the axle, rad, within one turn.
     pub(crate) turned_rad: f64,
 }
 
 impl WheelMemory {
-    /// The memory of a wheel that will carry about `load_n`: contact is as stiff as that
-    /// load asks from the first touch on. Without it a wheel finds its load within
-    /// a tenth of a second.
+    /// The memory of a wheel that will carry about `load_n`, N: its contact has the stiffness for
+    /// that load from the first touch on. Without it the followed load converges within a tenth of
+    /// a second.
     #[must_use]
     pub fn carrying(load_n: f64) -> Self {
         let is_load_known = load_n.is_finite() && load_n > 0.0;
         Self { load_n: if is_load_known { load_n } else { 0.0 }, is_load_known, ..Self::default() }
     }
 
-    /// The wheel is in granular soil now, which remembers for itself.
+    /// Records that the wheel is in granular soil, which has a state of its own.
     pub fn enter_points(&mut self, is_down: bool) {
         self.enter(LawKind::Points);
         self.leave();
         self.is_down = is_down;
     }
 
-    /// The wheel is on a law of this kind now.
+    /// Records that the wheel is on a law of this kind.
     pub(crate) fn enter(&mut self, on: LawKind) {
         if self.on != on {
             let was_down = self.is_down;
@@ -69,23 +69,23 @@ impl WheelMemory {
         }
     }
 
-    /// A wheel that comes over a border in its rut lies below the new surface: as deep as it
-    /// does, beyond the `rest_m` that its load makes, the ground is taken as hollow at first,
-    /// so that it rolls out and is not thrown out.
+    /// Lets a wheel that crosses a border of soils in its rut roll out instead of being thrown out.
+    /// It lies below the new surface by `depth_m`: the excess over its depth at rest, `rest_m`, counts
+    /// as already yielded.
     pub(crate) fn bring_hollow(&mut self, depth_m: f64, rest_m: f64) {
         if std::mem::take(&mut self.has_crossed) {
             self.yielded_m = (depth_m - rest_m).max(0.0);
         }
     }
 
-    /// Nothing carries: what held is gone, and the hollow too once the wheel is out of it.
+    /// Resets the contact when nothing carries; the yielded depth only once the wheel is out of the rut.
     pub(crate) fn lift(&mut self, is_out: bool) {
         let yielded_m = if is_out { 0.0 } else { self.yielded_m };
         self.leave();
         self.yielded_m = yielded_m;
     }
 
-    /// Contact is lost: only the load is still true.
+    /// Resets the contact; load, angle turned and law stay.
     pub(crate) fn leave(&mut self) {
         let Self { load_n, is_load_known, turned_rad, on, .. } = *self;
         *self = Self { load_n, is_load_known, turned_rad, on, ..Self::default() };

@@ -1,42 +1,42 @@
-//! Pairs that may touch before they are listed anew: of spheres, and of a sphere and a wall or body.
+//! Candidate pairs: a sphere with another sphere, a wall or a body, close enough to touch before the next listing.
 
 use nalgebra::Vector3;
 use selene_crm::Body;
 
 use crate::container::Container;
-use crate::law::{Load, Meeting, Memory, Pairing};
+use crate::law::{ContactKinematics, Load, Memory, Pairing};
 use crate::model::Model;
 use crate::state::{Contact, Partner, Sphere};
 
-/// Everything that contacts are between.
+/// Everything between which contacts can form.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Scene<'a> {
+pub(crate) struct ContactCandidates<'a> {
     pub(crate) model: &'a Model,
     pub(crate) spheres: &'a [Sphere],
     pub(crate) bodies: &'a [Body],
 }
 
-/// A pair that may touch.
+/// A pair that may touch before the next listing.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate {
-    /// Place of the sphere in the list; of two, the lower one.
+    /// Index of the sphere; for two spheres, of the lower one.
     pub(crate) low: u32,
-    /// Its partner, a sphere by its place in the list.
+    /// The partner; a sphere is given by its index.
     pub(crate) partner: Partner,
     pairing: Pairing,
     pub(crate) memory: Memory,
-    /// What the contact does in this substep; none where they are apart.
-    pub(crate) action: Option<Action>,
+    /// Force and moments of the contact in this substep; `None` where the two are apart.
+    pub(crate) action: Option<ContactWrench>,
 }
 
 /// Force and moments of a contact.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Action {
-    /// On the sphere, N; the partner gets the opposite.
+pub(crate) struct ContactWrench {
+    /// Force on the sphere, N; the partner gets the opposite.
     pub(crate) force_n: Vector3<f64>,
-    /// On the sphere about its centre, N m.
+    /// Moment on the sphere about its centre, N m.
     pub(crate) moment_n_m: Vector3<f64>,
-    /// On the partner about its centre or origin, N m.
+    /// Moment on the partner about its centre or origin, N m.
     pub(crate) partner_moment_n_m: Vector3<f64>,
 }
 
@@ -45,7 +45,7 @@ impl Candidate {
         Self { low, partner, pairing, memory: Memory::default(), action: None }
     }
 
-    /// Numbers of sphere and partner, which do not change when others come or go.
+    /// Ids of sphere and partner, which do not change when other spheres are added or removed.
     pub(crate) fn key(&self, spheres: &[Sphere]) -> (u32, Partner) {
         let partner = match self.partner {
             Partner::Sphere(other) => Partner::Sphere(spheres[other as usize].id),
@@ -54,23 +54,23 @@ impl Candidate {
         (spheres[self.low as usize].id, partner)
     }
 
-    /// The contact, where they touch.
+    /// The contact, if the two touch.
     pub(crate) fn contact(&self, spheres: &[Sphere]) -> Option<Contact> {
         self.action?;
         let (sphere, partner) = self.key(spheres);
         Some(Contact { sphere, partner, memory: self.memory })
     }
 
-    /// Overlap that is too deep, and what is allowed, m.
+    /// Overlap and its limit, m, if the overlap is too deep.
     pub(crate) fn too_deep(&self) -> Option<(f64, f64)> {
         self.action.and_then(|_| self.pairing.too_deep(&self.memory))
     }
 
-    /// Lets the two meet for a substep. What parts forgets.
-    pub(crate) fn meet(&mut self, scene: &Scene, substep_s: f64) {
+    /// Computes the contact for a substep. Its memory is cleared when the two part.
+    pub(crate) fn meet(&mut self, scene: &ContactCandidates, substep_s: f64) {
         self.action = self.meeting(scene).map(|meeting| {
             let Load { force_n, rolling_n_m } = self.pairing.respond(&meeting, &mut self.memory, substep_s);
-            Action {
+            ContactWrench {
                 force_n,
                 moment_n_m: meeting.arm_m.cross(&force_n) + rolling_n_m,
                 partner_moment_n_m: -meeting.partner_arm_m.cross(&force_n) - rolling_n_m,
@@ -81,7 +81,7 @@ impl Candidate {
         }
     }
 
-    fn meeting(&self, scene: &Scene) -> Option<Meeting> {
+    fn meeting(&self, scene: &ContactCandidates) -> Option<ContactKinematics> {
         let sphere = &scene.spheres[self.low as usize];
         match self.partner {
             Partner::Sphere(other) => of_spheres(sphere, &scene.spheres[other as usize]),
@@ -91,8 +91,8 @@ impl Candidate {
     }
 }
 
-/// The contact is half way in the overlap.
-fn of_spheres(sphere: &Sphere, other: &Sphere) -> Option<Meeting> {
+/// The point of contact is at the middle of the overlap.
+fn of_spheres(sphere: &Sphere, other: &Sphere) -> Option<ContactKinematics> {
     let between_m = sphere.position_m - other.position_m;
     let overlap_m = sphere.radius_m + other.radius_m - between_m.norm();
     if overlap_m <= 0.0 {
@@ -101,7 +101,7 @@ fn of_spheres(sphere: &Sphere, other: &Sphere) -> Option<Meeting> {
     let normal = between_m.try_normalize(0.0).unwrap_or_else(Vector3::z);
     let arm_m = normal * (0.5 * overlap_m - sphere.radius_m);
     let partner_arm_m = normal * (other.radius_m - 0.5 * overlap_m);
-    Some(Meeting {
+    Some(ContactKinematics {
         overlap_m,
         normal,
         velocity_m_s: sphere.velocity_at(&arm_m) - other.velocity_at(&partner_arm_m),
@@ -111,13 +111,13 @@ fn of_spheres(sphere: &Sphere, other: &Sphere) -> Option<Meeting> {
     })
 }
 
-fn with_wall(sphere: &Sphere, container: &Container, face: u8) -> Option<Meeting> {
+fn with_wall(sphere: &Sphere, container: &Container, face: u8) -> Option<ContactKinematics> {
     let axis = usize::from(face / 2);
     let (distance_m, inwards) = container.depth(face, sphere.position_m[axis]);
     let mut normal = Vector3::zeros();
     normal[axis] = inwards;
     let arm_m = -normal * distance_m;
-    (distance_m < sphere.radius_m).then(|| Meeting {
+    (distance_m < sphere.radius_m).then(|| ContactKinematics {
         overlap_m: sphere.radius_m - distance_m,
         normal,
         velocity_m_s: sphere.velocity_at(&arm_m),
@@ -127,8 +127,8 @@ fn with_wall(sphere: &Sphere, container: &Container, face: u8) -> Option<Meeting
     })
 }
 
-/// The contact is on the body's surface.
-fn with_body(sphere: &Sphere, body: &Body) -> Option<Meeting> {
+/// The point of contact is on the body's surface.
+fn with_body(sphere: &Sphere, body: &Body) -> Option<ContactKinematics> {
     let (distance_m, normal) = distance(sphere, body)?;
     if distance_m >= sphere.radius_m {
         return None;
@@ -136,7 +136,7 @@ fn with_body(sphere: &Sphere, body: &Body) -> Option<Meeting> {
     let arm_m = -normal * distance_m;
     let partner_arm_m = sphere.position_m + arm_m - body.pose.translation.vector;
     let surface_m_s = body.velocity_m_s + body.angular_velocity_rad_s.cross(&partner_arm_m);
-    Some(Meeting {
+    Some(ContactKinematics {
         overlap_m: sphere.radius_m - distance_m,
         normal,
         velocity_m_s: sphere.velocity_at(&arm_m) - surface_m_s,
@@ -146,7 +146,7 @@ fn with_body(sphere: &Sphere, body: &Body) -> Option<Meeting> {
     })
 }
 
-/// Distance of a sphere's centre from the surface of a body, m, and the normal there; none of a shell.
+/// Distance of a sphere's centre from the surface of a body, m, and the normal there; `None` for a shell.
 pub(crate) fn distance(sphere: &Sphere, body: &Body) -> Option<(f64, Vector3<f64>)> {
     let from_origin = sphere.position_m - body.pose.translation.vector;
     let (distance_m, normal) = body.shape.distance(&body.pose.rotation.inverse_transform_vector(&from_origin))?;

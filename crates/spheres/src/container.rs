@@ -1,11 +1,11 @@
-//! The box that holds the grains, and what stands at each of its faces.
+//! The box that holds the grains, and the walls at its faces.
 
 use selene_crm::Wall;
 use serde::{Deserialize, Serialize};
 
 use crate::error::SpheresError;
 
-/// Coulomb's coefficient of a rough wall: so high that nothing slides on it.
+/// Coulomb's coefficient of a rough wall: high enough that nothing slides on it.
 const ROUGH: f64 = 1e6;
 
 /// A box from the origin along x, y and z.
@@ -13,8 +13,8 @@ const ROUGH: f64 = 1e6;
 pub struct Container {
     /// Length along x, y and z, m: 1 mm to 10 km.
     pub size_m: [f64; 3],
-    /// For each axis, the wall at zero and the one at the far end. On a rough wall grains do not slide; they may roll.
-    /// Grains that pass an open one by more than their radius make the step fail.
+    /// For each axis, the wall at zero and the one at the far end. On a rough wall grains do not slide, but may roll. A
+    /// grain that passes an open wall by more than its radius makes the step fail.
     pub walls: [[Wall; 2]; 3],
 }
 
@@ -32,12 +32,12 @@ impl Container {
         }
     }
 
-    /// Coulomb's coefficient of a face, counted from the low one of x; none where it is open.
+    /// Coulomb's coefficient of a face, counted from the low one of x; `None` where it is open.
     pub(crate) fn friction(&self, face: u8) -> Option<f64> {
         friction(self.walls[usize::from(face / 2)][usize::from(face % 2)])
     }
 
-    /// How far `at_m` along the axis of a face is inside of it, m, and the direction inwards along that axis.
+    /// Distance, m, that `at_m` along the axis of a face lies inside of it, and the direction inwards along that axis.
     pub(crate) fn depth(&self, face: u8, at_m: f64) -> (f64, f64) {
         match face % 2 {
             0 => (at_m, 1.0),

@@ -1,84 +1,84 @@
-//! What is refused, with its value and what is allowed.
+//! Errors of the grain model: each gives the refused value and what is allowed.
 
 use selene_crm::CrmError;
 
-/// Why a model, a filling or a step is refused. A state that was to be stepped is as it was.
+/// Why a model, a filling or a step is refused. A refused step leaves the state unchanged.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SpheresError {
     /// A parameter of the grains is out of range.
     #[error("grains: {0}")]
     Grains(String),
-    /// The container or gravity cannot be.
+    /// The container or gravity is not valid.
     #[error("container of grains: {0}")]
     Container(String),
-    /// What is to be filled with grains cannot be.
+    /// The region to fill with grains is not valid.
     #[error("filling with grains: {0}")]
     Filling(String),
-    /// A body's shape or motion cannot be; or, in a rig, the continuum that grains are compared with failed.
+    /// A body's shape or motion is not valid; or, in a rig, the continuum that is compared with the grains failed.
     #[error(transparent)]
     Continuum(#[from] CrmError),
-    /// A body is no solid.
+    /// A body is a shell and not a solid.
     #[error("body {index} among grains is a drum, a thin shell: grains meet spheres, cuboids and cylinders alone")]
     Shell {
-        /// Its place in the list.
+        /// The body's position in the list.
         index: usize,
     },
-    /// The time to step is no number, or not above zero.
+    /// The duration of the step is not finite, or not above zero, s.
     #[error("step of grains is {0} s: must be more than 0")]
     Duration(f64),
-    /// The step is longer than can be sub-stepped.
+    /// The step needs more substeps than are allowed.
     #[error(
         "step of {duration_s} s needs {needed} substeps of at most {limit_s} s (a fifth of the Rayleigh time of the \
          smallest grain, or less where grains are fast); {allowed} are allowed: step less, or take larger or softer grains"
     )]
     Substeps {
-        /// What was asked.
+        /// The duration that was asked for, s.
         duration_s: f64,
-        /// Substeps that it takes.
+        /// Number of substeps that it needs.
         needed: f64,
         /// The longest allowed substep, s.
         limit_s: f64,
-        /// Substeps that are allowed.
+        /// The most substeps allowed.
         allowed: u32,
     },
-    /// A grain of a state cannot be.
+    /// A grain of the state is not valid.
     #[error("grain {id}: {what}")]
     Sphere {
-        /// Its number.
+        /// Its id.
         id: u32,
-        /// Value and what is allowed.
+        /// The value and what is allowed.
         what: String,
     },
-    /// Grains or contacts of a state are not in the order of their numbers, or a number is there twice.
+    /// Grains or contacts of a state are not sorted by id, or an id occurs twice.
     #[error("{0} of a state are not in ascending order of numbers, each of them once")]
     Order(&'static str),
     /// A grain is outside of the container.
     #[error("grain {id} is at {position_m:?} m, outside of the container by more than its radius")]
     Outside {
-        /// Its number.
+        /// Its id.
         id: u32,
-        /// Where it is.
+        /// Its position, m in the container's frame.
         position_m: [f64; 3],
     },
-    /// Two surfaces are deeper in each other than the law of contact holds for.
+    /// Two surfaces overlap more than the contact law allows.
     #[error(
         "grain {id} overlaps what it touches by {overlap_m} m: at most half of the reduced radius, {limit_m} m, is allowed; \
          the grains are too soft for their load (young_pa), or something was put where they are"
     )]
     Overlap {
-        /// The number of the grain.
+        /// Id of the grain.
         id: u32,
-        /// How deep, m.
+        /// Depth of the overlap, m.
         overlap_m: f64,
-        /// What is allowed, m.
+        /// The deepest overlap allowed, m.
         limit_m: f64,
     },
-    /// Grains became faster than a substep can carry them.
+    /// Grains became too fast for a substep.
     #[error("grains reached {speed_m_s} m/s: more than the smallest radius in a substep of {substep_s} s")]
     Unstable {
-        /// The fastest grain.
+        /// Speed of the fastest grain, m/s.
         speed_m_s: f64,
-        /// The substep.
+        /// Length of the substep, s.
         substep_s: f64,
     },
 }

@@ -1,71 +1,72 @@
-//! The law of a contact (Hertz, Mindlin and Coulomb), between two spheres or a sphere and something rigid. With reduced
-//! modulus E*, shear modulus G*, radius R* and mass m*, overlap δ and radius of contact `a = √(R*δ)`:
+//! The contact law (Hertz, Mindlin and Coulomb), between two spheres or a sphere and a rigid surface. With reduced
+//! modulus E*, shear modulus G*, radius R* and mass m*, overlap δ and contact radius `a = √(R*δ)`:
 //!
-//! - along the normal `4/3 E* a δ − c √(k m*) v`, `k = 2 E* a`, with `c = 2 √(5/6) β` and
-//!   `β = −ln e/√(ln² e + π²)`, which makes restitution e at any speed (Antypov and Elliott 2011). Near its end a
-//!   contact that dissipates may pull for an instant: their solution asks for it.
-//! - along the surface a spring of stiffness `8 G* a` (Mindlin 1949, without partial slip), damped alike, and cut at
-//!   Coulomb's limit. It is kept as a force: loading leaves it, unloading shrinks it as a does (Thornton et al. 2013),
-//!   so that no energy is made. It turns with the normal and not with a spin about it.
-//! - against rolling the same spring times R*², cut at the coefficient times R* times the normal force (an elastic and
-//!   plastic spring, Ai et al. 2011, model C). Nothing resists a spin about the normal.
+//! - Normal force: `4/3 E* a δ − c √(k m*) v`, `k = 2 E* a`, with `c = 2 √(5/6) β` and `β = −ln e/√(ln² e + π²)`, which
+//!   gives the restitution e at any speed (Antypov and Elliott 2011). Near its end a contact that dissipates may pull
+//!   for an instant, as in their solution.
+//! - Tangential force: a spring of stiffness `8 G* a` (Mindlin 1949, without partial slip), with the same damping, and
+//!   limited by Coulomb's law. The spring is stored as a force: loading leaves it unchanged, unloading reduces it in
+//!   proportion to a (Thornton et al. 2013), so that no energy is created. It turns with the normal, but not with a
+//!   spin about it.
+//! - Rolling resistance: the same spring times R*², limited to the coefficient times R* times the normal force (an
+//!   elastic-plastic spring, Ai et al. 2011, model C). Nothing resists a spin about the normal.
 
 use nalgebra::Vector3;
 use serde::{Deserialize, Serialize};
 
-/// The deepest overlap that the law holds for, over the reduced radius.
+/// The deepest overlap for which the law holds, relative to the reduced radius.
 const OVERLAP_MAX: f64 = 0.5;
 
-/// What a contact remembers; of the sphere with the lower number.
+/// Memory of a contact, as seen from the sphere with the lower id.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Memory {
-    /// Elastic part of the force along the surface, N.
+    /// Elastic part of the tangential force, N.
     pub shear_n: Vector3<f64>,
-    /// Elastic part of the moment against rolling, N m.
+    /// Elastic part of the rolling moment, N m.
     pub rolling_n_m: Vector3<f64>,
     /// Radius a of the contact, m.
     pub contact_radius_m: f64,
 }
 
-/// Two surfaces that can touch: their reduced material and size.
+/// Reduced material and size of two surfaces that can touch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Pairing {
-    /// E*, Pa.
+    /// Reduced Young's modulus E*, Pa.
     pub(crate) young_pa: f64,
-    /// G*, Pa.
+    /// Reduced shear modulus G*, Pa.
     pub(crate) shear_pa: f64,
-    /// R*, m.
+    /// Reduced radius R*, m.
     pub(crate) radius_m: f64,
-    /// m*, kg.
+    /// Reduced mass m*, kg.
     pub(crate) mass_kg: f64,
-    /// c.
+    /// Damping coefficient c.
     pub(crate) damping: f64,
     pub(crate) friction: f64,
     pub(crate) rolling_friction: f64,
 }
 
-/// How two surfaces lie and move that touch, seen from the sphere with the lower number.
+/// Relative position and motion of two surfaces in contact, as seen from the sphere with the lower id.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Meeting {
+pub(crate) struct ContactKinematics {
     pub(crate) overlap_m: f64,
-    /// Unit vector to the sphere.
+    /// Unit vector from the partner towards the sphere.
     pub(crate) normal: Vector3<f64>,
     /// Velocity of the sphere at the contact, relative to the partner's, m/s.
     pub(crate) velocity_m_s: Vector3<f64>,
     /// Angular velocity of the sphere relative to the partner's, rad/s.
     pub(crate) turn_rad_s: Vector3<f64>,
-    /// From the sphere's centre to the contact, m.
+    /// Vector from the sphere's centre to the contact, m.
     pub(crate) arm_m: Vector3<f64>,
-    /// From the partner's centre or origin to the contact, m.
+    /// Vector from the partner's centre or origin to the contact, m.
     pub(crate) partner_arm_m: Vector3<f64>,
 }
 
-/// What a contact does to the sphere with the lower number.
+/// Load of a contact on the sphere with the lower id.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Load {
     /// Force, N.
     pub(crate) force_n: Vector3<f64>,
-    /// Moment against rolling, N m; without that of the force.
+    /// Rolling moment, N m; without the moment of the force.
     pub(crate) rolling_n_m: Vector3<f64>,
 }
 
@@ -76,16 +77,16 @@ struct Spring {
     limit: f64,
 }
 
-/// `c = 2 √(5/6) β` of a coefficient of restitution.
+/// `c = 2 √(5/6) β` for a coefficient of restitution.
 pub(crate) fn damping(restitution: f64) -> f64 {
     let loss = -restitution.ln();
     2.0 * (5.0_f64 / 6.0).sqrt() * loss / loss.hypot(std::f64::consts::PI)
 }
 
 impl Pairing {
-    /// What the contact does over a substep; its memory goes on.
-    pub(crate) fn respond(&self, meeting: &Meeting, memory: &mut Memory, substep_s: f64) -> Load {
-        let Meeting { overlap_m, normal, velocity_m_s, turn_rad_s, .. } = meeting;
+    /// Load of the contact over a substep; updates its memory.
+    pub(crate) fn respond(&self, meeting: &ContactKinematics, memory: &mut Memory, substep_s: f64) -> Load {
+        let ContactKinematics { overlap_m, normal, velocity_m_s, turn_rad_s, .. } = meeting;
         let contact_m = (self.radius_m * overlap_m).sqrt();
         let damped = |stiffness: f64| self.damping * (stiffness * self.mass_kg).sqrt();
         let along = |rate: &Vector3<f64>| rate - normal * rate.dot(normal);
@@ -108,7 +109,7 @@ impl Pairing {
         Load { force_n: normal * press_n + drag_n, rolling_n_m: brake_n_m }
     }
 
-    /// Energy in a contact that can be had back, J: `8/15 E* a⁵/R*²`, and of its springs.
+    /// Elastic energy of a contact, J: `8/15 E* a⁵/R*²`, plus that of its springs.
     pub(crate) fn elastic_j(&self, memory: &Memory) -> f64 {
         let contact_m = memory.contact_radius_m;
         if contact_m <= 0.0 {
@@ -120,7 +121,7 @@ impl Pairing {
         pressed_j + 0.5 * (memory.shear_n.norm_squared() + turned_n2) / shear
     }
 
-    /// How deep an overlap is that is deeper than the law holds for, and what is allowed, m.
+    /// The overlap and its limit, m, if the overlap is too deep for the law.
     pub(crate) fn too_deep(&self, memory: &Memory) -> Option<(f64, f64)> {
         let (overlap_m, limit_m) = (memory.contact_radius_m.powi(2) / self.radius_m, OVERLAP_MAX * self.radius_m);
         (overlap_m > limit_m).then_some((overlap_m, limit_m))
@@ -128,7 +129,7 @@ impl Pairing {
 }
 
 impl Spring {
-    /// Its elastic force, and all of its force, after a substep at `rate`.
+    /// Elastic force and total force after a substep at `rate`.
     fn pull(&self, elastic: Vector3<f64>, rate: &Vector3<f64>, substep_s: f64) -> (Vector3<f64>, Vector3<f64>) {
         let elastic = cut(elastic - rate * (self.stiffness * substep_s), self.limit);
         (elastic, cut(elastic - rate * self.damping, self.limit))
@@ -140,7 +141,7 @@ fn cut(force: Vector3<f64>, limit: f64) -> Vector3<f64> {
     if length > limit { force * (limit / length) } else { force }
 }
 
-/// A vector of the surface that was, in the surface that is, as long as before.
+/// Turns a tangential vector into the plane of the new normal, keeping its length.
 fn turned(before: &Vector3<f64>, normal: &Vector3<f64>) -> Vector3<f64> {
     let flat = before - normal * before.dot(normal);
     flat.try_normalize(0.0).map_or_else(Vector3::zeros, |direction| direction * before.norm())
@@ -150,9 +151,9 @@ fn turned(before: &Vector3<f64>, normal: &Vector3<f64>) -> Vector3<f64> {
 mod tests {
     use nalgebra::Vector3;
 
-    use super::{Meeting, Memory, Pairing};
+    use super::{ContactKinematics, Memory, Pairing};
 
-    /// Two spheres of 5 mm, 10 MPa, ν 0.3, without damping: E* = E/(2(1 − ν²)), G* = G/(2(2 − ν)).
+    /// Two spheres of 5 mm radius, 10 MPa, ν 0.3, without damping: E* = E/(2(1 − ν²)), G* = G/(2(2 − ν)).
     const PAIRING: Pairing = Pairing {
         young_pa: 5.494_505e6,
         shear_pa: 1.131_222e6,
@@ -163,13 +164,13 @@ mod tests {
         rolling_friction: 0.2,
     };
     const OVERLAP_M: f64 = 1e-5;
-    /// 4/3 E* √R* δ^1.5 of them, N.
+    /// Their normal force 4/3 E* √R* δ^1.5, N.
     const PRESS_N: f64 = 0.011_584;
-    /// 8 G* √(R*δ) of them, N/m.
+    /// Their tangential stiffness 8 G* √(R*δ), N/m.
     const SHEAR_N_M: f64 = 1430.9;
 
-    fn meeting(velocity_m_s: [f64; 3], turn_rad_s: [f64; 3]) -> Meeting {
-        Meeting {
+    fn meeting(velocity_m_s: [f64; 3], turn_rad_s: [f64; 3]) -> ContactKinematics {
+        ContactKinematics {
             overlap_m: OVERLAP_M,
             normal: Vector3::z(),
             velocity_m_s: velocity_m_s.into(),
@@ -190,7 +191,7 @@ mod tests {
         assert!(load.force_n.xy().norm() == 0.0 && load.rolling_n_m.norm() == 0.0);
     }
 
-    /// Stick to μ N at 4.05 µm, slip at it, and stick again on the way back.
+    /// The contact sticks up to μ N at 4.05 µm, slips at it, and sticks again on the way back.
     #[test]
     fn shear_sticks_as_mindlin_says_and_slips_as_coulomb_says() {
         let mut memory = Memory::default();
@@ -204,7 +205,7 @@ mod tests {
         close(drag_n(-0.1, -1e-6), -0.5 * PRESS_N + 1e-6 * SHEAR_N_M);
     }
 
-    /// R*² 8 G* a up to μr R* N.
+    /// A spring of stiffness R*² 8 G* a that yields at μr R* N.
     #[test]
     fn rolling_is_resisted_by_a_spring_that_yields() {
         let mut memory = Memory::default();
@@ -217,12 +218,12 @@ mod tests {
         close(brake_n_m(1e-2).y, -0.2 * 2.5e-3 * PRESS_N);
     }
 
-    /// Unloaded to a quarter of the overlap, half of the radius is left, and half of the force; loaded anew, no more.
+    /// Unloading to a quarter of the overlap halves the contact radius and the force; loading again does not add to it.
     #[test]
     fn shear_shrinks_with_the_contact_and_does_not_grow_with_it() {
         let mut memory = Memory { shear_n: Vector3::x() * -1e-3, rolling_n_m: Vector3::zeros(), contact_radius_m: 0.0 };
         let mut drag_n = |overlap_m| {
-            let meeting = Meeting { overlap_m, ..meeting([0.0; 3], [0.0; 3]) };
+            let meeting = ContactKinematics { overlap_m, ..meeting([0.0; 3], [0.0; 3]) };
             PAIRING.respond(&meeting, &mut memory, 1e-5).force_n.x
         };
         close(drag_n(OVERLAP_M), -1e-3);

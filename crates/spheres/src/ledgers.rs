@@ -1,4 +1,4 @@
-//! What is conserved: mass, momentum, energy.
+//! Conserved quantities: mass, momentum, energy.
 
 use nalgebra::Vector3;
 
@@ -28,8 +28,8 @@ impl State {
         self.spheres.iter().map(of).sum()
     }
 
-    /// Energy of all grains, J: of motion, of height above the container's low corner, and what contacts can give back.
-    /// Contacts are as they were at the begin of the last substep.
+    /// Energy of all grains, J: kinetic, potential above the container's low corner, and elastic in contacts. Contacts
+    /// are as at the beginning of the last substep.
     #[must_use]
     pub fn energy_j(&self, model: &Model) -> f64 {
         let of = |sphere: &Sphere| {
@@ -42,13 +42,13 @@ impl State {
         moving + self.elastic_j(model)
     }
 
-    /// Energy in contacts that they can give back, J.
+    /// Elastic energy of all contacts, J.
     #[must_use]
     pub fn elastic_j(&self, model: &Model) -> f64 {
         let radius_m = |id| self.sphere(id).map_or(f64::NAN, |sphere| sphere.radius_m);
         let of = |(sphere, partner)| match partner {
             Partner::Sphere(other) => model.between(radius_m(sphere), radius_m(other)),
-            // Friction is not asked for here.
+            // The elastic energy does not depend on friction.
             Partner::Wall(_) | Partner::Body(_) => model.against(radius_m(sphere), 0.0),
         };
         self.contacts.iter().map(|contact| of(contact.key()).elastic_j(&contact.memory)).sum()

@@ -1,14 +1,14 @@
-//! Granular matter as grains (DEM, Cundall and Strack 1979): elastic spheres that touch by Hertz's and Mindlin's laws,
-//! slide by Coulomb's, and resist rolling where that is asked for (`law`). It is for a few thousand grains, and to hold
-//! the continuum of `selene_crm` against.
+//! Granular matter as single grains (DEM, Cundall and Strack 1979): elastic spheres with contacts by Hertz's and
+//! Mindlin's laws, Coulomb friction, and optional rolling resistance (`law`). It is meant for a few thousand grains,
+//! and for comparison with the continuum of `selene_crm`.
 //!
-//! [`Model`] is what does not change, [`State`] what can change the future: spheres, and what contacts remember.
-//! [`Scratch`] is memory that can be rebuilt at any time. [`step()`] gives the same bytes for any number of threads: the
-//! force of a pair is computed once, and each sphere adds up its own in the order of numbers.
+//! [`Model`] holds what does not change, [`State`] everything that determines the future: spheres and the memory of
+//! their contacts. [`Scratch`] is memory that can be rebuilt at any time. [`step()`] gives the same bytes for any
+//! number of threads: the force of a pair is computed once, and each sphere adds up its forces in the order of ids.
 //!
-//! Rigid bodies are those of `selene_crm`, met both ways: what a body gets, grains and walls have lost.
+//! Rigid bodies are those of `selene_crm` and interact both ways: a body gains the momentum that grains and walls lose.
 //!
-//! Frame: the origin is the low corner of the container, axes are the container's. Units are SI.
+//! Frame: the origin is at the low corner of the container and the axes are the container's. Units are SI.
 
 mod candidate;
 mod container;
@@ -32,4 +32,4 @@ pub use model::Model;
 pub use scratch::Scratch;
 pub use spec::SpheresSpec;
 pub use state::{Contact, Filling, Partner, Sphere, State};
-pub use step::{Outcome, step};
+pub use step::{StepResults, step};

@@ -1,11 +1,11 @@
-//! Who is near whom: spheres are sorted into cells as wide as the greatest pair reaches, and looked for in the 27 about
-//! each. The list is by ascending sphere, then partner, whatever the cells are.
+//! Neighbour search: spheres are sorted into cells as wide as the reach of the greatest pair, and partners are searched
+//! in the 27 cells around each sphere. The list is sorted by sphere, then partner, independently of the cells.
 
 use rayon::prelude::*;
 
 use nalgebra::Vector3;
 
-use crate::candidate::{Candidate, Scene, distance};
+use crate::candidate::{Candidate, ContactCandidates, distance};
 use crate::container::Container;
 use crate::state::{Partner, Sphere};
 
@@ -13,17 +13,17 @@ use crate::state::{Partner, Sphere};
 const CELLS_MAX: f64 = 64.0;
 const FACES: u8 = 6;
 
-/// Pairs that are nearer than `skin_m` to touching.
-pub(crate) fn candidates(scene: &Scene, skin_m: f64) -> Vec<Candidate> {
+/// Pairs whose surfaces are less than `skin_m` apart.
+pub(crate) fn candidates(scene: &ContactCandidates, skin_m: f64) -> Vec<Candidate> {
     let greatest_m = scene.spheres.iter().map(|sphere| sphere.radius_m).fold(0.0, f64::max);
     let cells = Cells::new(scene.model.container(), scene.spheres, 2.0 * greatest_m + skin_m);
     let numbers = (0..scene.spheres.len() as u32).into_par_iter().with_min_len(64);
     numbers.flat_map_iter(|low| of_one(scene, &cells, skin_m, low)).collect()
 }
 
-/// The candidates of a sphere: spheres after it, walls, bodies.
-fn of_one(scene: &Scene, cells: &Cells, skin_m: f64, low: u32) -> impl Iterator<Item = Candidate> {
-    let Scene { model, spheres, bodies } = *scene;
+/// The candidates of a sphere: spheres with a higher index, walls, bodies.
+fn of_one(scene: &ContactCandidates, cells: &Cells, skin_m: f64, low: u32) -> impl Iterator<Item = Candidate> {
+    let ContactCandidates { model, spheres, bodies } = *scene;
     let sphere = &spheres[low as usize];
     let reach_m = sphere.radius_m + skin_m;
     let mut near: Vec<(Partner, f64)> = cells
@@ -48,11 +48,11 @@ fn of_one(scene: &Scene, cells: &Cells, skin_m: f64, low: u32) -> impl Iterator<
     near.into_iter().map(between).chain(walls).chain(solids)
 }
 
-/// Spheres by cell. What is outside of the container is in the cell at its edge.
+/// Spheres sorted into cells. Spheres outside of the container are in the cell at its edge.
 struct Cells {
     counts: [usize; 3],
     per_m: [f64; 3],
-    /// Where each cell's spheres begin in `order`, and where the last one's end.
+    /// Start of each cell's spheres in `order`, and the end of the last cell's.
     starts: Vec<u32>,
     order: Vec<u32>,
 }
@@ -68,7 +68,7 @@ impl Cells {
         cells
     }
 
-    /// Counting sort.
+    /// Sorts the spheres by counting sort.
     fn sort(&mut self, spheres: &[Sphere]) {
         let keys: Vec<usize> = spheres.iter().map(|sphere| self.key(self.cell_of(&sphere.position_m))).collect();
         keys.iter().for_each(|key| self.starts[key + 1] += 1);
@@ -86,7 +86,7 @@ impl Cells {
     }
 
     fn cell_of(&self, at_m: &Vector3<f64>) -> [usize; 3] {
-        // What is below zero is cut to zero by the conversion.
+        // The conversion clamps negative values to zero.
         std::array::from_fn(|axis| ((at_m[axis] * self.per_m[axis]) as usize).min(self.counts[axis] - 1))
     }
 
@@ -94,7 +94,7 @@ impl Cells {
         (k * self.counts[1] + j) * self.counts[0] + i
     }
 
-    /// Spheres of the cells about a place.
+    /// Spheres in the cells around a position.
     fn around(&self, at_m: &Vector3<f64>) -> impl Iterator<Item = u32> {
         let cell = self.cell_of(at_m);
         let [low, high] = [

@@ -1,5 +1,5 @@
-//! Test rigs: experiments with a few thousand grains, and the same beside the continuum of `selene_crm`. Each gives
-//! what it finds; how far that may be from a law or from the continuum is for the caller to say.
+//! Test rigs: experiments with a few thousand grains, and the same ones with the continuum of `selene_crm`. Each
+//! returns its result; the caller decides how far it may be from a law or from the continuum.
 
 use nalgebra::Vector3;
 use selene_crm::rig::{collapse_s, collapsed_column};
@@ -17,49 +17,51 @@ const SMOOTH: Wall = Wall::Sliding { friction: 0.0 };
 const MIRRORS: [Wall; 2] = [SMOOTH; 2];
 const FLOOR: [Wall; 2] = [Wall::Rough, Wall::Open];
 const EARTH_M_S2: f64 = 9.81;
-/// Radius of a column, m, and its cells a radius as a continuum.
+/// Radius of a column, m, and cells per radius in the continuum.
 const COLUMN_M: f64 = 0.1;
 const COLUMN_CELLS: u32 = 10;
-/// Grains of a column and of a heap, m, and how long they fall together, s.
+/// Radii of the grains of a column and of a heap, from least to greatest, m, and the time that they are given to
+/// settle, s.
 const COLUMN_GRAINS_M: [f64; 2] = [0.004, 0.005];
 const HEAP_GRAINS_M: [f64; 2] = [0.008, 0.01];
 const SETTLING_S: f64 = 0.4;
-/// A lattice of grains is so much higher than the bed that it falls together to.
+/// Height of a lattice of grains relative to the bed into which it settles.
 const LOOSE: f64 = 1.9;
-/// Of a heap, over the greatest diameter: its height and length before the wall is gone, its width, and the floor.
+/// Dimensions of a heap in greatest diameters: height and length before the wall is removed, width, length of the
+/// floor.
 const HEAP: [f64; 4] = [10.0, 12.0, 5.0, 50.0];
 
-/// Where matter lies that was a column, over the column's radius.
+/// Distribution of the matter of a collapsed column; lengths as multiples of the column's radius.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
-    /// Distance from the axis that all but a fiftieth of the mass is within.
+    /// Distance from the axis within which all but a fiftieth of the mass lies.
     pub front: f64,
-    /// Mean distance of mass from the axis; ⅔ of a column.
+    /// Mean distance of the mass from the axis; ⅔ before the collapse.
     pub distance: f64,
-    /// Mean height of mass; half of a column's height.
+    /// Mean height of the mass; half of the column's height before the collapse.
     pub height: f64,
 }
 
-/// The same experiment with grains and with a continuum.
+/// Results of the same experiment with grains and with a continuum.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Both {
-    /// By this crate.
+pub struct ComparedSpread {
+    /// Result with the grains of this crate.
     pub grains: Spread,
-    /// By `selene_crm`.
+    /// Result with `selene_crm`.
     pub continuum: Spread,
 }
 
-/// Lets a cylinder go that is `aspect` radii high, a quarter of it between two mirrors on a rough floor, of 0.1 m radius:
-/// as grains of 4 to 5 mm radius, and as soil of 10 cells a radius. What they are made of is for the caller to match.
+/// Releases a cylinder `aspect` radii high and of 0.1 m radius, a quarter of it between two mirrors on a rough floor:
+/// as grains of 4 to 5 mm radius, and as soil of 10 cells per radius. The caller matches their materials.
 ///
 /// # Errors
-/// When grains or soil cannot be, or they leave the rig, which is four radii long.
-pub fn column(grains: &SpheresSpec, soil: &CrmSpec, aspect: f64) -> Result<Both, SpheresError> {
+/// When grains or soil are not valid, or they leave the rig, which is four radii long.
+pub fn column(grains: &SpheresSpec, soil: &CrmSpec, aspect: f64) -> Result<ComparedSpread, SpheresError> {
     let (_, points) = collapsed_column(soil, aspect, COLUMN_CELLS)?;
     let points = points.points.iter().map(|point| (point.position_m, point.mass_kg()));
     let (model, state) = collapsed_grains(grains, aspect)?;
     let spheres = state.spheres.iter().map(|sphere| (sphere.position_m, model.mass_kg(sphere.radius_m)));
-    Ok(Both { grains: spread(spheres), continuum: spread(points) })
+    Ok(ComparedSpread { grains: spread(spheres), continuum: spread(points) })
 }
 
 fn collapsed_grains(grains: &SpheresSpec, aspect: f64) -> Result<(Model, State), SpheresError> {
@@ -72,7 +74,7 @@ fn collapsed_grains(grains: &SpheresSpec, aspect: f64) -> Result<(Model, State),
     Ok((model, state))
 }
 
-/// Of parts with their masses, kg, about the axis z.
+/// Spread of parts with their positions, m, and masses, kg, about the axis z.
 fn spread(parts: impl Iterator<Item = (Vector3<f64>, f64)>) -> Spread {
     let mut parts: Vec<(f64, f64, f64)> = parts.map(|(at, mass_kg)| (at.xy().norm(), at.z, mass_kg)).collect();
     parts.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
@@ -91,12 +93,12 @@ fn spread(parts: impl Iterator<Item = (Vector3<f64>, f64)>) -> Spread {
     }
 }
 
-/// Slope, rad, of the heap that a bed 10 diameters high and 12 long leaves against a smooth wall, on a rough floor and
-/// between mirrors, after the wall before it is gone. A heap whose section is a triangle has the tangent
-/// `mean height / mean distance from the wall`; that is what is given of any.
+/// Slope, rad, of the heap that a bed 10 diameters high and 12 long forms against a smooth wall, on a rough floor and
+/// between mirrors, after the wall in front of it is removed. Its tangent is taken as
+/// `mean height / mean distance from the wall`, which is exact for a triangular section.
 ///
 /// # Errors
-/// When the grains cannot be, or leave the rig.
+/// When the grains are not valid, or leave the rig.
 pub fn heap(grains: &SpheresSpec) -> Result<f64, SpheresError> {
     let [height_m, length_m, width_m, floor_m] = HEAP.map(|diameters| 2.0 * HEAP_GRAINS_M[1] * diameters);
     let mut state = settled(grains, [length_m, width_m, height_m], HEAP_GRAINS_M)?;
@@ -109,10 +111,10 @@ pub fn heap(grains: &SpheresSpec) -> Result<f64, SpheresError> {
     Ok(sum.z.atan2(sum.x))
 }
 
-/// A bed at rest, at least as high as `size_m` has it, between mirrors on a rough floor.
+/// A bed at rest, at least as high as `size_m` asks, between mirrors on a rough floor.
 fn settled(grains: &SpheresSpec, size_m: [f64; 3], radius_m: [f64; 2]) -> Result<State, SpheresError> {
     let [x, y, height_m] = size_m;
-    // A grain more, so that the bed is not lower than asked.
+    // One grain more, so that the bed is not lower than asked.
     let high_m = LOOSE * height_m + 4.0 * radius_m[1];
     let container = Container { size_m: [x, y, high_m], walls: [MIRRORS, MIRRORS, FLOOR] };
     let model = earth(grains, &container)?;

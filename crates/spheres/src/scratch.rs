@@ -1,6 +1,7 @@
-//! Memory of a step that can be rebuilt: the moving spheres, who may touch, and who is in which pair.
+//! Memory of a step that can be rebuilt at any time: the moving spheres, the candidate pairs, and the pairs of each
+//! sphere.
 
-use crate::candidate::{Candidate, Scene};
+use crate::candidate::{Candidate, ContactCandidates};
 use crate::neighbours::candidates;
 use crate::state::{Contact, Partner, Sphere};
 
@@ -9,18 +10,18 @@ use crate::state::{Contact, Partner, Sphere};
 pub struct Scratch {
     /// The spheres while they move.
     pub(crate) spheres: Vec<Sphere>,
-    /// By ascending sphere, then partner.
+    /// Candidate pairs, sorted by sphere, then partner.
     pub(crate) candidates: Vec<Candidate>,
-    /// Places of candidates with a wall or body.
+    /// Indices of the candidates with a wall or body.
     pub(crate) with_rigid: Vec<u32>,
-    /// Places of the candidates of each sphere, ascending, and where each sphere's begin.
+    /// Indices of the candidates of each sphere, ascending, and the start of each sphere's part in that list.
     of_sphere: Vec<u32>,
     starts: Vec<u32>,
 }
 
 impl Scratch {
-    /// Lists who may touch, with what contacts remember.
-    pub(crate) fn list(&mut self, scene: &Scene, contacts: &[Contact], skin_m: f64) {
+    /// Lists the candidate pairs, with the memory of their contacts.
+    pub(crate) fn list(&mut self, scene: &ContactCandidates, contacts: &[Contact], skin_m: f64) {
         self.candidates = candidates(scene, skin_m);
         recall(&mut self.candidates, contacts, scene.spheres);
         let places = (0..).zip(&self.candidates);
@@ -29,12 +30,12 @@ impl Scratch {
         self.assign(scene.spheres.len());
     }
 
-    /// Contacts that there are.
+    /// The contacts at this moment.
     pub(crate) fn contacts(&self) -> Vec<Contact> {
         self.candidates.iter().filter_map(|candidate| candidate.contact(&self.spheres)).collect()
     }
 
-    /// Gives each sphere its candidates.
+    /// Assigns the candidates to their spheres.
     fn assign(&mut self, spheres: usize) {
         self.starts.clear();
         self.starts.resize(spheres + 1, 0);
@@ -57,7 +58,7 @@ impl Scratch {
     }
 }
 
-/// The candidates of a sphere, in their order.
+/// The candidates by sphere, in the order of the list.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pairs<'a> {
     candidates: &'a [Candidate],
@@ -66,7 +67,7 @@ pub(crate) struct Pairs<'a> {
 }
 
 impl<'a> Pairs<'a> {
-    /// The pairs of a scratch memory, apart from its spheres.
+    /// Splits the scratch memory into its spheres and its pairs.
     pub(crate) fn split(scratch: &'a mut Scratch) -> (&'a mut [Sphere], Self) {
         let Scratch { spheres, candidates, of_sphere, starts, .. } = scratch;
         (spheres, Self { candidates, of_sphere, starts })
@@ -80,7 +81,7 @@ impl<'a> Pairs<'a> {
 }
 
 impl Candidate {
-    /// The other sphere, by its place in the list.
+    /// Index of the other sphere, if the partner is one.
     fn other(&self) -> Option<usize> {
         match self.partner {
             Partner::Sphere(other) => Some(other as usize),
@@ -93,7 +94,7 @@ impl Candidate {
     }
 }
 
-/// Gives candidates the memory of contacts; both are by ascending numbers.
+/// Copies the memory of contacts to candidates; both are sorted by ids.
 fn recall(candidates: &mut [Candidate], contacts: &[Contact], spheres: &[Sphere]) {
     let mut left = contacts.iter().peekable();
     for candidate in candidates {

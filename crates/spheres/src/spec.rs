@@ -1,4 +1,4 @@
-//! Parameters of grains: spheres of one elastic material. Bodies and walls are rigid beside them.
+//! Parameters of grains: spheres of one elastic material. Bodies and walls are rigid.
 
 use garde::Validate;
 use schemars::JsonSchema;
@@ -12,8 +12,8 @@ pub struct SpheresSpec {
     /// Density ρ of a grain, kg/m³: 100 to 20000.
     #[garde(custom(within(100.0, 20_000.0)))]
     pub density_kg_m3: f64,
-    /// Young's modulus E of a grain, Pa: 10 kPa to 1 TPa. Grains softer than real ones move alike while they overlap by
-    /// less than some hundredths of a radius, and take longer substeps, as 1/√E.
+    /// Young's modulus E of a grain, Pa: 10 kPa to 1 TPa. Softer grains than real ones move in the same way while their
+    /// overlaps stay below a few hundredths of a radius, and allow longer substeps, by 1/√E.
     #[garde(custom(within(1e4, 1e12)))]
     pub young_pa: f64,
     /// Poisson's ratio ν of a grain, 0 to 0.5.
@@ -25,8 +25,8 @@ pub struct SpheresSpec {
     /// Coulomb's coefficient between grains, 0 to 10.
     #[garde(custom(within(0.0, 10.0)))]
     pub friction: f64,
-    /// Coefficient of rolling resistance, 0 to 2: the largest moment over normal force times reduced radius. At a
-    /// contact it counts no more than the friction there. Zero is a perfect sphere.
+    /// Coefficient of rolling resistance, 0 to 2: the largest moment divided by normal force and reduced radius. At a
+    /// contact it is limited to the coefficient of friction there. Zero is a perfect sphere.
     #[garde(custom(within(0.0, 2.0)))]
     pub rolling_friction: f64,
 }

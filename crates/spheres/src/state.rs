@@ -1,4 +1,4 @@
-//! Everything that can change the future: the grains, and what their contacts remember.
+//! The state of a simulation, which determines its future: the grains, and the memory of their contacts.
 
 use nalgebra::Vector3;
 use selene_base::random::{RngExt, stream_at};
@@ -14,84 +14,85 @@ const SPHERES_MAX: usize = 1 << 20;
 /// Allowed radii of grains, m.
 const RADII_M: std::ops::RangeInclusive<f64> = 1e-5..=10.0;
 
-/// A grain.
+/// A grain: a sphere.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sphere {
-    /// Its number, which it keeps.
+    /// Number that identifies the grain, and never changes.
     pub id: u32,
-    /// Its radius, m: 10 µm to 10 m.
+    /// Radius, m: 10 µm to 10 m.
     pub radius_m: f64,
-    /// Its centre, m from the container's low corner.
+    /// Position of its centre, m from the container's low corner.
     pub position_m: Vector3<f64>,
     /// Velocity of its centre, m/s.
     pub velocity_m_s: Vector3<f64>,
-    /// Its angular velocity in the container's axes, rad/s.
+    /// Angular velocity in the container's axes, rad/s.
     pub angular_velocity_rad_s: Vector3<f64>,
 }
 
-/// What a sphere touches.
+/// What a sphere is in contact with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Partner {
-    /// The sphere of this number.
+    /// The sphere with this id.
     Sphere(u32),
     /// A face of the container: 0 to 5, the low one of x first, then the high one.
     Wall(u8),
-    /// The body at this place of the list; who steps keeps their order.
+    /// The body at this position of the list; the caller of `step` must keep their order.
     Body(u32),
 }
 
-/// A contact that lasts.
+/// A contact that lasts from step to step.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Contact {
-    /// Number of the sphere; of two, the lower one.
+    /// Id of the sphere; for two spheres, the lower one.
     pub sphere: u32,
-    /// What it touches.
+    /// The surface that it touches.
     pub partner: Partner,
-    /// What is remembered.
+    /// Memory of the contact.
     pub memory: Memory,
 }
 
-/// A block of grains that do not touch, to fall together.
+/// A box of grains that do not touch yet, to settle under gravity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Filling {
     /// Low corner, m.
     pub low_m: [f64; 3],
     /// High corner, m.
     pub high_m: [f64; 3],
-    /// The least and the greatest radius, m; those between are equally frequent.
+    /// The least and the greatest radius, m; radii are evenly distributed between them.
     pub radius_m: [f64; 2],
-    /// Velocity of all of them, m/s.
+    /// Initial velocity of the grains, m/s.
     pub velocity_m_s: Vector3<f64>,
-    /// Seed of radii and places.
+    /// Seed of radii and positions.
     pub seed: u64,
 }
 
 /// Grains and their contacts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct State {
-    /// By ascending number.
+    /// Grains, sorted by id.
     pub spheres: Vec<Sphere>,
-    /// By ascending number of sphere, then partner.
+    /// Contacts, sorted by id of the sphere, then partner.
     pub contacts: Vec<Contact>,
 }
 
 impl State {
-    /// Adds a grain that does not spin, and gives its number.
+    /// Adds a grain that does not spin, and returns its id.
     pub fn add(&mut self, radius_m: f64, position_m: Vector3<f64>, velocity_m_s: Vector3<f64>) -> u32 {
         let id = self.spheres.last().map_or(0, |last| last.id.saturating_add(1));
         self.spheres.push(Sphere { id, radius_m, position_m, velocity_m_s, angular_velocity_rad_s: Vector3::zeros() });
         id
     }
 
-    /// Adds `filling`: a lattice as wide as the greatest grain, in each cell of which lies a grain somewhere.
+    /// Adds `filling`: one grain at a random position in each cell of a lattice as wide as the greatest grain.
     ///
     /// # Errors
-    /// When it is not inside of the container, is thinner than a grain, or has too many of them; when radii cannot be.
+    /// When it is not inside of the container, is thinner than a grain, or has too many grains, or when radii are out
+    /// of range.
     pub fn fill(&mut self, model: &Model, filling: &Filling) -> Result<(), SpheresError> {
         let [least_m, most_m] = filling.radius_m;
         if !(RADII_M.contains(&least_m) && least_m <= most_m && RADII_M.contains(&most_m)) {
-            let told = format!("radii from {least_m} to {most_m} m: must ascend within 0.00001 to 10 m");
-            return Err(SpheresError::Filling(told));
+            let reported = format!("radii from {least_m} to {most_m} m: must ascend within 0.00001 to 10 m");
+            return Err(SpheresError::Filling(reported));
         }
         let counts = lattice(model, filling)?;
         let wanted = counts.map(|count| count as f64).iter().product::<f64>() + self.spheres.len() as f64;
@@ -112,7 +113,7 @@ impl State {
         Ok(())
     }
 
-    /// Keeps the grains that `is_kept` says, with what contacts between them remember.
+    /// Keeps the grains for which `is_kept` is true, and the memory of contacts between them.
     pub fn retain(&mut self, is_kept: impl Fn(&Sphere) -> bool) {
         self.spheres.retain(is_kept);
         let spheres = &self.spheres;
@@ -123,13 +124,13 @@ impl State {
         });
     }
 
-    /// The grain of a number.
+    /// The grain with this id.
     #[must_use]
     pub fn sphere(&self, id: u32) -> Option<&Sphere> {
         at(&self.spheres, id).map(|place| &self.spheres[place])
     }
 
-    /// A hash over every bit of it (XXH3).
+    /// Hash of all bits of the state (XXH3).
     #[must_use]
     pub fn hash(&self) -> u64 {
         let mut hasher = Xxh3::new();
@@ -166,8 +167,8 @@ impl State {
             return Err(SpheresError::Order("contacts"));
         }
         if self.spheres.len() > SPHERES_MAX {
-            let told = format!("{} grains in a state: at most {SPHERES_MAX} are allowed", self.spheres.len());
-            return Err(SpheresError::Filling(told));
+            let reported = format!("{} grains in a state: at most {SPHERES_MAX} are allowed", self.spheres.len());
+            return Err(SpheresError::Filling(reported));
         }
         if let Some(contact) = self.contacts.iter().find(|contact| !contact.memory.is_sound()) {
             let what = "its contact remembers what is no finite number".to_owned();
@@ -177,12 +178,12 @@ impl State {
     }
 }
 
-/// Whether grains are sound and within the container.
+/// Checks that grains are valid and within the container.
 pub(crate) fn check_spheres(model: &Model, spheres: &[Sphere]) -> Result<(), SpheresError> {
     spheres.iter().try_for_each(|sphere| sphere.check(model))
 }
 
-/// Place of a number in a list by ascending numbers.
+/// Index of an id in a list sorted by id.
 fn at(spheres: &[Sphere], id: u32) -> Option<usize> {
     spheres.binary_search_by_key(&id, |sphere| sphere.id).ok()
 }
@@ -201,7 +202,7 @@ impl Memory {
 }
 
 impl Sphere {
-    /// Velocity of it at an arm from its centre, m/s.
+    /// Velocity of the grain's material at an arm from its centre, m/s.
     pub(crate) fn velocity_at(&self, arm_m: &Vector3<f64>) -> Vector3<f64> {
         self.velocity_m_s + self.angular_velocity_rad_s.cross(arm_m)
     }
@@ -225,7 +226,7 @@ impl Sphere {
     }
 }
 
-/// Cells along x, y and z.
+/// Number of lattice cells along x, y and z.
 fn lattice(model: &Model, filling: &Filling) -> Result<[usize; 3], SpheresError> {
     let (size_m, step_m) = (model.container().size_m, 2.0 * filling.radius_m[1]);
     let mut counts = [0; 3];

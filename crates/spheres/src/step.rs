@@ -1,12 +1,12 @@
-//! A step: list who may touch, then substeps. A substep computes each pair's force once and moves every sphere by the sum
-//! of its own (symplectic Euler). It is at most a fifth of the Rayleigh time of the smallest sphere, and short enough
-//! for nothing to move a tenth of that sphere's radius at the speed it has.
+//! One step of the grains: lists the candidate pairs, then runs substeps. A substep computes each pair's force once and
+//! moves every sphere by the sum of its forces (symplectic Euler). It lasts at most a fifth of the Rayleigh time of the
+//! smallest sphere, and no longer than the fastest sphere or body takes to move a tenth of that sphere's radius.
 
 use nalgebra::Vector3;
 use rayon::prelude::*;
 use selene_crm::{Body, Reaction, Shape, next_substep};
 
-use crate::candidate::Scene;
+use crate::candidate::ContactCandidates;
 use crate::error::SpheresError;
 use crate::model::Model;
 use crate::scratch::{Pairs, Scratch};
@@ -14,36 +14,37 @@ use crate::state::{Contact, Partner, State, check_spheres};
 
 /// The most substeps of a step.
 const SUBSTEPS_MAX: u32 = 1_000_000;
-/// The way in a substep, and between two lists of who may touch, over the smallest radius.
+/// The most that anything moves in a substep, and between two listings of pairs, relative to the smallest radius.
 const WAY_RADII: f64 = 0.1;
 const SKIN_RADII: f64 = 0.4;
-/// Spheres and pairs that a thread takes at least.
+/// Fewest spheres and pairs for one thread.
 const SPHERES_A_TASK: usize = 64;
 const PAIRS_A_TASK: usize = 256;
 
-/// What a step did beside moving the grains.
+/// Results of a step beside the new state of the grains.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Outcome {
-    /// How many substeps it took.
+pub struct StepResults {
+    /// Number of substeps that it took.
     pub substeps: u32,
-    /// What grains gave to each body. Grains lost the same, up to the rounding of f64.
+    /// Impulse of the grains on each body. Grains lost the same, up to the rounding of f64.
     pub reactions: Vec<Reaction>,
-    /// Impulse that grains gave to the low and the high wall of each axis, N s.
+    /// Impulse of the grains on the low and the high wall of each axis, N s.
     pub walls_n_s: [[Vector3<f64>; 2]; 3],
 }
 
-/// Moves grains by `duration_s`, while each of `bodies` moves along its twist.
+/// Advances the grains by `duration_s`, while each of `bodies` moves along its twist.
 ///
 /// # Errors
-/// When the duration, a body, a grain or the order of the state cannot be, when more than 1 000 000 substeps are needed,
-/// when a grain leaves through an open face, overlaps too deeply or becomes too fast. `state` is then as it was.
+/// When the duration, a body, a grain or the order of the state is not valid, when more than 1 000 000 substeps are
+/// needed, when a grain leaves through an open wall, overlaps too deeply or becomes too fast. `state` is then
+/// unchanged.
 pub fn step(
     model: &Model,
     state: &mut State,
     bodies: &[Body],
     duration_s: f64,
     scratch: &mut Scratch,
-) -> Result<Outcome, SpheresError> {
+) -> Result<StepResults, SpheresError> {
     if !(duration_s > 0.0 && duration_s.is_finite()) {
         return Err(SpheresError::Duration(duration_s));
     }
@@ -63,7 +64,7 @@ pub fn step(
     Ok(outcome)
 }
 
-/// A step under way.
+/// A step in progress.
 struct Stepping<'a> {
     model: &'a Model,
     bodies: &'a [Body],
@@ -72,13 +73,13 @@ struct Stepping<'a> {
     elapsed_s: f64,
     /// The smallest radius, m; infinite without spheres.
     smallest_m: f64,
-    /// The fastest sphere, m/s.
+    /// Speed of the fastest sphere, m/s.
     speed_m_s: f64,
-    /// The fastest place of a body, m/s.
+    /// Speed of the fastest place on a body, m/s.
     body_speed_m_s: f64,
-    /// The most that two can have come nearer since they were listed, m.
+    /// Upper bound of how much nearer any two have come since the last listing, m.
     way_m: f64,
-    outcome: Outcome,
+    outcome: StepResults,
 }
 
 impl<'a> Stepping<'a> {
@@ -87,7 +88,7 @@ impl<'a> Stepping<'a> {
         let speed_m_s = speeds.fold(0.0, f64::max);
         let smallest_m = scratch.spheres.iter().map(|sphere| sphere.radius_m).fold(f64::INFINITY, f64::min);
         let body_speed_m_s = bodies.iter().map(Body::speed_max_m_s).fold(0.0, f64::max);
-        let outcome = Outcome { reactions: vec![Reaction::default(); bodies.len()], ..Outcome::default() };
+        let outcome = StepResults { reactions: vec![Reaction::default(); bodies.len()], ..StepResults::default() };
         Self {
             model,
             bodies,
@@ -102,11 +103,11 @@ impl<'a> Stepping<'a> {
         }
     }
 
-    /// Lists who may touch.
+    /// Lists the candidate pairs.
     fn list(&mut self, contacts: &[Contact]) {
         let spheres = std::mem::take(&mut self.scratch.spheres);
         let bodies = self.moved_bodies();
-        let scene = Scene { model: self.model, spheres: &spheres, bodies: &bodies };
+        let scene = ContactCandidates { model: self.model, spheres: &spheres, bodies: &bodies };
         self.scratch.list(&scene, contacts, SKIN_RADII * self.smallest_m);
         self.scratch.spheres = spheres;
         self.way_m = 0.0;
@@ -143,16 +144,16 @@ impl<'a> Stepping<'a> {
         next_substep(remaining_s, limit_s, allowed).map_err(too_many)
     }
 
-    /// Computes what each contact does.
+    /// Computes the force and moments of each contact.
     fn meet(&mut self, substep_s: f64) {
         let bodies = self.moved_bodies();
         let Scratch { spheres, candidates, .. } = &mut *self.scratch;
-        let scene = Scene { model: self.model, spheres, bodies: &bodies };
+        let scene = ContactCandidates { model: self.model, spheres, bodies: &bodies };
         let pairs = candidates.par_iter_mut().with_min_len(PAIRS_A_TASK);
         pairs.for_each(|candidate| candidate.meet(&scene, substep_s));
     }
 
-    /// Adds up what bodies and walls get, in the order of the list.
+    /// Adds up the impulses on bodies and walls, in the order of the list.
     fn react(&mut self, substep_s: f64) {
         for place in &self.scratch.with_rigid {
             let candidate = &self.scratch.candidates[*place as usize];
@@ -173,7 +174,7 @@ impl<'a> Stepping<'a> {
     }
 }
 
-/// Moves every sphere by what its contacts and gravity do, and gives the speed of the fastest, m/s.
+/// Moves every sphere by its contacts and gravity, and returns the highest speed, m/s.
 fn move_spheres(model: &Model, scratch: &mut Scratch, substep_s: f64) -> f64 {
     let (spheres, pairs) = Pairs::split(scratch);
     let numbered = spheres.par_iter_mut().enumerate().with_min_len(SPHERES_A_TASK);
@@ -188,7 +189,7 @@ fn move_spheres(model: &Model, scratch: &mut Scratch, substep_s: f64) -> f64 {
     squares.reduce(|| 0.0, f64::max).sqrt()
 }
 
-/// Force, N, and moment, N m, of all contacts of the sphere at `place`.
+/// Sum of force, N, and moment, N m, over all contacts of the sphere at index `place`.
 fn sums(pairs: &Pairs, place: usize) -> (Vector3<f64>, Vector3<f64>) {
     let (mut force_n, mut moment_n_m) = (Vector3::zeros(), Vector3::zeros());
     for candidate in pairs.of(place) {

@@ -1,5 +1,5 @@
-//! Tells how long a fresh square of a site's land takes to make, far from what was seen
-//! before: `cargo run --release -p selene-terrain --example fresh_square -- config/site/polar.yaml 256`.
+//! Measures how long a fresh square of a site's land takes to generate, far from what was generated before:
+//! `cargo run --release -p selene-terrain --example fresh_square -- config/site/polar.yaml 256`.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::time::Instant;
 use selene_base::input::load_yaml;
 use selene_terrain::{Landscape, TileStore};
 
-/// Places, each far from the others.
+/// Number of squares to generate, each far from the others.
 const PLACES: u32 = 8;
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -1,6 +1,6 @@
-//! Shades every level of a site under a low Sun and tells how long it took to make:
+//! Shades every level of a site under a low Sun and prints how long the site took to generate:
 //! `cargo run --release -p selene-terrain --example hillshade -- config/site/polar.yaml out.png`
-//! writes out-0.png (finest) and on. The data directory is `SELENE_DATA`.
+//! writes out-0.png (finest) and following. The data directory is `SELENE_DATA`.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use nalgebra::Vector3;
 use selene_base::input::load_yaml;
 use selene_terrain::{Clipmap, Level, SiteSpec};
 
-/// Height of the Sun in the picture and its azimuth from x towards y, rad.
+/// Elevation of the Sun in the picture and its azimuth from x towards y, rad.
 const SUN_ELEVATION_RAD: f64 = 0.17;
 const SUN_AZIMUTH_RAD: f64 = 2.3;
 
@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Prints range of heights and slopes over the middle ±25 m (or all) of a level.
+/// Prints the range of heights and slopes over the middle ±25 m (or all) of a level.
 fn describe(index: usize, level: &Level) {
     let [min, max] = [f32::min, f32::max].map(|f| level.heights_m.iter().copied().reduce(f).unwrap_or(0.0));
     let middle = level.posts / 2;
@@ -62,7 +62,7 @@ fn describe(index: usize, level: &Level) {
     );
 }
 
-/// Prints the height of the horizon over the start by direction.
+/// Prints the elevation of the horizon around the start, by direction.
 fn horizon(ground: &Clipmap) {
     let eye_m = ground.height_m(0.0, 0.0).unwrap_or(0.0) + 2.0;
     let steps = || (0..600).map(|i| 2.0 * 1.0125_f64.powi(i));

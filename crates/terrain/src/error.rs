@@ -1,4 +1,4 @@
-//! What can be wrong with a site: each error says what, where and what to do.
+//! Errors of a site: each says what is wrong, where, and what to do.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use selene_base::input::InputError;
 
 use selene_dem::ElevationError;
 
-/// A site whose ground cannot be made.
+/// Why the ground of a site cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum TerrainError {
     /// A file that cannot be read or whose content is refused.
@@ -38,7 +38,7 @@ pub enum TerrainError {
     Missing {
         /// The site's YAML file.
         site: PathBuf,
-        /// Where the file was looked for.
+        /// Path at which the file was expected.
         path: PathBuf,
         /// The elevation file, relative to the data directory.
         file: String,
@@ -47,7 +47,7 @@ pub enum TerrainError {
     },
     /// The elevation file is not the one the site was made for.
     #[error(
-        "{}: has SHA-256 {found}, but {} asks for {wanted}: it is truncated or another version; get it again from \
+        "{}: has SHA-256 {found}, but {} requires {wanted}: it is truncated or another version; get it again from \
          {source_text}",
         path.display(), site.display()
     )]
@@ -56,9 +56,9 @@ pub enum TerrainError {
         site: PathBuf,
         /// The elevation file.
         path: PathBuf,
-        /// Its digest.
+        /// Digest of the file.
         found: String,
-        /// The site's digest.
+        /// Digest that the site requires.
         wanted: String,
         /// Where the file comes from.
         source_text: String,
@@ -68,7 +68,7 @@ pub enum TerrainError {
     Decode {
         /// The elevation file.
         path: PathBuf,
-        /// Why, and what is allowed.
+        /// Why the file cannot be decoded, and what is allowed.
         what: String,
     },
 }

@@ -1,6 +1,5 @@
-//! The lattice of a level: post (column, row) stands at (column, row) · spacing on the
-//! map, whichever window shows it. Numbers of posts and not metres say where a window
-//! is, so that the same post is the same number everywhere.
+//! The lattice of a level: post (column, row) is at (column, row) · spacing on the map, whichever window shows it.
+//! Windows are located by post numbers and not by metres, so that a post has the same number everywhere.
 
 use crate::level::Level;
 use crate::sampler::Grid;
@@ -8,9 +7,9 @@ use crate::sampler::Grid;
 /// A square of posts of a level's lattice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Posts {
-    /// Column and row of the post of least x and y.
+    /// Column and row of the post with the least x and y.
     pub(crate) first: [i64; 2],
-    /// Posts on a side.
+    /// Posts along a side.
     pub(crate) count: usize,
 }
 
@@ -20,12 +19,12 @@ impl Posts {
         Self { first: level.origin_m.map(|m| (m / level.spacing_m).round() as i64), count: level.posts }
     }
 
-    /// As many posts around the map origin.
+    /// The posts within `reach` posts of the map's origin along each axis.
     pub(crate) fn around_origin(reach: usize) -> Self {
         Self { first: [-(reach as i64); 2], count: 2 * reach + 1 }
     }
 
-    /// Place of a post in a window's heights; none outside.
+    /// Index of a post in a window's heights; none outside.
     pub(crate) fn index(&self, at: [i64; 2]) -> Option<usize> {
         let along = |axis: usize| {
             let post = usize::try_from(at[axis] - self.first[axis]).ok()?;
@@ -34,13 +33,13 @@ impl Posts {
         Some(along(1)? * self.count + along(0)?)
     }
 
-    /// Whether another square has all of its posts.
+    /// Whether another square contains all of these posts.
     pub(crate) fn is_within(&self, other: &Self) -> bool {
         let last = self.first.map(|first| first + self.count as i64 - 1);
         other.index(self.first).is_some() && other.index(last).is_some()
     }
 
-    /// Whether it has all posts that two others share.
+    /// Whether this square contains all posts that two others share.
     pub(crate) fn has_shared(&self, one: &Self, other: &Self) -> bool {
         (0..2).all(|axis| {
             let first = one.first[axis].max(other.first[axis]);
@@ -49,7 +48,7 @@ impl Posts {
         })
     }
 
-    /// Its posts but the outermost.
+    /// The posts without the outermost `margin` ones.
     pub(crate) fn inner(&self, margin: usize) -> Self {
         Self { first: self.first.map(|post| post + margin as i64), count: self.count.saturating_sub(2 * margin) }
     }
@@ -63,14 +62,13 @@ impl Posts {
         Grid { origin_m: self.first.map(|post| post as f64 * spacing_m), spacing_m, posts: self.count }
     }
 
-    /// The coarser posts that these are refined from: those that cubic kernels take and
-    /// one more each way.
+    /// The coarser posts needed to refine these: those under the cubic kernels, and one more on each side.
     pub(crate) fn refined_from(&self, ratio: i64) -> Self {
         let first = self.first.map(|post| post.div_euclid(ratio) - 2);
         Self { first, count: (self.count as i64 - 1).div_euclid(ratio) as usize + 7 }
     }
 
-    /// The squares of `side` posts that cut the lattice and hold some of these.
+    /// The tiles of `side` posts along a side that contain some of these posts.
     pub(crate) fn tiles(&self, side: usize) -> impl Iterator<Item = [i64; 2]> + use<> {
         let span = self.first.map(|post| {
             let last = post + self.count as i64 - 1;
@@ -81,8 +79,8 @@ impl Posts {
     }
 }
 
-/// Bilinear height of a window at (x, y), m, to the bit the same in every window that
-/// has the posts around; none outside.
+/// Bilinear height at (x, y), m, bit for bit the same in every window that contains the surrounding posts; none
+/// outside.
 pub(crate) fn height_m(level: &Level, [x, y]: [f64; 2]) -> Option<f64> {
     let Posts { first, count } = Posts::of(level);
     let along = |m: f64, first: i64| {

@@ -1,26 +1,26 @@
-//! A regular square grid of heights. Between posts the surface is bilinear: the
-//! same patch for wheels, rays and truth.
+//! A regular square grid of heights. Between posts the surface is bilinear; wheels, rays and ground truth use the same
+//! patch.
 
 use nalgebra::Vector3;
 
 use crate::sampler::Grid;
 
-/// One grid of heights, row-major (row = y, column = x), in the map frame.
+/// A grid of heights in the map frame, row-major (row = y, column = x).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Level {
     /// Position of post (0, 0): x east, y north, m.
     pub origin_m: [f64; 2],
     /// Distance between posts, m.
     pub spacing_m: f64,
-    /// Posts on a side.
+    /// Posts along a side.
     pub posts: usize,
     /// Heights of the posts above the site's datum, m.
     pub heights_m: Vec<f32>,
 }
 
-/// Where a place lies within a cell of a level: the cell's lower-left post and the fractions across it.
+/// A position within a cell of a level: the cell's lower-left post and the fractions across the cell.
 #[derive(Clone, Copy, Debug)]
-struct InCell {
+struct CellPosition {
     column: usize,
     row: usize,
     u: f64,
@@ -38,7 +38,7 @@ impl Level {
         Self { origin_m, spacing_m, posts, heights_m: (0..posts * posts).map(post).collect() }
     }
 
-    /// Level ground at height zero around the origin, `side_m` long.
+    /// Flat ground at height zero around the origin, with sides of `side_m`.
     #[must_use]
     pub fn flat(spacing_m: f64, side_m: f64) -> Self {
         let posts = (side_m / spacing_m).round().max(1.0) as usize + 1;
@@ -77,7 +77,7 @@ impl Level {
     /// Bilinear height at (x, y), m; none outside.
     #[must_use]
     pub fn height_m(&self, x: f64, y: f64) -> Option<f64> {
-        let InCell { column, row, u, v } = self.in_cell(x, y)?;
+        let CellPosition { column, row, u, v } = self.in_cell(x, y)?;
         let low = self.post_m(column, row) * (1.0 - u) + self.post_m(column + 1, row) * u;
         let high = self.post_m(column, row + 1) * (1.0 - u) + self.post_m(column + 1, row + 1) * u;
         Some(low * (1.0 - v) + high * v)
@@ -86,7 +86,7 @@ impl Level {
     /// Unit normal of the bilinear patch at (x, y), pointing up; none outside.
     #[must_use]
     pub fn normal(&self, x: f64, y: f64) -> Option<Vector3<f64>> {
-        let InCell { column, row, u, v } = self.in_cell(x, y)?;
+        let CellPosition { column, row, u, v } = self.in_cell(x, y)?;
         let [a, b] = [self.post_m(column, row), self.post_m(column + 1, row)];
         let [c, d] = [self.post_m(column, row + 1), self.post_m(column + 1, row + 1)];
         let slope_x = ((b - a) * (1.0 - v) + (d - c) * v) / self.spacing_m;
@@ -94,7 +94,7 @@ impl Level {
         Some(Vector3::new(-slope_x, -slope_y, 1.0).normalize())
     }
 
-    fn in_cell(&self, x: f64, y: f64) -> Option<InCell> {
+    fn in_cell(&self, x: f64, y: f64) -> Option<CellPosition> {
         let along = |value: f64, origin: f64| {
             let cells = (value - origin) / self.spacing_m;
             let cell = cells.floor();
@@ -105,7 +105,7 @@ impl Level {
         };
         let (column, u) = along(x, self.origin_m[0])?;
         let (row, v) = along(y, self.origin_m[1])?;
-        Some(InCell { column, row, u, v })
+        Some(CellPosition { column, row, u, v })
     }
 }
 
@@ -113,7 +113,7 @@ impl Level {
 mod tests {
     use super::Level;
 
-    /// Heights are kept as `f32`: a metre-sized height is good to 1e-7 m.
+    /// Rounding of heights in `f32`: metre-sized heights are accurate to 1e-7 m.
     const STORED_HEIGHT_TOLERANCE_M: f64 = 1e-6;
 
     #[test]

@@ -1,6 +1,5 @@
-//! The ground: what a site's was before anybody came (`Terrain`), what rovers did to it (`Ruts`), the
-//! part that wheels press (`GroundPatch`) and the part that a viewer sees (`Clipmap`). One surface that
-//! wheels, rays and truth share.
+//! The ground: a site's undisturbed ground (`Terrain`), the changes that rovers made (`Ruts`), the part that wheels
+//! press (`GroundPatch`) and the part that a viewer sees (`Clipmap`). Wheels, rays and ground truth share one surface.
 
 mod clipmap;
 mod error;
@@ -29,7 +28,7 @@ pub use site::spec::{
     RidgeSpec, RiseSpec, SiteSpec,
 };
 pub use site::surface::{DetailSpec, SurfaceSpec};
-pub use surface::marks::Marks;
+pub use surface::node_set::NodeSet;
 pub use surface::patch::{GroundPatch, NodeRect};
 pub use surface::print::Print;
 pub use surface::rock::{Rock, RockShape};

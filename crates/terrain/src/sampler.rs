@@ -1,17 +1,16 @@
-//! A grid sampled at the posts of another: the separable 4 × 4 cubic kernels that
-//! refine a coarser level (Catmull–Rom: passes through the posts) and that smooth
-//! random lattices (B-spline: no overshoot, no visible cells).
+//! Samples a grid at the posts of another with separable 4 × 4 cubic kernels: one refines a coarser level (Catmull–Rom:
+//! passes through the posts), the other smooths random lattices (B-spline: no overshoot, no visible cells).
 
 use std::borrow::Cow;
 
-/// Where the posts of a square grid lie.
+/// Positions of the posts of a square grid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Grid {
     /// Position of post (0, 0), m.
     pub(crate) origin_m: [f64; 2],
     /// Distance between posts, m.
     pub(crate) spacing_m: f64,
-    /// Posts on a side.
+    /// Posts along a side.
     pub(crate) posts: usize,
 }
 
@@ -26,7 +25,7 @@ impl Grid {
     }
 }
 
-/// The four weights of a cubic kernel at a fraction of a cell.
+/// A cubic kernel; it gives four weights at a fraction of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kernel {
     CatmullRom,
@@ -48,33 +47,33 @@ impl Kernel {
     }
 }
 
-/// First source post and the weights of it and the three that follow.
+/// The first of four consecutive source posts, and their weights.
 #[derive(Clone, Copy, Debug)]
-struct Tap {
+struct FilterTap {
     first: usize,
     weights: [f32; 4],
 }
 
-/// A source grid with the taps of every column and row of a target grid.
+/// A source grid, and the taps of every column and row of a target grid.
 #[derive(Debug)]
 pub(crate) struct Sampler<'a> {
     values: Cow<'a, [f32]>,
     width: usize,
-    columns: Vec<Tap>,
-    rows: Vec<Tap>,
+    columns: Vec<FilterTap>,
+    rows: Vec<FilterTap>,
 }
 
 impl<'a> Sampler<'a> {
-    /// Samples `values` on `source` at the posts of `target`, which should lie at
-    /// least a cell inside; nearer the edge the kernel leans on the last four posts.
+    /// Samples `values` on `source` at the posts of `target`, which should lie at least one cell inside; nearer the
+    /// edge the kernel uses the last four posts.
     pub(crate) fn new(values: impl Into<Cow<'a, [f32]>>, source: Grid, target: Grid, kernel: Kernel) -> Self {
         let taps = |axis| (0..target.posts).map(|i| tap(target.at_m(axis, i), source, axis, kernel)).collect();
         Self { values: values.into(), width: source.posts, columns: taps(0), rows: taps(1) }
     }
 
-    /// Adds target row `row` to `out`; `scratch` is kept between rows.
+    /// Adds the samples of target row `row` to `out`; `scratch` is a buffer reused between rows.
     pub(crate) fn add_row(&self, row: usize, out: &mut [f32], scratch: &mut Vec<f32>) {
-        let Tap { first, weights: [a, b, c, d] } = self.rows[row];
+        let FilterTap { first, weights: [a, b, c, d] } = self.rows[row];
         let source = |k: usize| self.values[(first + k) * self.width..(first + k + 1) * self.width].iter();
         scratch.clear();
         let blended = source(0).zip(source(1)).zip(source(2).zip(source(3)));
@@ -85,7 +84,7 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    /// Adds every row to a whole target grid.
+    /// Adds the samples of every row to a whole target grid.
     pub(crate) fn add_all(&self, out: &mut [f32]) {
         let mut scratch = Vec::new();
         for (row, heights) in out.chunks_mut(self.columns.len()).enumerate() {
@@ -94,10 +93,10 @@ impl<'a> Sampler<'a> {
     }
 }
 
-fn tap(at_m: f64, source: Grid, axis: usize, kernel: Kernel) -> Tap {
+fn tap(at_m: f64, source: Grid, axis: usize, kernel: Kernel) -> FilterTap {
     let cells = (at_m - source.origin_m[axis]) / source.spacing_m;
     let cell = cells.floor().clamp(1.0, source.posts as f64 - 3.0);
-    Tap { first: cell as usize - 1, weights: kernel.weights(cells - cell) }
+    FilterTap { first: cell as usize - 1, weights: kernel.weights(cells - cell) }
 }
 
 #[cfg(test)]
@@ -106,7 +105,7 @@ mod tests {
 
     const COARSE: Grid = Grid { origin_m: [-4.0, -4.0], spacing_m: 1.0, posts: 9 };
     const FINE: Grid = Grid { origin_m: [-2.0, -2.0], spacing_m: 0.25, posts: 17 };
-    /// Heights and weights are `f32`.
+    /// Rounding of `f32` heights and weights.
     const SINGLE_TOLERANCE_M: f64 = 1e-5;
 
     fn sampled(kernel: Kernel, height_m: impl Fn(f64, f64) -> f64) -> Vec<f32> {

@@ -1,7 +1,6 @@
-//! The undisturbed ground of a site at any place, made when asked for and shared by all who ask:
-//! pages of the finest level for wheels, nested windows for viewers. What is made depends on the
-//! place alone, so that it does not matter who asked first, or whether it was made before. What
-//! rovers do to it is no part of it (`Ruts`).
+//! The undisturbed ground of a site at any place, generated on demand and shared by all users: pages of the finest
+//! level for wheels, nested windows for viewers. Generated ground depends on the position alone, so it does not matter
+//! who asked first or whether it was generated before. Changes by rovers are separate (`Ruts`).
 
 use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
@@ -20,30 +19,30 @@ use crate::surface::page::Page;
 use crate::surface::rock::{self, Rock, RockShape};
 use crate::surface::tile::{TILE_NODES, TileIndex, TileRect};
 
-/// Centres whose windows are kept for each viewer: where it is, where it was, where it goes.
+/// Centres whose windows are kept for each viewer: its current, previous and next one.
 const CENTRES_KEPT: usize = 3;
-/// Pages kept at least: of 1 cm posts 49 lie around a rover and as many where it goes.
+/// Least number of pages that are kept: with 1 cm posts, 49 lie around a rover and as many around its next place.
 const PAGES_KEPT: usize = 128;
-/// Pages kept for each viewer where there are many: those around it and where it goes, of 2 cm posts.
+/// Pages kept per viewer when there are many viewers: with 2 cm posts, those around it and around its next place.
 const PAGES_OF_VIEWER: usize = 24;
-/// Tiles on a page's side.
+/// Tiles along a side of a page.
 const PAGE_TILES: i64 = (TILE_POSTS / TILE_NODES) as i64;
-/// Farthest tile from the map's origin that edits can name.
+/// Largest tile index that edits can name.
 const TILE_MAX: i64 = i16::MAX as i64;
 
 /// The undisturbed ground of a site.
 pub struct Terrain {
     spacing_m: f64,
-    /// Where node (0, 0) stands, m.
+    /// Position of node (0, 0), m.
     origin_m: [f64; 2],
     shapes: Arc<Vec<RockShape>>,
-    /// Rocks of the ground that are bodies of their own, and no part of it.
+    /// Numbers of rocks that have become bodies of their own and no longer belong to the ground.
     loosened: BTreeSet<u32>,
     source: Source,
 }
 
 enum Source {
-    /// One level with an end: rigs and tests.
+    /// One level with an end, for rigs and tests.
     Bounded {
         level: Arc<Level>,
         rocks: Arc<Vec<Rock>>,
@@ -51,23 +50,23 @@ enum Source {
     Endless(Box<Endless>),
 }
 
-/// Ground without an end.
+/// Generated ground without an end.
 struct Endless {
     plan: WindowPlan,
-    made_by: MadeBy,
+    made_by: GroundSource,
     pages: Mutex<VecDeque<([i64; 2], Arc<Page>)>>,
     windows: Mutex<VecDeque<ClipmapWindows>>,
     viewers: Mutex<usize>,
-    /// Held while windows are made: a caller that asks for some that are there does not wait for others.
+    /// Locked while windows are made, so that callers who ask for existing windows do not wait.
     making: Mutex<WindowCache>,
 }
 
-enum MadeBy {
+enum GroundSource {
     Landscape {
         landscape: Box<Landscape>,
         tiles: TileStore,
     },
-    /// Heights by a formula, m, from map x and y, m.
+    /// Height as a function of map x and y, all in m.
     Formula {
         levels: Vec<LevelSpec>,
         height_m: Box<dyn Fn(f64, f64) -> f64 + Send + Sync>,
@@ -75,11 +74,11 @@ enum MadeBy {
 }
 
 impl Terrain {
-    /// The ground of a site. `site_file` is named in errors; `data_dir` holds the elevation files
-    /// that sites name. The same spec, data and seed give the same ground for any number of threads.
+    /// Loads the ground of a site. Errors name `site_file`; `data_dir` contains the elevation files that sites name.
+    /// The same spec, data and seed give the same ground for any number of threads.
     ///
     /// # Errors
-    /// When the site's elevation file is missing, not the one named, or unusable.
+    /// When the site's elevation file is missing, does not match its checksum or is unusable.
     pub fn load(spec: &SiteSpec, site_file: &Path, data_dir: Option<&Path>, seed: u64) -> Result<Self, TerrainError> {
         Ok(Self::of_landscape(Landscape::new(spec.clone(), site_file, data_dir, seed)?))
     }
@@ -93,19 +92,19 @@ impl Terrain {
             spacing_m,
             plan,
             shapes,
-            MadeBy::Landscape { landscape: Box::new(landscape), tiles: TileStore::default() },
+            GroundSource::Landscape { landscape: Box::new(landscape), tiles: TileStore::default() },
         )
     }
 
-    /// Endless ground whose height is `height_m(x, y)` everywhere, without rocks, in levels given finest first.
+    /// Unbounded ground whose height is `height_m(x, y)` everywhere, without rocks, in levels given finest first.
     #[must_use]
     pub fn of_formula(levels: &[LevelSpec], height_m: impl Fn(f64, f64) -> f64 + Send + Sync + 'static) -> Self {
-        let made_by = MadeBy::Formula { levels: levels.to_vec(), height_m: Box::new(height_m) };
+        let made_by = GroundSource::Formula { levels: levels.to_vec(), height_m: Box::new(height_m) };
         let shapes = rock::shapes(0);
         Self::endless(levels.first().map_or(1.0, |level| level.spacing_m), WindowPlan::new(levels, 0), shapes, made_by)
     }
 
-    fn endless(spacing_m: f64, plan: WindowPlan, shapes: Vec<RockShape>, made_by: MadeBy) -> Self {
+    fn endless(spacing_m: f64, plan: WindowPlan, shapes: Vec<RockShape>, made_by: GroundSource) -> Self {
         let endless = Endless {
             plan,
             made_by,
@@ -123,7 +122,7 @@ impl Terrain {
         }
     }
 
-    /// Ground that ends with one level; node (0, 0) is the level's first post.
+    /// Ground that consists of one level; node (0, 0) is the level's first post.
     #[must_use]
     pub fn of_level(level: Level, rocks: Vec<Rock>, shapes: Vec<RockShape>) -> Self {
         Self {
@@ -135,18 +134,18 @@ impl Terrain {
         }
     }
 
-    /// Level ground at height zero around the origin, `side_m` long: for rigs.
+    /// Flat ground at height zero around the origin, with sides of `side_m`: for test rigs.
     #[must_use]
     pub fn flat(spacing_m: f64, side_m: f64) -> Self {
         Self::of_level(Level::flat(spacing_m, side_m), Vec::new(), rock::shapes(0))
     }
 
-    /// Takes rocks out of the ground, by their numbers: they are bodies of their own.
+    /// Removes rocks, given by their numbers, from the ground: they become bodies of their own.
     pub fn loosen(&mut self, rocks: impl IntoIterator<Item = u32>) {
         self.loosened.extend(rocks);
     }
 
-    /// Whether a rock of the ground is a body of its own.
+    /// Whether a rock of the ground has become a body of its own.
     #[must_use]
     pub fn is_loosened(&self, rock: u32) -> bool {
         self.loosened.contains(&rock)
@@ -158,13 +157,13 @@ impl Terrain {
         self.spacing_m
     }
 
-    /// Where node (0, 0) stands, m.
+    /// Position of node (0, 0), m.
     #[must_use]
     pub fn origin_m(&self) -> [f64; 2] {
         self.origin_m
     }
 
-    /// How windows of detail move over it; none where it ends.
+    /// How windows move over the ground; none for a bounded one.
     #[must_use]
     pub fn plan(&self) -> Option<&WindowPlan> {
         self.as_endless().map(|endless| &endless.plan)
@@ -176,7 +175,7 @@ impl Terrain {
         &self.shapes
     }
 
-    /// Whether rovers can be at (x, y): tiles there have numbers, and the ground does not end.
+    /// Whether rovers can be at (x, y), m: the position is on numbered tiles and inside the ground, both by `margin_m`.
     #[must_use]
     pub fn reaches(&self, x: f64, y: f64, margin_m: f64) -> bool {
         match &self.source {
@@ -189,7 +188,7 @@ impl Terrain {
         }
     }
 
-    /// How far from the map's origin tiles have numbers, m.
+    /// Distance from the map's origin up to which tiles have numbers, m.
     #[must_use]
     pub fn reach_m(&self) -> f64 {
         (TILE_MAX * TILE_NODES as i64) as f64 * self.spacing_m
@@ -215,7 +214,7 @@ impl Terrain {
         }
     }
 
-    /// The fixed rocks whose middle is on a rectangle of the map, whole pages at a time, in order of their number.
+    /// The fixed rocks whose centre is in a rectangle of the map, in order of their number; makes whole pages.
     #[must_use]
     pub fn rocks_within(&self, low_m: [f64; 2], high_m: [f64; 2]) -> Vec<Rock> {
         let mut rocks: Vec<Rock> = match &self.source {
@@ -237,7 +236,7 @@ impl Terrain {
         rocks
     }
 
-    /// Makes the pages about a place that are not there yet: nobody waits for them later.
+    /// Makes the missing pages around a place in advance, so that nobody waits for them later.
     pub fn prefetch_pages(&self, [x, y]: [f64; 2], reach_m: f64) {
         let Some(endless) = self.as_endless() else { return };
         let page = |m: f64| (m / (self.spacing_m * TILE_POSTS as f64)).floor() as i64;
@@ -248,7 +247,7 @@ impl Terrain {
         }
     }
 
-    /// Says how many viewers there will be, rovers or cameras: pages and windows are kept for as many.
+    /// Announces the number of viewers, rovers or cameras, for which pages and windows are kept.
     pub fn expect_viewers(&self, count: usize) {
         if let Some(endless) = self.as_endless() {
             let mut viewers = whole(&endless.viewers);
@@ -256,22 +255,22 @@ impl Terrain {
         }
     }
 
-    /// The undisturbed windows around a centre; none where the ground ends. Makes them (seconds at
-    /// worst) unless they were made lately.
+    /// The undisturbed windows around a centre; none for a bounded ground. Makes them (seconds at worst) unless they
+    /// were made recently.
     #[must_use]
     pub fn windows(&self, centre: ClipmapCentre) -> Option<ClipmapWindows> {
         let endless = self.as_endless()?;
         Some(endless.known(centre).unwrap_or_else(|| endless.newly_made(centre, &self.shapes)))
     }
 
-    /// Makes a part, one coarse window, of what a centre will need, so that it takes less long once it is
-    /// asked for; whether there was one to make.
+    /// Makes one missing coarse window of a centre in advance, so that asking for the centre takes less time; returns
+    /// whether one was missing.
     #[must_use]
     pub fn prefetch_windows(&self, centre: ClipmapCentre) -> bool {
         self.as_endless().is_some_and(|endless| endless.prefetch(centre))
     }
 
-    /// Level and rocks of a ground that ends.
+    /// Level and rocks of a bounded ground.
     pub(crate) fn bounded_parts(&self) -> Option<(Level, &[Rock])> {
         match &self.source {
             Source::Bounded { level, rocks } => Some((Level::clone(level), rocks)),
@@ -293,18 +292,18 @@ impl Endless {
             return page;
         }
         let page = Arc::new(match &self.made_by {
-            MadeBy::Landscape { landscape, tiles } => {
+            GroundSource::Landscape { landscape, tiles } => {
                 let level = landscape.finest_tile(tiles, at);
                 let rocks = landscape.rocks_on_page(tiles, &level);
                 Page { level, rocks }
             }
-            MadeBy::Formula { height_m, .. } => {
+            GroundSource::Formula { height_m, .. } => {
                 let origin_m = at.map(|at| (at * TILE_POSTS as i64) as f64 * spacing_m);
                 Page { level: Arc::new(Level::sample(origin_m, spacing_m, TILE_POSTS, height_m)), rocks: Vec::new() }
             }
         });
         let mut pages = whole(&self.pages);
-        // Another may have made it meanwhile: the same.
+        // Another thread may have made the same page meanwhile.
         pages.retain(|(known, _)| *known != at);
         pages.push_back((at, Arc::clone(&page)));
         let kept = PAGES_KEPT.max(PAGES_OF_VIEWER * *whole(&self.viewers));
@@ -314,7 +313,7 @@ impl Endless {
         page
     }
 
-    /// A page that is there; it then counts as used last.
+    /// A page that exists; marks it as the most recently used.
     fn known_page(&self, at: [i64; 2]) -> Option<Arc<Page>> {
         let mut pages = whole(&self.pages);
         let index = pages.iter().rposition(|(known, _)| *known == at)?;
@@ -324,24 +323,24 @@ impl Endless {
         Some(page)
     }
 
-    /// Farthest that a rock of the ground reaches, m.
+    /// Largest distance of a rock's surface from its centre, m.
     fn largest_rock_m(&self) -> f64 {
         match &self.made_by {
-            MadeBy::Landscape { landscape, .. } => landscape.largest_rock_reach_m(),
-            MadeBy::Formula { .. } => 0.0,
+            GroundSource::Landscape { landscape, .. } => landscape.largest_rock_reach_m(),
+            GroundSource::Formula { .. } => 0.0,
         }
     }
 
     fn newly_made(&self, centre: ClipmapCentre, shapes: &[RockShape]) -> ClipmapWindows {
         let mut cache = whole(&self.making);
-        // Another may have made it meanwhile.
+        // Another thread may have made it meanwhile.
         if let Some(known) = self.known(centre) {
             return known;
         }
         let firsts = self.plan.first_posts(centre);
         let made = match &self.made_by {
-            MadeBy::Landscape { landscape, tiles } => cache.windows(landscape, tiles, &firsts),
-            MadeBy::Formula { levels, height_m } => sampled(levels, &firsts, height_m.as_ref(), shapes),
+            GroundSource::Landscape { landscape, tiles } => cache.windows(landscape, tiles, &firsts),
+            GroundSource::Formula { levels, height_m } => sampled(levels, &firsts, height_m.as_ref(), shapes),
         };
         let made = ClipmapWindows { centre, ..made };
         let mut windows = whole(&self.windows);
@@ -353,7 +352,7 @@ impl Endless {
     }
 
     fn prefetch(&self, centre: ClipmapCentre) -> bool {
-        let MadeBy::Landscape { landscape, tiles } = &self.made_by else { return false };
+        let GroundSource::Landscape { landscape, tiles } = &self.made_by else { return false };
         if !self.plan.has(centre) || self.known(centre).is_some() {
             return false;
         }
@@ -365,7 +364,7 @@ impl Endless {
     }
 }
 
-/// Windows of heights by a formula, each joined to the next.
+/// Windows whose heights follow a formula, each joined to the next.
 fn sampled(
     levels: &[LevelSpec],
     firsts: &[[i64; 2]],
@@ -384,7 +383,7 @@ fn sampled(
     ClipmapWindows::new([0, 0], levels.into_iter().map(Arc::new).collect(), Vec::new(), shapes)
 }
 
-/// The page that has a tile.
+/// The page that contains a tile.
 pub(crate) fn page_of(tile: TileIndex) -> [i64; 2] {
     [tile.column, tile.row].map(|tile| i64::from(tile).div_euclid(PAGE_TILES))
 }
@@ -394,7 +393,7 @@ pub(crate) fn place_on_page(tile: TileIndex) -> [usize; 2] {
     [tile.column, tile.row].map(|tile| i64::from(tile).rem_euclid(PAGE_TILES) as usize * TILE_NODES)
 }
 
-/// What a lock guards. A maker that panicked leaves whole windows behind: all is changed last.
+/// Locks a mutex, even if poisoned: its data is changed last, so a panicking thread leaves complete windows behind.
 fn whole<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -5,22 +5,22 @@
 //! from that line to the front axle. All wheels then follow
 //! [`crate::steering`].
 //!
-//! Speed and angle move toward what is asked: the angle at its asked rate, the speed
-//! at its asked acceleration, the acceleration at its asked jerk, each at once where
-//! zero is asked, as the message's text says. Under a jerk limit the acceleration is
-//! at most `√(2 j |Δv|)`, which ends at nothing when the speed is reached.
+//! Speed and angle move toward their commands: the angle at the commanded rate, the speed
+//! at the commanded acceleration, the acceleration at the commanded jerk, and each at once
+//! where that is zero, as the message's definition says. Under a jerk limit the acceleration
+//! is at most `√(2 j |Δv|)`, which is zero when the speed is reached.
 
 use crate::model::RoverModel;
 use crate::steering::{self, BodyTwist, WheelTargets};
 use serde::{Deserialize, Serialize};
 
-/// The virtual wheel is turned this far at most, rad: 80°.
+/// Largest angle of the virtual wheel, rad: 80°.
 const ANGLE_MAX_RAD: f64 = 1.396_263_4;
 /// The shortest wheelbase that steers, m.
 const WHEELBASE_MIN_M: f64 = 1e-3;
 
-/// What a driver asks for. Rate, acceleration and jerk are magnitudes; zero asks for
-/// the quickest change there is.
+/// A driver's command. Rate, acceleration and jerk are magnitudes; zero means the fastest
+/// possible change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ackermann {
     /// Speed of the centre of rotation, m/s, backward negative.
@@ -35,7 +35,7 @@ pub struct Ackermann {
     pub jerk_m_s3: f64,
 }
 
-/// How far speed and angle have come.
+/// Present speed and angle on the way to the command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AckermannState {
     /// Speed of the centre of rotation, m/s.
@@ -47,9 +47,9 @@ pub struct AckermannState {
 }
 
 impl AckermannState {
-    /// What wheels whose drive joints turn and steering joints stand like this, about
-    /// their own axes, amount to: the mean of the forward speeds of those that are driven, and the mean angle
-    /// that those steered in front of the centre of rotation stand for.
+    /// The state that matches measured rates of drive joints and angles of steering joints, each
+    /// about the joint's own axis: the mean forward speed of the driven wheels, and the mean virtual
+    /// angle of the wheels that are steered in front of the centre of rotation.
     #[must_use]
     pub fn of_wheels(model: &RoverModel, rate_rad_s: &[f64], steer_rad: &[f64]) -> Self {
         let (mut speed_m_s, mut angle_rad, mut steered) = (0.0, 0.0, 0.0);
@@ -71,18 +71,19 @@ impl AckermannState {
         Self { speed_m_s, acceleration_m_s2: 0.0, steering_angle_rad }
     }
 
-    /// Moves toward what is asked for `dt_s`.
-    pub fn advance(&mut self, asked: &Ackermann, dt_s: f64) {
-        let turned = asked.steering_angle_rad - self.steering_angle_rad;
-        let most = if asked.steering_rate_rad_s > 0.0 { asked.steering_rate_rad_s * dt_s } else { f64::INFINITY };
+    /// Moves toward the command for `dt_s`.
+    pub fn advance(&mut self, requested: &Ackermann, dt_s: f64) {
+        let turned = requested.steering_angle_rad - self.steering_angle_rad;
+        let most =
+            if requested.steering_rate_rad_s > 0.0 { requested.steering_rate_rad_s * dt_s } else { f64::INFINITY };
         self.steering_angle_rad += turned.clamp(-most, most);
-        self.advance_speed(asked, dt_s);
+        self.advance_speed(requested, dt_s);
     }
 
-    fn advance_speed(&mut self, asked: &Ackermann, dt_s: f64) {
-        let missing = asked.speed_m_s - self.speed_m_s;
-        let jerk = asked.jerk_m_s3;
-        let most = if asked.acceleration_m_s2 > 0.0 { asked.acceleration_m_s2 } else { f64::INFINITY };
+    fn advance_speed(&mut self, requested: &Ackermann, dt_s: f64) {
+        let missing = requested.speed_m_s - self.speed_m_s;
+        let jerk = requested.jerk_m_s3;
+        let most = if requested.acceleration_m_s2 > 0.0 { requested.acceleration_m_s2 } else { f64::INFINITY };
         let (most, change) = if jerk > 0.0 {
             (most.min((2.0 * jerk * missing.abs()).sqrt()), jerk * dt_s)
         } else {
@@ -92,7 +93,7 @@ impl AckermannState {
         let acceleration = self.acceleration_m_s2 + (wanted - self.acceleration_m_s2).clamp(-change, change);
         let toward = acceleration * missing >= 0.0;
         if acceleration.is_infinite() || (toward && missing.abs() <= (acceleration * dt_s).abs()) {
-            (self.speed_m_s, self.acceleration_m_s2) = (asked.speed_m_s, 0.0);
+            (self.speed_m_s, self.acceleration_m_s2) = (requested.speed_m_s, 0.0);
         } else {
             self.acceleration_m_s2 = acceleration;
             self.speed_m_s += acceleration * dt_s;
@@ -108,9 +109,8 @@ pub fn wheelbase_m(model: &RoverModel) -> Option<f64> {
     (length_m > WHEELBASE_MIN_M).then_some(length_m)
 }
 
-/// Targets of the wheels at `state`, standing or not: the wheels of a car that stands
-/// are turned too. A car beyond its limits is slowed and keeps its arc. A rover
-/// without a wheelbase stands.
+/// Targets of the wheels at `state`; wheels are steered also at zero speed. A command beyond
+/// the rover's limits is slowed and keeps its arc. A rover without a wheelbase gets rest.
 #[must_use]
 pub fn ackermann_targets(model: &RoverModel, state: &AckermannState) -> WheelTargets {
     let Some(length_m) = wheelbase_m(model) else {
@@ -128,7 +128,7 @@ pub fn ackermann_targets(model: &RoverModel, state: &AckermannState) -> WheelTar
     targets.within_motors(model)
 }
 
-/// The virtual wheel turns as far as the front wheels do.
+/// Limit of the virtual wheel's angle, set by the front wheels, rad.
 fn angle_limit_rad(model: &RoverModel) -> f64 {
     let steered = model.wheels().iter().any(|wheel| wheel.steer_joint.is_some());
     if steered { model.spec().steering.limit_deg.to_radians().min(ANGLE_MAX_RAD) } else { ANGLE_MAX_RAD }
@@ -143,7 +143,7 @@ fn centre_x_m(model: &RoverModel) -> f64 {
     steering::fixed_axle_x_m(model).unwrap_or_else(rearmost)
 }
 
-/// Where the axles are that have a say in where it goes: those of casters have none.
+/// Places of the axles along x that determine the motion, m: all but those of casters.
 fn axles_x_m(model: &RoverModel) -> impl Iterator<Item = f64> + '_ {
     model.wheels().iter().filter(|wheel| wheel.swivel_joint.is_none()).map(|wheel| wheel.centre_in_base_m.x)
 }

@@ -1,15 +1,15 @@
 //! The multibody step: Featherstone's articulated-body algorithm (Rigid Body
 //! Dynamics Algorithms, 2008, table 7.1) with a free base, in f64, semi-implicit
-//! Euler in time. Springs, dampers and stops on joints are implicit: what they give
-//! way by ([`crate::spring`]) is added to the joint's articulated inertia, and so is
-//! an armature, the inertia of a rotor as its gear reflects it. Couplings between
+//! Euler in time. Springs, dampers and stops on joints are implicit: the decrease of their
+//! force with acceleration ([`crate::spring`]) is added to the joint's articulated inertia,
+//! and so is the armature, the rotor's inertia reflected by the gear. Couplings between
 //! joints are constraints ([`coupling`]). All spatial quantities are in world axes
-//! about the base's origin at the start of the step. Every outer force arrives as a
+//! about the base's origin at the start of the step. Every external force arrives as a
 //! wrench for one step; nothing is allocated while stepping.
 //!
-//! Own code, because rapier3d-f64 0.36 gave body speeds one step late (stiff ground
-//! then drove wheels to their no-load speed), lost 8e-3 of a tumbling rover's energy
-//! in a second where this loses 3e-5, and took 48 µs a step where this takes 6.
+//! This is our own code, because rapier3d-f64 0.36 gave body speeds one step late (stiff
+//! ground then drove wheels to their no-load speed), lost 8e-3 of a tumbling rover's energy
+//! in a second where this loses 3e-5, and took 48 µs for a step where this takes 6.
 
 mod coupling;
 mod load;
@@ -18,10 +18,10 @@ mod readings;
 use nalgebra::{Cholesky, Const, Matrix6, UnitQuaternion, Vector3};
 use selene_base::{Pose, Twist, Wrench};
 
-use crate::body::{Hinge, RigidBody, Seat, bodies};
+use crate::body::{Hinge, LinkBody, RigidBody, bodies};
 use crate::model::RoverModel;
 use crate::spatial::{Spatial, angular, cross_force, cross_motion, force_at, inertia, linear, spatial};
-use crate::spring::{Pull, Spring, stop_pull};
+use crate::spring::{JointForce, Spring, stop_pull};
 
 use coupling::Coupling;
 use load::Loads;
@@ -33,36 +33,36 @@ struct State {
     position: f64,
     speed: f64,
     spring: Spring,
-    /// Positions beyond which stops push back.
+    /// Lowest and highest position, beyond which stops act.
     limits: Option<[f64; 2]>,
     /// Reflected inertia of the joint's rotor, kg m².
     armature: f64,
-    /// Motor torque or force for the next step, and how much of it each unit of acceleration takes away.
+    /// Motor torque or force for the next step, and its decrease per unit of acceleration.
     motor: f64,
     motor_give: f64,
-    /// What motor, spring and stops exerted in the last step.
+    /// Torque or force of motor, spring and stops in the last step.
     effort: f64,
-    /// Power that the joint's dampers took in the last step, W.
+    /// Power that the joint's dampers dissipated in the last step, W.
     damping_w: f64,
     world_from_body: Pose,
-    /// The joint's free motion, zero for the base.
+    /// Motion subspace of the joint, zero for the base.
     axis: Spatial,
     velocity: Spatial,
     inertia: Matrix6<f64>,
-    /// Outer force for the next step.
+    /// External force for the next step.
     force: Spatial,
 }
 
-/// What one pass of the algorithm leaves with a body for the next.
+/// Intermediate results of a body between the passes of the algorithm.
 #[derive(Clone, Debug, Default)]
 struct Work {
     inertia: Matrix6<f64>,
     bias: Spatial,
-    /// Acceleration of the joint's axis by its own motion.
+    /// Velocity-product acceleration of the joint.
     carried: Spatial,
     u: Spatial,
     d: f64,
-    pull: Pull,
+    pull: JointForce,
     drive: f64,
     acceleration: Spatial,
     /// Acceleration of the joint, rad/s² or m/s².
@@ -76,13 +76,13 @@ type BaseFactor = Cholesky<f64, Const<6>>;
 #[derive(Clone, Debug)]
 pub(crate) struct Articulation {
     bodies: Vec<RigidBody>,
-    seats: Vec<Seat>,
-    /// RigidBody that each joint of the model leads to; `None` for fixed joints.
+    seats: Vec<LinkBody>,
+    /// Index of the body that each joint of the model leads to; `None` for fixed joints.
     body_of_joint: Vec<Option<usize>>,
     states: Vec<State>,
     work: Vec<Work>,
     couplings: Vec<Coupling>,
-    /// What joints carry, where somebody asks.
+    /// Wrenches across the joints, if they are requested.
     loads: Option<Loads>,
     base_twist: Twist,
     gravity_m_s2: Vector3<f64>,
@@ -126,7 +126,7 @@ impl Articulation {
         new
     }
 
-    /// Springs and damps a joint.
+    /// Sets a joint's spring and damper.
     pub(crate) fn set_spring(&mut self, joint: usize, spring: Spring) {
         if let Some(body) = self.body_of_joint[joint] {
             self.states[body].spring = spring;
@@ -147,15 +147,15 @@ impl Articulation {
         }
     }
 
-    /// Drives a joint for the next step with a force or torque and its opposite.
+    /// Sets a joint's motor force or torque for the next step, which acts equal and opposite on its two bodies.
     pub(crate) fn set_motor(&mut self, joint: usize, motor: f64) {
         if let Some(body) = self.body_of_joint[joint] {
             self.states[body].motor = motor;
         }
     }
 
-    /// Damps a joint's motor in the next step, N m s/rad or N s/m: its torque or force falls by this for each unit of
-    /// speed that the joint gains.
+    /// Damps a joint's motor in the next step, N m s/rad or N s/m: its torque or force falls by this per unit of speed
+    /// that the joint gains.
     pub(crate) fn damp_motor(&mut self, joint: usize, damping: f64) {
         if let Some(body) = self.body_of_joint[joint] {
             self.states[body].motor_give = damping * self.step_s;
@@ -168,7 +168,7 @@ impl Articulation {
         self.states[self.seats[link].body].force += force_at(wrench, &arm);
     }
 
-    /// Advances one step and drops the wrenches and motor torques.
+    /// Advances one step and clears the wrenches and motor torques.
     pub(crate) fn step(&mut self) {
         self.gather();
         self.fold();
@@ -178,7 +178,7 @@ impl Articulation {
         self.place();
     }
 
-    /// Every body's own inertia and the force that its motion and surroundings ask.
+    /// First pass: every body's own inertia and bias force.
     fn gather(&mut self) {
         let origin = self.origin();
         for ((body, state), work) in self.bodies.iter().zip(&self.states).zip(&mut self.work) {
@@ -188,7 +188,7 @@ impl Articulation {
         }
     }
 
-    /// From the tips inwards: each body's articulated inertia and bias join its parent's.
+    /// Second pass, from the tips to the base: adds each body's articulated inertia and bias to its parent's.
     fn fold(&mut self) {
         let dt = self.step_s;
         for i in (1..self.bodies.len()).rev() {
@@ -207,7 +207,7 @@ impl Articulation {
         }
     }
 
-    /// From the base outwards: accelerations.
+    /// Third pass, from the base to the tips: accelerations.
     fn accelerate(&mut self) {
         let base = &mut self.work[0];
         // The base's articulated inertia is positive definite: every mass is above zero.
@@ -249,7 +249,7 @@ impl Articulation {
         }
     }
 
-    /// Moves the base and the joints on with the speeds that they have.
+    /// Moves the base and the joints for one step at their present speeds.
     pub(crate) fn coast(&mut self) {
         let dt = self.step_s;
         let pose = &mut self.states[0].world_from_body;
@@ -261,7 +261,7 @@ impl Articulation {
         self.place();
     }
 
-    /// Poses, axes, velocities and inertias that follow from base and joint state.
+    /// Computes poses, axes, velocities and inertias from base and joint state.
     fn place(&mut self) {
         let origin = self.origin();
         for (i, body) in self.bodies.iter().enumerate() {
@@ -284,7 +284,7 @@ impl Articulation {
         self.states[0].world_from_body.translation.vector
     }
 
-    /// Puts the base and joints where they are told to be, moving as told.
+    /// Sets the poses and velocities of the base and the joints.
     pub(crate) fn put(
         &mut self,
         world_from_base: &Pose,
@@ -314,7 +314,7 @@ impl Articulation {
     }
 }
 
-/// The force that a body's own motion and its surroundings ask of what holds it.
+/// Bias force of a body: gyroscopic terms less gravity and external forces.
 fn bias(body: &RigidBody, state: &State, gravity_m_s2: &Vector3<f64>, origin: &Vector3<f64>) -> Spatial {
     let com = state.world_from_body * nalgebra::Point3::from(body.com_m);
     let weight = Wrench { force: gravity_m_s2 * body.mass_kg, torque: Vector3::zeros() };
@@ -322,13 +322,13 @@ fn bias(body: &RigidBody, state: &State, gravity_m_s2: &Vector3<f64>, origin: &V
     cross_force(&state.velocity, &(state.inertia * state.velocity)) - outer
 }
 
-/// What spring and stops do to a joint that `load` acts on.
-fn hold(state: &State, dt: f64, load: f64, inertia: f64) -> Pull {
+/// Sum of the forces of a joint's spring and stops, with `load` acting on the joint.
+fn hold(state: &State, dt: f64, load: f64, inertia: f64) -> JointForce {
     let spring = state.spring.pull(state.position, state.speed, dt, load, inertia);
     let Some(limits) = state.limits else { return spring };
     let stop = stop_pull(limits, state.position, state.speed, dt);
     let [force, give, damping] = [spring.force + stop.force, spring.give + stop.give, spring.damping + stop.damping];
-    Pull { force, give, damping }
+    JointForce { force, give, damping }
 }
 
 /// Places a body by its parent and the joint between them.

@@ -15,11 +15,11 @@ pub(crate) struct RigidBody {
     pub(crate) mass_kg: f64,
     pub(crate) com_m: Vector3<f64>,
     pub(crate) inertia_about_com_kg_m2: Matrix3<f64>,
-    /// `None` for the base.
+    /// The joint that the body hangs from; `None` for the base.
     pub(crate) hinge: Option<Hinge>,
 }
 
-/// A joint as the dynamics sees it.
+/// A moving joint between two bodies.
 #[derive(Clone, Debug)]
 pub(crate) struct Hinge {
     pub(crate) parent: usize,
@@ -28,24 +28,24 @@ pub(crate) struct Hinge {
     pub(crate) slides: bool,
 }
 
-/// Where a link sits.
+/// The body that a link is part of, and its place in it.
 #[derive(Clone, Debug)]
-pub(crate) struct Seat {
+pub(crate) struct LinkBody {
     pub(crate) body: usize,
     pub(crate) body_from_link: Pose,
 }
 
 /// The bodies, parents first, and the seat of every link.
-pub(crate) fn bodies(model: &RoverModel) -> (Vec<RigidBody>, Vec<Seat>) {
-    let mut seats = vec![Seat { body: 0, body_from_link: Pose::identity() }];
+pub(crate) fn bodies(model: &RoverModel) -> (Vec<RigidBody>, Vec<LinkBody>) {
+    let mut seats = vec![LinkBody { body: 0, body_from_link: Pose::identity() }];
     let mut hinges = vec![None];
     for joint in model.joints() {
         let parent = seats[joint.parent].clone();
         if joint.kind == JointKind::Fixed {
             let body_from_link = parent.body_from_link * joint.parent_from_child_at_zero;
-            seats.push(Seat { body: parent.body, body_from_link });
+            seats.push(LinkBody { body: parent.body, body_from_link });
         } else {
-            seats.push(Seat { body: hinges.len(), body_from_link: Pose::identity() });
+            seats.push(LinkBody { body: hinges.len(), body_from_link: Pose::identity() });
             hinges.push(Some(hinge(joint, &parent)));
         }
     }
@@ -59,7 +59,7 @@ pub(crate) fn bodies(model: &RoverModel) -> (Vec<RigidBody>, Vec<Seat>) {
     (bodies, seats)
 }
 
-fn hinge(joint: &Joint, parent: &Seat) -> Hinge {
+fn hinge(joint: &Joint, parent: &LinkBody) -> Hinge {
     Hinge {
         parent: parent.body,
         parent_from_body_at_zero: parent.body_from_link * joint.parent_from_child_at_zero,
@@ -68,7 +68,7 @@ fn hinge(joint: &Joint, parent: &Seat) -> Hinge {
     }
 }
 
-/// The sum of the links that sit on a body.
+/// Sum of mass, moment and inertia over the links of a body.
 #[derive(Clone, Debug, Default)]
 struct Sum {
     mass_kg: f64,

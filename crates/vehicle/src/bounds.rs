@@ -1,4 +1,4 @@
-//! Boxes along the axes of a frame that hold shapes: how much room something takes.
+//! Bounding boxes of shapes, along the axes of a frame.
 
 use nalgebra::{Point3, Vector3};
 use selene_base::Pose;

@@ -1,17 +1,17 @@
-//! A wheel's parking brake: applied when the wheel should stand and nearly does, let go
-//! when it is asked to turn. While it is applied the motor is off. It holds the wheel
-//! where it was, elastically and with losses, up to its torque, and slips beyond.
+//! A wheel's parking brake: applied when the wheel's target is rest and it nearly stands,
+//! released when it is commanded to turn. While it is applied the motor is off. It holds the
+//! wheel at its angle by a spring and damper up to the brake's torque, and slips beyond.
 
 use serde::{Deserialize, Serialize};
 
 use crate::spec::DriveSpec;
 use crate::spring::Spring;
 
-/// Share of the no-load speed below which a wheel that should stand is braked.
+/// Share of the no-load speed below which the brake is applied when the target is rest.
 const STANDING: f64 = 5e-3;
-/// How far the brake gives at its full torque, rad: 0.25 mm at a rim of 0.25 m.
+/// Elastic angle of the brake at its full torque, rad: 0.25 mm at a rim of 0.25 m.
 const GIVE_RAD: f64 = 1e-3;
-/// Its damping over its stiffness, s: it settles without ringing.
+/// The brake's damping over its stiffness, s: it settles without ringing.
 const DAMPING_S: f64 = 5e-3;
 
 /// Whether a brake is applied, and where it holds the wheel.

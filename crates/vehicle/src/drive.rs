@@ -1,7 +1,7 @@
 //! A wheel's drive: a brushed DC motor's torque–speed line, from stall torque at
-//! rest linearly to nothing at the no-load speed (Chrono's VIPER model: 300 N m and
+//! rest linearly to zero at the no-load speed (Chrono's VIPER model: 300 N m and
 //! π rad/s), under a proportional speed controller `gain · (target − speed)`. The
-//! line bounds the torque in the asked direction, `stall (1 − speed / no-load)`; a
+//! line bounds the torque in the commanded direction, `stall (1 − speed / no-load)`; a
 //! braking torque is bounded by the stall current, and both by the current limit.
 //! The winding's time constant is left out. A wheel that stands is held by its
 //! brake (`brake.rs`), not by its motor.
@@ -17,18 +17,18 @@
 //! the motor's `M ω_m` plus copper loss `M² · no-load speed / stall torque`, all on
 //! the motor's shaft. Brush friction and iron losses are left out.
 //!
-//! The controller looks at the speed at the step's end, which within one step
+//! The controller uses the speed at the step's end, which within one step
 //! depends on the wheel's own inertia only, `speed' = speed + (torque + load) ·
 //! step / inertia`; solved for the torque this is stable for any gain and step.
 
 use crate::spec::DriveSpec;
 
-/// What a wheel undergoes during a step, beside its motor.
+/// Speed, external load and inertia of a wheel in a step.
 #[derive(Clone, Copy, Debug)]
 pub struct WheelLoad {
     /// Turn rate relative to the motor's mount, rad/s.
     pub speed_rad_s: f64,
-    /// Outer torque about the axle, N m.
+    /// External torque about the axle, N m.
     pub load_nm: f64,
     /// Step over the inertia of wheel and rotor about the axle, s/(kg m²).
     pub step_per_inertia: f64,
@@ -38,23 +38,23 @@ pub struct WheelLoad {
 /// motor to its supply.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DrivePower {
-    /// Given to the wheel, W.
+    /// Mechanical power to the wheel, W.
     pub mechanical_w: f64,
-    /// Taken from the supply, W.
+    /// Electrical power from the supply, W.
     pub electrical_w: f64,
 }
 
-/// The torque of a drive that should turn at `target_rad_s`, N m. An infinite target
-/// asks for all there is.
+/// The torque of a drive with the target rate `target_rad_s`, N m. An infinite target
+/// gives the largest torque.
 #[must_use]
 pub fn torque_nm(drive: &DriveSpec, target_rad_s: f64, wheel: &WheelLoad) -> f64 {
     let speed_without_motor = wheel.speed_rad_s + wheel.load_nm * wheel.step_per_inertia;
     let gain = drive.velocity_gain_nm_s;
-    let asked = gain / (1.0 + gain * wheel.step_per_inertia) * (target_rad_s - speed_without_motor);
-    asked.min(most_torque_nm(drive, wheel.speed_rad_s)).max(-most_torque_nm(drive, -wheel.speed_rad_s))
+    let requested = gain / (1.0 + gain * wheel.step_per_inertia) * (target_rad_s - speed_without_motor);
+    requested.min(most_torque_nm(drive, wheel.speed_rad_s)).max(-most_torque_nm(drive, -wheel.speed_rad_s))
 }
 
-/// The most torque at a speed counted in the direction of the torque, N m.
+/// Largest torque at a speed that is positive in the torque's direction, N m.
 #[must_use]
 pub fn most_torque_nm(drive: &DriveSpec, speed_rad_s: f64) -> f64 {
     let (driving, driven_back) = (drive.gear_efficiency, 1.0 / drive.gear_efficiency);
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stalled_motor_gives_its_stall_torque_in_the_asked_direction() {
+    fn a_stalled_motor_gives_its_stall_torque_in_the_requested_direction() {
         assert!((torque(PI, 0.0) - 300.0).abs() < ROUNDING_NM);
         assert!((torque(-PI, 0.0) + 300.0).abs() < ROUNDING_NM);
         assert!((torque(f64::INFINITY, 0.0) - 300.0).abs() < ROUNDING_NM);

@@ -1,4 +1,4 @@
-//! An engine that drives wheels through a torque converter, gears and differentials.
+//! The driveline: an engine that drives wheels through a torque converter, gears and differentials.
 //!
 //! **Engine.** `J ω̇ = throttle · M_full(ω) − M_friction(ω) − M_pump`, torques by tables of speed. A governor opens the
 //! throttle in proportion below the idling speed. It never turns backward.
@@ -18,17 +18,16 @@
 //! turn the difference round. The output turns as the mean of the axles by their shares, so that an open driveline
 //! passes power on without loss.
 //!
-//! **Driver.** A proportional and integral law of the speed error moves one pedal: throttle ahead, brakes behind. The
-//! speed asked for is the mean of what the driven wheels are told; brakes act on all wheels
-//! that are not free.
+//! **Driver.** A PI controller of the speed error moves one pedal: throttle when positive, brakes when negative. The
+//! target speed is the mean of the driven wheels' targets; brakes act on all wheels that are not free.
 //!
 //! Shafts, turbine and gears have no inertia of their own and no backlash. There is no lock-up clutch, no low range and
 //! no lock of the transfer case.
 //!
 //! **Over time.** Near equal speeds a converter is a stiff damper between engine and wheels. Engine and wheels are
-//! therefore linearly implicit, each in its own speed: `Δω (J + dt k) = dt M`, k how much the torque M falls for each
-//! rad/s. All wheels take k as if they gained speed alike: one that gains it alone seems heavier by dt k at most. Pedal,
-//! gears and shares are explicit.
+//! therefore linearly implicit, each in its own speed: `Δω (J + dt k) = dt M`, with k the decrease of the torque M per
+//! rad/s. All wheels use k as if they gained speed equally: one that gains it alone seems heavier by dt k at most.
+//! Pedal, gears and shares are explicit.
 
 use std::f64::consts::TAU;
 
@@ -47,7 +46,7 @@ const CREEP_M_S: f64 = 0.5;
 /// Speed of a wheel from which on a pedal brake gives its whole torque, rad/s.
 pub(crate) const BRAKE_RAD_S: f64 = 0.2;
 
-/// What changes of a driveline.
+/// The state of a driveline.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DrivelineState {
     /// Speed of the engine, rad/s.
@@ -56,11 +55,11 @@ pub struct DrivelineState {
     pub gear: i8,
     /// Time until it may shift again, s.
     pub shift_wait_s: f64,
-    /// What the integral law has come to, of the pedal's whole way.
+    /// Integral term of the driver, as a share of the pedal's full travel.
     pub pedal_integral: f64,
 }
 
-/// A driveline: what does not change of it.
+/// The constants of a driveline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Driveline {
     spec: DrivelineSpec,
@@ -74,15 +73,15 @@ pub struct Axle {
     pub wheels: [usize; 2],
     /// Share of the driveline's torque.
     pub torque_share: f64,
-    /// Torque of the slower wheel over that of the faster one at most.
+    /// Largest torque of the slower wheel over that of the faster one.
     pub torque_bias: f64,
 }
 
-/// A wheel as its driveline sees it.
+/// A wheel as input of its driveline.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Turning {
-    /// Rate that it is told, and its rate, rad/s, forward positive.
-    pub(crate) asked_rad_s: f64,
+    /// Target rate and present rate, rad/s, forward positive.
+    pub(crate) requested_rad_s: f64,
     pub(crate) rad_s: f64,
     pub(crate) radius_m: f64,
     pub(crate) inertia_kg_m2: f64,
@@ -93,7 +92,7 @@ impl Driveline {
         Self { spec, axles }
     }
 
-    /// As the rover's file has it.
+    /// The parameters in the rover's file.
     #[must_use]
     pub fn spec(&self) -> &DrivelineSpec {
         &self.spec
@@ -105,14 +104,14 @@ impl Driveline {
         &self.axles
     }
 
-    /// Idling in neutral.
+    /// The state of an engine that idles in neutral.
     #[must_use]
     pub fn at_rest(&self) -> DrivelineState {
         let engine_rad_s = self.spec.engine.idle_rpm * TAU / 60.0;
         DrivelineState { engine_rad_s, gear: 0, shift_wait_s: 0.0, pedal_integral: 0.0 }
     }
 
-    /// Whether a state is one of this driveline's.
+    /// Whether a state is valid for this driveline.
     pub(crate) fn fits(&self, state: &DrivelineState) -> bool {
         let DrivelineState { engine_rad_s, gear, shift_wait_s, pedal_integral } = *state;
         let forward = self.spec.gearbox.forward.len();
@@ -122,13 +121,14 @@ impl Driveline {
             && (-1.0..=1.0).contains(&pedal_integral)
     }
 
-    /// One step: `torque_nm` of each wheel, forward positive, and the share of the brakes' torque.
+    /// One step. Writes the torque of each wheel to `torque_nm`, forward positive, and returns the share of the brakes'
+    /// torque.
     pub(crate) fn step(&self, state: &mut DrivelineState, wheels: &[Turning], dt_s: f64, torque_nm: &mut [f64]) -> f64 {
-        let [asked_m_s, now_m_s] = self.speeds_m_s(wheels);
-        self.select(state, asked_m_s, now_m_s);
+        let [requested_m_s, now_m_s] = self.speeds_m_s(wheels);
+        self.select(state, requested_m_s, now_m_s);
         let output_rad_s = self.output_rad_s(wheels);
         self.shift(state, output_rad_s, dt_s);
-        let pedal = self.pedal(state, asked_m_s, now_m_s, dt_s);
+        let pedal = self.pedal(state, requested_m_s, now_m_s, dt_s);
         let ratio = self.ratio(state.gear);
         let turbine_rad_s = ratio * output_rad_s;
         let of_converter_nm = |engine_rad_s: f64| match state.gear {
@@ -145,7 +145,7 @@ impl Driveline {
         (-pedal).max(0.0)
     }
 
-    /// How much the torque of each wheel falls for each rad/s that all of them gain, N m s.
+    /// Writes the decrease of each wheel's torque per rad/s that all wheels gain, N m s.
     pub(crate) fn damp(&self, state: &DrivelineState, wheels: &[Turning], damping_nm_s: &mut [f64]) {
         damping_nm_s.fill(0.0);
         let ratio = self.ratio(state.gear);
@@ -159,17 +159,17 @@ impl Driveline {
         }
     }
 
-    /// Torque at the wheels over that of the turbine without loss.
+    /// Efficiency factor of the torque from turbine to wheels, in the direction of the power.
     fn passed_on(&self, turbine_nm: f64, turbine_rad_s: f64) -> f64 {
         let drives = turbine_nm * turbine_rad_s >= 0.0;
         if drives { self.spec.efficiency } else { 1.0 / self.spec.efficiency }
     }
 
-    /// Mean rim speed that the driven wheels are told, and the one that they have, m/s.
+    /// Mean target and mean present rim speed of the driven wheels, m/s.
     fn speeds_m_s(&self, wheels: &[Turning]) -> [f64; 2] {
         let mut sums = [0.0; 2];
         for wheel in self.axles.iter().flat_map(|axle| axle.wheels).map(|wheel| wheels[wheel]) {
-            sums[0] += wheel.asked_rad_s * wheel.radius_m;
+            sums[0] += wheel.requested_rad_s * wheel.radius_m;
             sums[1] += wheel.rad_s * wheel.radius_m;
         }
         sums.map(|sum| sum / (2 * self.axles.len()) as f64)
@@ -192,14 +192,14 @@ impl Driveline {
     }
 
     /// Forward, reverse or neutral.
-    fn select(&self, state: &mut DrivelineState, asked_m_s: f64, now_m_s: f64) {
+    fn select(&self, state: &mut DrivelineState, requested_m_s: f64, now_m_s: f64) {
         let creeps = now_m_s.abs() < CREEP_M_S;
         let before = state.gear;
-        if asked_m_s == 0.0 && creeps {
+        if requested_m_s == 0.0 && creeps {
             state.gear = 0;
-        } else if asked_m_s > 0.0 && state.gear < 1 && now_m_s > -CREEP_M_S {
+        } else if requested_m_s > 0.0 && state.gear < 1 && now_m_s > -CREEP_M_S {
             state.gear = 1;
-        } else if asked_m_s < 0.0 && state.gear > -1 && now_m_s < CREEP_M_S {
+        } else if requested_m_s < 0.0 && state.gear > -1 && now_m_s < CREEP_M_S {
             state.gear = -1;
         }
         if state.gear != before {
@@ -224,13 +224,13 @@ impl Driveline {
     }
 
     /// Throttle when positive, brake when negative; −1 to 1.
-    fn pedal(&self, state: &mut DrivelineState, asked_m_s: f64, now_m_s: f64, dt_s: f64) -> f64 {
+    fn pedal(&self, state: &mut DrivelineState, requested_m_s: f64, now_m_s: f64, dt_s: f64) -> f64 {
         if state.gear == 0 {
             return -(self.spec.speed_gain_s_m * now_m_s.abs()).min(1.0);
         }
-        let error_m_s = f64::from(state.gear.signum()) * (asked_m_s - now_m_s);
+        let error_m_s = f64::from(state.gear.signum()) * (requested_m_s - now_m_s);
         let pedal = self.spec.speed_gain_s_m * error_m_s + state.pedal_integral;
-        // Within its way, or on the way back into it.
+        // No wind-up: the integral only changes within the pedal's travel, or back towards it.
         if pedal.abs() < 1.0 || pedal * error_m_s < 0.0 {
             let gained = self.spec.speed_integral_1_m * error_m_s * dt_s;
             state.pedal_integral = (state.pedal_integral + gained).clamp(-1.0, 1.0);
@@ -264,7 +264,7 @@ impl EngineSpec {
 }
 
 impl ConverterSpec {
-    /// Torque that the pump takes from the engine and that the turbine gives, N m.
+    /// Torques of the pump, on the engine, and of the turbine, N m.
     fn torques_nm(&self, pump_rad_s: f64, turbine_rad_s: f64) -> [f64; 2] {
         if turbine_rad_s > pump_rad_s {
             let driven_nm = self.absorbed_nm(turbine_rad_s, pump_rad_s / turbine_rad_s);
@@ -278,7 +278,7 @@ impl ConverterSpec {
         [pump_nm, pump_nm * interpolate(&self.torque_ratio, ratio)]
     }
 
-    /// Torque that the faster side gives at a speed ratio, N m.
+    /// Torque of the faster side at a speed ratio, N m.
     fn absorbed_nm(&self, rad_s: f64, ratio: f64) -> f64 {
         let last = self.capacity.last().map_or(0.0, |row| row[0]);
         let fading = ((1.0 - ratio) / (1.0 - last)).clamp(0.0, 1.0);
@@ -286,12 +286,12 @@ impl ConverterSpec {
     }
 }
 
-/// How much a torque, N m, falls for each rad/s at a speed, N m s; nothing where it rises.
+/// Decrease of a torque per rad/s at a speed, N m s; zero where it rises.
 fn fall(torque_nm: impl Fn(f64) -> f64, rad_s: f64) -> f64 {
     ((torque_nm(rad_s) - torque_nm(rad_s + SLOPE_RAD_S)) / SLOPE_RAD_S).max(0.0)
 }
 
-/// Between the rows of a table `[x, y]`, whose x rise; the first and last y beyond them.
+/// Linear interpolation in a table of rows `[x, y]` with ascending x; constant beyond its ends.
 fn interpolate(rows: &[[f64; 2]], x: f64) -> f64 {
     let after = rows.partition_point(|row| row[0] <= x);
     match (after.checked_sub(1).and_then(|before| rows.get(before)), rows.get(after)) {
@@ -331,8 +331,8 @@ speed_integral_1_m: 0.5
         Driveline::new(spec, axles)
     }
 
-    fn turning(asked_rad_s: f64, rad_s: [f64; 4]) -> [Turning; 4] {
-        rad_s.map(|rad_s| Turning { asked_rad_s, rad_s, radius_m: 0.5, inertia_kg_m2: 10.0 })
+    fn turning(requested_rad_s: f64, rad_s: [f64; 4]) -> [Turning; 4] {
+        rad_s.map(|rad_s| Turning { requested_rad_s, rad_s, radius_m: 0.5, inertia_kg_m2: 10.0 })
     }
 
     #[test]
@@ -437,9 +437,9 @@ speed_integral_1_m: 0.5
     fn it_shifts_up_down_into_reverse_and_neutral_by_speed_and_command() {
         let line = driveline();
         let (mut state, mut torque_nm) = (line.at_rest(), [0.0; 4]);
-        let mut run = |asked: f64, rad_s: f64, steps: usize| {
+        let mut run = |requested: f64, rad_s: f64, steps: usize| {
             (0..steps).for_each(|_| {
-                line.step(&mut state, &turning(asked, [rad_s; 4]), 1e-3, &mut torque_nm);
+                line.step(&mut state, &turning(requested, [rad_s; 4]), 1e-3, &mut torque_nm);
             });
             state.gear
         };
@@ -479,7 +479,7 @@ speed_integral_1_m: 0.5
     }
 
     #[test]
-    fn the_brakes_answer_a_speed_above_the_asked_one() {
+    fn the_brakes_answer_a_speed_above_the_requested_one() {
         let line = driveline();
         let (mut state, mut torque_nm) = (line.at_rest(), [0.0; 4]);
         line.step(&mut state, &turning(20.0, [0.0; 4]), 1e-3, &mut torque_nm);

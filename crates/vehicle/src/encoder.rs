@@ -1,9 +1,9 @@
-//! A wheel's encoder: it tells the wheel's angle in whole counts, rounded down, and
+//! A wheel's encoder: it measures the wheel's angle in whole counts, rounded down, and
 //! its rate by the difference of two angles. Without a resolution it is exact.
 
 use std::f64::consts::TAU;
 
-/// The angle that an encoder of `counts_per_turn` tells, rad.
+/// The angle that an encoder with `counts_per_turn` measures, rad.
 #[must_use]
 pub fn quantised_rad(angle_rad: f64, counts_per_turn: Option<u32>) -> f64 {
     let count = |counts: u32| (angle_rad * f64::from(counts) / TAU).floor() * TAU / f64::from(counts);
@@ -22,7 +22,7 @@ mod tests {
     use std::f64::consts::TAU;
 
     #[test]
-    fn an_angle_is_told_in_whole_counts_below_it() {
+    fn an_angle_is_measured_in_whole_counts_below_it() {
         let count = TAU / 100.0;
         assert_eq!(quantised_rad(2.7 * count, Some(100)), 2.0 * count);
         assert_eq!(quantised_rad(-0.3 * count, Some(100)), -count);

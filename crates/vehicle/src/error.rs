@@ -1,5 +1,4 @@
-//! What can be wrong with a rover's description, told with file, line, value and
-//! what is allowed.
+//! Errors of a rover's description, with file, line, value and what is allowed.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +17,7 @@ pub enum VehicleError {
         path: PathBuf,
         /// Line, from 1.
         line: u32,
-        /// Value and what is allowed.
+        /// The refused value and what is allowed.
         what: String,
     },
     /// A pose, gravity or step that no rover can start from.

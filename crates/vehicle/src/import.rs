@@ -1,6 +1,6 @@
-//! A first rover file for a URDF as it is found (`selene import`): [`guess`] tells what its joints are, [`extent`] how
-//! large its wheels are, and this file writes that down with the numbers that a URDF does not have. Every guess is
-//! marked `# check`.
+//! Writes a first rover file for any URDF (`selene import`): [`guess`] guesses the roles of its joints, [`extent`]
+//! measures its wheels, and this module writes both with the values that a URDF lacks. Every guess is marked
+//! `# check`.
 //!
 //! The guessed motors suit a robot made for the Earth: together they pull at the rims with twice its weight there,
 //! and turn the wheels once a second. A robot's own limits of effort and velocity count instead where they are of that
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use nalgebra::Point3;
 
-use self::guess::{Guess, WheelGuess, has_word};
+use self::guess::{GuessedRoles, WheelGuess, has_word};
 use crate::VehicleError;
 use crate::model::{read_urdf, summed_mass_kg};
 use crate::packages::Packages;
@@ -27,7 +27,7 @@ use crate::urdf;
 /// Weight on the Earth and on the Moon, N/kg.
 const EARTH_N_KG: f64 = 9.81;
 const MOON_N_KG: f64 = 1.62;
-/// What the motors pull at the rims together, as a share of the weight on the Earth.
+/// Force of all motors together at the rims, over the weight on the Earth.
 const PULL: f64 = 2.0;
 /// Turns a second of a wheel at the rover's speed, and of one without load.
 const TURNS_HZ: f64 = 1.0;
@@ -43,19 +43,19 @@ const WHEEL_M: f64 = 0.1;
 const CENTRED_M: f64 = 1e-3;
 /// Friction of a caster that is fixed: its ball is not modelled.
 const CASTER_FRICTION: f64 = 0.1;
-/// What links that carry sensors are called.
+/// Words in the names of links that carry sensors.
 const SENSOR_WORDS: [&str; 9] = ["camera", "optical", "scan", "laser", "lidar", "velodyne", "imu", "gps", "gnss"];
 
-/// A rover file to be.
+/// Names and paths for the new rover file.
 #[derive(Clone, Debug)]
 pub struct Import<'a> {
     /// The rover's name.
     pub name: &'a str,
     /// The URDF.
     pub urdf: &'a Path,
-    /// The same as the rover file shall name it.
+    /// Path of the URDF as written into the rover file.
     pub urdf_as_written: &'a Path,
-    /// Folders of packages, likewise.
+    /// Folders of packages as written into the rover file.
     pub packages_as_written: &'a BTreeMap<String, PathBuf>,
 }
 
@@ -65,7 +65,7 @@ pub struct Import<'a> {
 /// When the URDF is refused, or has no two wheels.
 pub fn rover_file(import: &Import, packages: &Packages) -> Result<String, VehicleError> {
     let (links, joints, text) = read_urdf(import.urdf, packages)?;
-    let guess = Guess::of(&links, &joints, &urdf::actuated_joints(&text));
+    let guess = GuessedRoles::of(&links, &joints, &urdf::actuated_joints(&text));
     if guess.wheels.len() < 2 || guess.wheels.iter().all(|wheel| wheel.role == WheelRole::Free) {
         let moving = joints.iter().filter(|joint| joint.moves()).map(|joint| joint.name.as_str());
         let what = format!(
@@ -77,19 +77,19 @@ pub fn rover_file(import: &Import, packages: &Packages) -> Result<String, Vehicl
         return Err(VehicleError::urdf(import.urdf, 1, what));
     }
     let mass_kg = summed_mass_kg(&links);
-    Ok(Sheet { import, links: &links, joints: &joints, guess: &guess, mass_kg }.text())
+    Ok(RoverFile { import, links: &links, joints: &joints, guess: &guess, mass_kg }.text())
 }
 
-/// What the file is written from.
-struct Sheet<'a> {
+/// The data from which the file is written.
+struct RoverFile<'a> {
     import: &'a Import<'a>,
     links: &'a [Link],
     joints: &'a [Joint],
-    guess: &'a Guess,
+    guess: &'a GuessedRoles,
     mass_kg: f64,
 }
 
-impl Sheet<'_> {
+impl RoverFile<'_> {
     fn text(&self) -> String {
         [
             self.head(),
@@ -108,7 +108,7 @@ impl Sheet<'_> {
         let Import { name, urdf_as_written, packages_as_written, .. } = self.import;
         let mut text = format!(
             "# Written by `selene import`: what turns the URDF of {name} into a rover. Lines with `# check` hold\n\
-             # guesses; `selene check` on this file tells what does not fit.\n\
+             # guesses; `selene check` on this file reports what does not fit.\n\
              # Mass of all links: {} kg. Root, the frame that is driven: {}.\n\
              name: {}\nurdf: {}\n",
             figure(self.mass_kg),
@@ -306,12 +306,12 @@ impl Sheet<'_> {
     fn sensors(&self) -> String {
         let names = self.links.iter().map(|link| link.name.as_str()).filter(|name| has_word(name, &SENSOR_WORDS));
         let names = names.collect::<Vec<_>>().join(", ");
-        let told = if names.is_empty() { "none of its links is called so".to_owned() } else { names };
-        format!("\n# Files of sensors that it carries. Links that look like theirs: {told}.\nsensors: []\n")
+        let reported = if names.is_empty() { "none of its links is called so".to_owned() } else { names };
+        format!("\n# Files of sensors that it carries. Links that look like theirs: {reported}.\nsensors: []\n")
     }
 }
 
-/// A heading and a line for each item; nothing without items.
+/// A heading and a line for each item; empty without items.
 fn list<T>(heading: &str, items: &[T], line: impl Fn(&T) -> String) -> String {
     if items.is_empty() { String::new() } else { heading.to_owned() + &items.iter().map(line).collect::<String>() }
 }
@@ -341,13 +341,13 @@ mod tests {
 
     #[test]
     fn figures_have_four_digits() {
-        let told = [0.0, 0.033, 1.0 / 3.0, 12.5, 1234.6, 1e-5, -0.04485].map(figure);
-        assert_eq!(told, ["0", "0.033", "0.3333", "12.5", "1235", "0.00001", "-0.04485"]);
+        let reported = [0.0, 0.033, 1.0 / 3.0, 12.5, 1234.6, 1e-5, -0.04485].map(figure);
+        assert_eq!(reported, ["0", "0.033", "0.3333", "12.5", "1235", "0.00001", "-0.04485"]);
     }
 
     #[test]
     fn names_that_yaml_takes_for_something_else_are_quoted() {
-        let told = ["wheel_FL", "on", "true", "a: b", "../x.urdf", "4wd"].map(word);
-        assert_eq!(told, ["wheel_FL", "\"on\"", "\"true\"", "\"a: b\"", "\"../x.urdf\"", "\"4wd\""]);
+        let reported = ["wheel_FL", "on", "true", "a: b", "../x.urdf", "4wd"].map(word);
+        assert_eq!(reported, ["wheel_FL", "\"on\"", "\"true\"", "\"a: b\"", "\"../x.urdf\"", "\"4wd\""]);
     }
 }

@@ -1,4 +1,4 @@
-//! A rover from URDF and YAML: its tree of links ([`RoverModel`]), its state and
+//! Models a rover from URDF and YAML: its tree of links ([`RoverModel`]), its state and
 //! multibody step ([`Rover`]), its drives ([`drive`]) or its engine ([`driveline`]), its wheels' encoders
 //! ([`encoder`]) and its steering geometry ([`steering`], [`ackermann`]). Forces of the
 //! ground come from outside as wrenches on wheels and links; this crate knows no soil.

@@ -21,9 +21,12 @@ type Triangles = (Vec<[f32; 3]>, Vec<[u32; 3]>);
 /// Reads a mesh file, scaled along its axes; in a mirror, corners go round the other way.
 ///
 /// # Errors
-/// What is wrong and what is allowed, without the file's name.
+/// When the file is refused: what is wrong and what is allowed, without the file's name.
 pub(crate) fn read(path: &Path, scale: [f64; 3]) -> Result<Triangles, String> {
-    let bytes = read_bytes(path, MESH_BYTES_MAX).map_err(|error| error.to_string())?;
+    of_bytes(read_bytes(path, MESH_BYTES_MAX).map_err(|error| error.to_string())?, path, scale)
+}
+
+fn of_bytes(bytes: Vec<u8>, path: &Path, scale: [f64; 3]) -> Result<Triangles, String> {
     let (mut vertices, mut triangles) = parse(bytes, path)?;
     let scaled = |v: [f32; 3]| std::array::from_fn(|axis| (f64::from(v[axis]) * scale[axis]) as f32);
     vertices.iter_mut().for_each(|vertex| *vertex = scaled(*vertex));
@@ -117,8 +120,11 @@ fn check(vertices: &[[f32; 3]], faces: &[[u32; 3]]) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{parse, read, without_panic};
+    use super::{Triangles, gltf, of_bytes, parse, read, without_panic};
+    use selene_base::random::{RngExt, Stream, stream_at};
+    use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, set_hook, take_hook};
     use std::path::{Path, PathBuf};
+    use std::sync::{Arc, Mutex};
 
     /// A binary STL of one triangle.
     fn stl() -> Vec<u8> {
@@ -227,6 +233,68 @@ mod tests {
         let refusal = without_panic::<()>(|| panic!("as a broken file may make it")).expect_err("it gave up");
         assert!(refusal.contains("is broken"), "{refusal}");
         assert_eq!(without_panic(|| Ok(1)), Ok(1));
+    }
+
+    /// A copy of a file with one to four faults: another byte in place of one, or another of the file's own, a stretch
+    /// that is missing, or is there again at the end, or everything after a byte missing.
+    fn mutant(good: &[u8], random: &mut Stream) -> Vec<u8> {
+        let mut bytes = good.to_vec();
+        for _ in 0..random.random_range(1..=4) {
+            let (at, from) = (random.random_range(0..bytes.len()), random.random_range(0..bytes.len()));
+            let until = (at + random.random_range(1..=16)).min(bytes.len());
+            match random.random_range(0..5) {
+                0 => bytes[at] = random.random(),
+                1 => bytes[at] = bytes[from],
+                2 if until - at < bytes.len() => drop(bytes.drain(at..until)),
+                3 => bytes.extend_from_within(at..until),
+                _ => bytes.truncate(at + 1),
+            }
+        }
+        bytes
+    }
+
+    /// Runs `work` and returns what it returns, and the source files in which this thread panicked meanwhile.
+    fn noting_panics<T>(work: impl FnOnce() -> T) -> (T, Vec<String>) {
+        let (own, noted) = (std::thread::current().id(), Arc::new(Mutex::new(Vec::new())));
+        let (before, notes) = (take_hook(), Arc::clone(&noted));
+        set_hook(Box::new(move |info: &PanicHookInfo<'_>| {
+            if std::thread::current().id() != own {
+                return before(info);
+            }
+            let file = info.location().map(|place| place.file().to_owned());
+            notes.lock().expect("no panic").extend(file);
+        }));
+        let done = work();
+        drop(take_hook());
+        let files = noted.lock().expect("no panic").clone();
+        (done, files)
+    }
+
+    /// A mutant is read or refused. If a library panics at it, the net holds; our own code does not panic.
+    #[test]
+    fn no_mutant_of_a_file_ends_the_program() {
+        const MUTANTS: u64 = 500;
+        let own = Path::new(file!()).parent().expect("a folder");
+        for (name, good) in [
+            ("mutant.dae", COLLADA.as_bytes().to_vec()),
+            ("mutant.obj", OBJ.as_bytes().to_vec()),
+            ("text_mutant.stl", TEXT_STL.as_bytes().to_vec()),
+            ("mutant.stl", stl()),
+            ("mutant.gltf", gltf::tests::file("").into_bytes()),
+        ] {
+            let read = |index| -> std::thread::Result<Result<Triangles, String>> {
+                let bytes = mutant(&good, &mut stream_at(1, name, index));
+                catch_unwind(AssertUnwindSafe(|| of_bytes(bytes, Path::new(name), [1.0; 3])))
+            };
+            let (outcomes, panicked_in) = noting_panics(|| (0..MUTANTS).map(read).collect::<Vec<_>>());
+            let escaped: Vec<_> = (0..MUTANTS).zip(&outcomes).filter(|(_, of)| of.is_err()).map(|(i, _)| i).collect();
+            assert!(escaped.is_empty(), "{name}: mutants {escaped:?} panicked, in {panicked_in:?}");
+            let ours: Vec<_> = panicked_in.iter().filter(|file| Path::new(file).starts_with(own)).collect();
+            assert!(ours.is_empty(), "{name}: the net held panics in {ours:?}");
+            let good = outcomes.iter().filter(|of| matches!(of, Ok(Ok(_)))).count();
+            println!("{name}: {good} of {MUTANTS} mutants are read; the library panicked at {}", panicked_in.len());
+            assert!((1..MUTANTS as usize).contains(&good), "{name}: {good} of {MUTANTS} mutants are read");
+        }
     }
 
     #[test]

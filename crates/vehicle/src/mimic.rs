@@ -1,6 +1,6 @@
-//! Joints that follow others (`<mimic>`), and joints that a rover's file holds. A held joint is fixed where it is at
-//! zero, and so is, at its own multiple and offset, what follows a joint that does not move. What follows a moving
-//! joint is coupled to it ([`Coupling`]); a rover begins with all joints at zero, so it may have no offset then.
+//! Joints that follow others (`<mimic>`), and joints that a rover's file holds. A held joint is fixed at zero. A joint
+//! that follows a fixed joint is fixed too, at its own multiple and offset. A joint that follows a moving joint is
+//! coupled to it ([`Coupling`]); it may have no offset, since a rover begins with all joints at zero.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,11 +13,11 @@ use crate::model::Coupling;
 use crate::shape::{Joint, JointKind, Mimic};
 use crate::urdf::RawJoint;
 
-/// Fixes the joints that are `held`, by name, and those that follow a joint which does not move; `refuse` tells of a
-/// name in `held` that is no moving joint's.
+/// Fixes the joints that are `held`, by name, and those that follow a fixed joint; `refuse` makes the error for a
+/// name in `held` that is not that of a moving joint.
 ///
 /// # Errors
-/// What it tells, or that a joint follows one that is not there.
+/// That error, or when a joint follows one that does not exist.
 pub(crate) fn hold(
     joints: &mut [RawJoint],
     held: &[String],

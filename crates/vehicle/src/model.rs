@@ -16,7 +16,7 @@ use crate::spec::{DriveSpec, FinishSpec, LampSpec, RoverSpec, ServoKind, Suspens
 use crate::tree::TreeKind;
 use crate::{VehicleError, mimic, tree, urdf};
 
-/// A YAML rover is a few kilobytes.
+/// Largest rover YAML file, bytes; most have a few kilobytes.
 const YAML_BYTES_MAX: u64 = 1 << 20;
 
 /// A rover's links, joints and wheels.
@@ -43,7 +43,7 @@ pub struct RoverModel {
 pub struct Wheel {
     /// Name, for topics and tables.
     pub name: String,
-    /// What turns it.
+    /// What turns the wheel: its motor or only the ground.
     pub role: WheelRole,
     /// The wheel's link.
     pub link: usize,
@@ -67,7 +67,7 @@ pub struct Wheel {
     /// Sign of that joint's position when the wheel is up: 1 where its axis points up, −1 where it points down; 1 for a
     /// wheel that is not sprung.
     pub suspension_sign: f64,
-    /// What springs it.
+    /// Its suspension, if it is sprung.
     pub suspension: Option<SuspensionSpec>,
     /// The turn from the base link to the link that carries the wheel, with every joint at zero.
     pub carrier_from_base: UnitQuaternion<f64>,
@@ -79,7 +79,7 @@ pub struct Wheel {
     pub grouser_height_m: f64,
     /// Number of grousers.
     pub grousers: u32,
-    /// Its motor; a free wheel's means nothing.
+    /// Its motor; unused for a free wheel.
     pub drive: DriveSpec,
     /// Its pneumatic tyre; a wheel without one is rigid.
     pub tyre: Option<TyreSpec>,
@@ -107,11 +107,11 @@ pub struct Servo {
     pub name: String,
     /// Index of its joint in [`RoverModel::joints`].
     pub joint: usize,
-    /// What its target is.
+    /// Kind of its target.
     pub kind: ServoKind,
-    /// Least target, rad or rad/s; one below it is taken as this.
+    /// Smallest target, rad or rad/s; targets are clamped to it.
     pub lowest: f64,
-    /// Greatest target, rad or rad/s.
+    /// Largest target, rad or rad/s; targets are clamped to it.
     pub highest: f64,
     /// Largest rate, rad/s.
     pub rate_rad_s: f64,
@@ -162,7 +162,7 @@ pub struct BucketDrum {
 pub struct MountedLamp {
     /// Index of the link in [`RoverModel::links`]; its light goes along the link's x axis.
     pub link: usize,
-    /// What it is.
+    /// Parameters of the lamp.
     pub spec: LampSpec,
 }
 
@@ -229,8 +229,8 @@ impl RoverModel {
         })
     }
 
-    /// Name of its root link, the frame that it is driven by and that odometry tells of: `base_link` or
-    /// `base_footprint` in most URDFs.
+    /// Name of its root link, to whose frame commands and odometry refer: `base_link` or `base_footprint` in most
+    /// URDFs.
     #[must_use]
     pub fn base_name(&self) -> &str {
         // A tree has a root.
@@ -249,7 +249,7 @@ impl RoverModel {
         self.ground_friction.iter().find(|(of, _)| *of == link).map(|(_, friction)| *friction)
     }
 
-    /// The YAML it was made from.
+    /// The rover's YAML file as read.
     #[must_use]
     pub fn spec(&self) -> &RoverSpec {
         &self.spec
@@ -316,15 +316,14 @@ impl RoverModel {
         &self.lamps
     }
 
-    /// Gives a lamp another level at the start, 0 to 1; whether there is such a lamp.
+    /// Sets a lamp's level at the start, 0 to 1. Returns whether the lamp exists.
     pub fn set_lamp_level(&mut self, name: &str, level: f64) -> bool {
         let found = self.lamps.iter_mut().find(|lamp| lamp.spec.name == name);
         found.map(|lamp| lamp.spec.level = level).is_some()
     }
 
-    /// Fixes a frame without mass and looks to the link with index `parent`, as its last link;
-    /// whether the name was free. It is not in `urdf_text`. A parent that is no link is refused
-    /// likewise.
+    /// Adds a frame without mass and looks as the last link, fixed to the link with index `parent`.
+    /// Returns false if the name is taken or `parent` is not a link. The frame is not in `urdf_text`.
     pub fn add_frame(&mut self, name: &str, parent: usize, parent_from_frame: Pose) -> bool {
         if parent >= self.links.len() || self.link_index(name).is_some() {
             return false;
@@ -367,7 +366,7 @@ impl RoverModel {
         self.links.iter().position(|link| link.name == name)
     }
 
-    /// Farthest that any point of it can be from the base link's origin, wherever its joints are, m.
+    /// Largest distance of any of its points from the base link's origin, whatever the joints' positions, m.
     #[must_use]
     pub fn reach_m(&self) -> f64 {
         let mut origins_m = vec![0.0];
@@ -391,14 +390,14 @@ impl RoverModel {
         links.chain(wheels).fold(0.0, f64::max)
     }
 
-    /// All mass together, kg.
+    /// Total mass, kg.
     #[must_use]
     pub fn mass_kg(&self) -> f64 {
         summed_mass_kg(&self.links)
     }
 
-    /// Makes every link `factor` times as heavy, its shape as it is: inertia grows likewise. A factor that is not
-    /// above zero and finite is refused; whether it was taken.
+    /// Multiplies the mass and inertia of every link by `factor`. Returns false, and changes nothing, if the factor is
+    /// not above zero and finite.
     pub fn scale_mass(&mut self, factor: f64) -> bool {
         let is_sound = factor.is_finite() && factor > 0.0;
         if is_sound {
@@ -424,7 +423,7 @@ impl RoverModel {
     }
 }
 
-/// Refuses a joint that nothing drives, steers, springs or is known to leave free.
+/// Refuses a moving joint without a role.
 fn no_joint_free(joints: &[Joint], moving: &[usize], held: &[usize], urdf: &Path) -> Result<(), VehicleError> {
     let held: BTreeSet<_> = held.iter().collect();
     let Some(&free) = moving.iter().find(|joint| !held.contains(joint)) else { return Ok(()) };

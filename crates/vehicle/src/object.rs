@@ -1,5 +1,5 @@
-//! An object that stands fast on the ground, such as a lander: a URDF whose joints are all fixed, or
-//! one mesh file. What rovers meet of it are its collision shapes; each mesh counts as its convex hull.
+//! An immovable object on the ground, such as a lander: a URDF whose joints are all fixed, or one
+//! mesh file. Rovers touch its collision shapes; each mesh counts as its convex hull.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,12 +13,12 @@ use crate::tree::{self, TreeKind};
 use crate::urdf::RawRobot;
 use crate::{VehicleError, mesh, urdf};
 
-/// What rovers and cameras meet of an object.
+/// The visual and collision shapes of an object.
 #[derive(Clone, Debug)]
 pub struct ObjectModel {
-    /// What cameras and lidars see, each with the pose of its link in the object.
+    /// Shapes that cameras and lidars see, each with the pose of its link in the object.
     pub visuals: Vec<(Pose, Visual)>,
-    /// What rovers meet, likewise.
+    /// Shapes that rovers touch, each with the pose of its link in the object.
     pub collisions: Vec<(Pose, Collision)>,
 }
 
@@ -83,7 +83,7 @@ impl ObjectModel {
         Ok(Self { visuals: vec![(Pose::identity(), visual)], collisions: vec![(Pose::identity(), collision)] })
     }
 
-    /// Radius of a ball about its origin that holds all that rovers meet of it, m.
+    /// Radius of a ball around its origin that contains all its collision shapes, m.
     #[must_use]
     pub fn reach_m(&self) -> f64 {
         let reach_m = |(pose, collision): &(Pose, Collision)| {

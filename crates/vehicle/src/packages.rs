@@ -1,4 +1,4 @@
-//! Where the files are that a URDF names: paths, which are relative to the URDF, `file://` URIs, and
+//! Finds the files that a URDF names: paths, which are relative to the URDF, `file://` URIs, and
 //! `package://NAME/…`, a file of a ROS package. A package is sought where the rover's file says, then in the sourced
 //! ROS 2 workspaces (`share/NAME` of each folder of AMENT_PREFIX_PATH), then upward from the URDF: a folder NAME with
 //! a `package.xml`, which holds the URDF or lies beside a folder that does.
@@ -17,7 +17,7 @@ pub struct Packages {
 }
 
 impl Packages {
-    /// Those of the environment, and before them folders by their packages' names.
+    /// The packages of the environment, with `given` folders, by package name, which take precedence.
     #[must_use]
     pub fn new(given: BTreeMap<String, PathBuf>) -> Self {
         let prefixes = env::var_os("AMENT_PREFIX_PATH").unwrap_or_default();
@@ -47,7 +47,7 @@ impl Packages {
     /// # Errors
     /// Why it is nowhere and what to do about it, without the name.
     pub(crate) fn find(&self, name: &str, urdf: &Path) -> Result<PathBuf, String> {
-        let (file, told) = match name.split_once("://") {
+        let (file, reported) = match name.split_once("://") {
             Some(("package", rest)) => (self.in_package(rest, urdf)?, "is the package complete?"),
             Some(("file", rest)) => (PathBuf::from(rest), "give a path, or package://NAME/…"),
             Some((scheme, _)) => {
@@ -55,7 +55,7 @@ impl Packages {
             }
             None => (folder_of(urdf).join(name), "give a path beside the URDF, or package://NAME/…"),
         };
-        if is_file(&file) { Ok(file) } else { Err(format!("is not a file at {}; {told}", file.display())) }
+        if is_file(&file) { Ok(file) } else { Err(format!("is not a file at {}; {reported}", file.display())) }
     }
 
     fn in_package(&self, rest: &str, urdf: &Path) -> Result<PathBuf, String> {
@@ -86,7 +86,7 @@ impl Packages {
     }
 }
 
-/// Whether it is one folder's name, and leads nowhere else.
+/// Whether it is the name of a single folder, without separators or `..`.
 fn is_name(package: &str) -> bool {
     let parts: Vec<_> = Path::new(package).components().collect();
     matches!(parts[..], [Component::Normal(_)])

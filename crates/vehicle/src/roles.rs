@@ -1,5 +1,5 @@
-//! Giving the joints of a URDF the roles that a rover's YAML names: each joint is of
-//! the kind that its role needs, and has one role.
+//! Assigns the roles in a rover's YAML to the joints of its URDF, and checks that each joint
+//! is of the kind that its role needs and has only one role.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::f64::consts::{PI, TAU};
@@ -22,9 +22,9 @@ use crate::spec::{
 const AXLE_OFF_DEG: f64 = 1.0;
 /// How far a steering axis may lean from upright: castered ones lean by some degrees.
 const STEER_OFF_DEG: f64 = 45.0;
-/// What a joint that swings by itself may be.
+/// Kinds that a passive joint may have.
 const SWINGS: [JointKind; 2] = [JointKind::Revolute, JointKind::Continuous];
-/// How far an axle may lie off y of its link and be taken for it, as 1 − cosine.
+/// Largest angle of an axle from y of its link at which the two count as equal, as 1 − cosine.
 const AXLE_SLACK: f64 = 1e-9;
 /// How far the axles' shares of the torque may be from one together.
 const SHARE_SLACK: f64 = 1e-6;

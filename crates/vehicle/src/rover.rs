@@ -1,8 +1,7 @@
-//! A rover's state and its step. Soil and other ground forces come from outside as
-//! wrenches; the rover adds its drives' torques (equal and opposite on wheel and
-//! mount), moves its servos' targets at their rate, and lets the multibody step with
-//! implicit springs on suspension, steering and servos. Same inputs, same bytes.
-//! What can be read off a rover is in [`readings`].
+//! A rover's motion and its step. Forces of soil and ground are wrenches given by the caller;
+//! the rover adds its drives' torques (equal and opposite on wheel and mount), moves its
+//! servos' set-points at their rate, and steps its bodies with implicit springs on suspension,
+//! steering and servos. The same inputs give the same bytes. Accessors are in [`readings`].
 
 mod readings;
 mod state;
@@ -34,21 +33,21 @@ pub struct Rover {
     articulation: Articulation,
     step_s: f64,
     targets: WheelTargets,
-    /// Where each steering servo's moving target is, rad.
+    /// Rate-limited set-point of each steering servo, rad.
     steer_setpoint_rad: Vec<f64>,
-    /// Each servo's target, and where its moving target is, rad or rad/s.
+    /// Target and rate-limited set-point of each servo, rad or rad/s.
     servo_target: Vec<f64>,
     servo_setpoint: Vec<f64>,
     brakes: Vec<Brake>,
     drive_torque_nm: Vec<f64>,
-    /// How much the engine's torque on each wheel falls for each rad/s that it gains, N m s.
+    /// Decrease of the engine's torque on each wheel per rad/s that the wheel gains, N m s.
     drive_damping_nm_s: Vec<f64>,
     driveline: Option<DrivelineState>,
     /// Inertia of each wheel about its axle, kg m².
     wheel_inertia_kg_m2: Vec<f64>,
 }
 
-/// What everything that is driven should do, as it stands until told otherwise.
+/// Targets of wheels and servos, which hold until the next ones.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Targets {
     /// The wheels' rates and steering angles.
@@ -64,7 +63,7 @@ impl From<WheelTargets> for Targets {
     }
 }
 
-/// The outer forces of one step, in world axes.
+/// The external forces of one step, in world axes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Forces<'a> {
     /// Each wheel's wrench about its centre.
@@ -74,7 +73,7 @@ pub struct Forces<'a> {
     pub on_links: &'a [(usize, Wrench)],
 }
 
-/// How a wheel moves, for the soil.
+/// Pose and velocity of a wheel, for laws of soil.
 #[derive(Clone, Copy, Debug)]
 pub struct WheelKinematics {
     /// The wheel's centre and attitude; y is the axle and points to the body's left: a wheel that rolls
@@ -150,7 +149,7 @@ impl Rover {
         self.articulation.step();
     }
 
-    /// Moves on by one step as it moves now, with nothing acting on it: a rover that another
+    /// Moves for one step at its present velocities, without forces: for a rover that another
     /// process steps.
     pub fn coast(&mut self) {
         self.articulation.coast();
@@ -190,13 +189,13 @@ impl Rover {
         }
     }
 
-    /// Puts the torques of the engine, where there is one, on the wheels; what the pedal brakes each wheel with then.
+    /// Applies the torques of the engine, if there is one, to the wheels. Returns the brake of each wheel by the pedal.
     fn drive_by_engine(&mut self) -> Option<Spring> {
         let (driveline, state) = (self.model.driveline()?, self.driveline.as_mut()?);
         let articulation = &self.articulation;
         let wheels = self.model.wheels().iter().zip(&self.targets.rate_rad_s).zip(&self.wheel_inertia_kg_m2);
-        let turning = wheels.map(|((wheel, asked), inertia_kg_m2)| Turning {
-            asked_rad_s: wheel.drive_sign * asked,
+        let turning = wheels.map(|((wheel, requested), inertia_kg_m2)| Turning {
+            requested_rad_s: wheel.drive_sign * requested,
             rad_s: wheel.drive_sign * articulation.coordinate(wheel.drive_joint).1,
             radius_m: wheel.radius_m,
             inertia_kg_m2: *inertia_kg_m2,
@@ -208,7 +207,7 @@ impl Rover {
         Some(Spring { damping: brake_nm / BRAKE_RAD_S, most: share * brake_nm, ..Spring::default() })
     }
 
-    /// Takes the soil's wrench about a wheel's centre, and has its motor, the engine or a brake answer.
+    /// Applies the soil's wrench about a wheel's centre, and the torque of its motor or brake.
     fn drive(&mut self, wheel: usize, soil: &Wrench, pedal_brake: Option<Spring>) {
         let of = &self.model.wheels()[wheel];
         let (link, role, to_centre) = (of.link, of.role, self.link_to_centre(of));
@@ -251,9 +250,12 @@ impl Rover {
     }
 }
 
-/// Takes over the numbers of `told`, as far as they go.
-fn take(kept: &mut [f64], told: &[f64]) {
-    kept.iter_mut().zip(told).filter(|(_, told)| !told.is_nan()).for_each(|(kept, told)| *kept = *told);
+/// Copies `reported` into `kept`, as far as both reach; NaN keeps the old value.
+fn take(kept: &mut [f64], reported: &[f64]) {
+    kept.iter_mut()
+        .zip(reported)
+        .filter(|(_, reported)| !reported.is_nan())
+        .for_each(|(kept, reported)| *kept = *reported);
 }
 
 /// Springs, stops, rotors and couplings as the rover's YAML has them.

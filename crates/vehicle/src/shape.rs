@@ -12,9 +12,9 @@ pub struct Link {
     pub name: String,
     /// Mass and inertia; a link without them is a frame only.
     pub inertial: Option<Inertial>,
-    /// What cameras and lidars see of it.
+    /// Shapes that cameras and lidars see.
     pub visuals: Vec<Visual>,
-    /// What ground and rocks meet of it; a wheel's tread is not among them.
+    /// Shapes that touch ground and rocks; a wheel's tread is not among them.
     pub collisions: Vec<Collision>,
     /// Index of the joint it hangs from; `None` for the root.
     pub joint: Option<usize>,
@@ -113,13 +113,13 @@ pub struct Joint {
     /// Axis in the child's frame.
     pub axis: Unit<Vector3<f64>>,
     /// Lower and upper limit (rad or m), for revolute and prismatic joints. They
-    /// are told, not enforced: a suspension's spring is its stop.
+    /// are reported, not enforced: a suspension's spring is its stop.
     pub limits: Option<[f64; 2]>,
-    /// Greatest torque or force (N m or N) that the URDF states; told, not enforced.
+    /// Largest torque or force (N m or N) that the URDF states; reported, not enforced.
     pub effort_max: Option<f64>,
-    /// Greatest speed (rad/s or m/s) that the URDF states; told, not enforced.
+    /// Largest speed (rad/s or m/s) that the URDF states; reported, not enforced.
     pub speed_max: Option<f64>,
-    /// The joint whose position makes its own.
+    /// The joint whose position determines its own, if there is one.
     pub mimic: Option<Mimic>,
 }
 

@@ -1,6 +1,6 @@
-//! The YAML that turns a URDF into a rover: which links are wheels, and what moves
-//! and holds every joint ([`actuators`]). Everything here is validated on reading; degrees appear only in keys that
-//! say so.
+//! The rover's YAML file, which assigns roles to a URDF's joints: its wheels, and the actuators,
+//! springs and servos of its joints ([`actuators`]). All values are validated on reading; degrees
+//! appear only in keys that say so.
 
 mod actuators;
 mod driveline;
@@ -22,9 +22,9 @@ pub use drum::DrumSpec;
 pub use looks::{FinishSpec, LampSpec};
 pub use tyre::{TyreCurveSpec, TyreDirectionSpec, TyreSpec, TyreTrailSpec, TyreTrailsSpec};
 
-/// The smallest radius and width of a wheel, m: half a node of soil.
+/// Smallest radius and width of a wheel, m: half the spacing of the soil's nodes.
 const WHEEL_M_MIN: f64 = 0.01;
-/// The largest, m: several times that of any rover.
+/// Largest radius and width of a wheel, m: several times that of any rover.
 const WHEEL_M_MAX: f64 = 5.0;
 
 /// A rover, as `config/rover/*.yaml` has it.
@@ -44,22 +44,22 @@ pub struct RoverSpec {
     /// The wheels, in the order that commands and results use.
     #[garde(length(min = 2, max = 16), dive)]
     pub wheels: Vec<WheelSpec>,
-    /// The drive motor, one a wheel that has none of its own.
+    /// The drive motor of each wheel without its own.
     #[garde(dive)]
     pub drive: DriveSpec,
-    /// An engine in place of the motors, whose `drive` then tells encoder, parking brake and top speed only.
+    /// An engine in place of the motors; `drive` then gives only encoder, parking brake and top speed.
     #[garde(dive)]
     #[serde(default)]
     pub driveline: Option<DrivelineSpec>,
-    /// The pneumatic tyre, one a wheel that has none of its own; without one a wheel is rigid.
+    /// The pneumatic tyre of each wheel without its own; a wheel without a tyre is rigid.
     #[garde(dive)]
     #[serde(default)]
     pub tyre: Option<TyreSpec>,
-    /// The steering servo, one a steered wheel.
+    /// The steering servo of each steered wheel.
     #[garde(dive)]
     #[serde(default = "SteeringSpec::none")]
     pub steering: SteeringSpec,
-    /// The suspension, one a sprung wheel that has none of its own.
+    /// The suspension of each sprung wheel without its own.
     #[garde(dive)]
     #[serde(default)]
     pub suspension: Option<SuspensionSpec>,
@@ -84,7 +84,7 @@ pub struct RoverSpec {
     #[garde(length(max = 8), dive)]
     #[serde(default)]
     pub drums: Vec<DrumSpec>,
-    /// Links whose collision shapes rub the ground with a friction of their own: a ball caster, a skid.
+    /// Links whose collision shapes have a friction of their own on the ground: a ball caster, a skid.
     #[garde(length(max = 100), dive)]
     #[serde(default)]
     pub ground_friction: Vec<FrictionSpec>,
@@ -96,10 +96,10 @@ pub struct RoverSpec {
     #[garde(length(max = 100), dive)]
     #[serde(default)]
     pub finishes: Vec<FinishSpec>,
-    /// What a body command is limited to.
+    /// Limits of a body command.
     #[garde(dive)]
     pub limits: LimitsSpec,
-    /// Files of the sensors that it carries where no scenario says others, relative to this YAML file.
+    /// Files of the sensors that it carries unless a scenario names others, relative to this YAML file.
     #[garde(length(max = 64))]
     #[serde(default)]
     pub sensors: Vec<PathBuf>,
@@ -112,7 +112,7 @@ pub struct WheelSpec {
     /// Name, for topics and tables.
     #[garde(length(min = 1))]
     pub name: String,
-    /// What turns it; its motor by default.
+    /// What turns the wheel; its motor by default.
     #[garde(skip)]
     #[serde(default)]
     pub role: WheelRole,
@@ -167,10 +167,10 @@ pub struct WheelSpec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum WheelRole {
-    /// Its motor; its brake holds it where it should stand.
+    /// Its motor turns it, and its brake holds it at rest.
     #[default]
     Driven,
-    /// The ground alone: a caster's or a trailing wheel. It takes no command and has no encoder.
+    /// Only the ground turns it: a caster or a trailing wheel. It takes no command and has no encoder.
     Free,
 }
 
@@ -186,7 +186,7 @@ pub struct FrictionSpec {
     pub friction: f64,
 }
 
-/// What a body command is limited to, and how it becomes skid steering.
+/// Limits of a body command, and the track factor of skid steering.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct LimitsSpec {

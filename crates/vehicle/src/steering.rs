@@ -1,29 +1,29 @@
-//! From a planar velocity of the body to wheel targets by the instantaneous centre
+//! Converts a planar velocity of the body to wheel targets by the instantaneous centre
 //! of rotation. A wheel at `r` has to move at `v_wheel = v + ω × r`; a steered wheel
 //! points along it (turned by half a turn when that is nearer) and rolls at its
 //! length over the radius, so that all axles meet in the centre: Ackermann arcs,
 //! crabbing and point turns are one formula. A wheel without a steering joint rolls
 //! with the part of `v_wheel` along its heading, the rest is scrub: skid steering.
 //!
-//! Wheels without steering have a say in where the centre is: sideways the body
-//! moves so that the mean of their axles holds it, `v_y = −ω x̄`. That is the rear
-//! axle of a truck, the middle one of a rocker-bogie, half the wheelbase of a skid
-//! steered rover. An arc leaves its sideways velocity open and is followed; a
-//! sideways velocity asked for is not met and told as limited.
+//! Wheels without steering constrain the centre: the body moves sideways so that the
+//! centre lies on the mean of their axles, `v_y = −ω x̄`. That is the rear axle of a
+//! truck, the middle one of a rocker-bogie, half the wheelbase of a skid steered rover.
+//! A commanded arc leaves the sideways velocity open and is followed; a commanded
+//! sideways velocity is not met, and the result is marked as limited.
 //!
 //! VIPER's joints stop at ±30° in Chrono's model, so a centre nearer than 1.72 m
 //! cannot be reached; a point turn would need 46°. Each wheel then points as near
 //! to its direction as it may and rolls with the part of `v_wheel` along its
-//! heading: symmetric left and right, so the rover still turns where it is asked to,
+//! heading: symmetric left and right, so the rover still turns as commanded,
 //! with some scrubbing. A reachable arc is followed without scrubbing.
 //!
-//! Skid steered rovers turn less than their track says, since their wheels scrub;
+//! Skid steered rovers turn less than their track implies, since their wheels scrub;
 //! `limits.track_factor` is the effective track over the geometric one (A. Mandow et
 //! al., "Experimental kinematics for wheeled skid-steer mobile robots", IROS 2007).
 //!
-//! All this is told in the body's terms, forward and left. A joint's own axis may point
-//! the other way: targets and measured angles are the joint's, and the signs of
-//! [`Wheel`] lead from one to the other.
+//! All these directions are the body's, forward and left. A joint's own axis may point the
+//! other way: targets and measured angles are about the joint's axis, and the signs of
+//! [`Wheel`] convert between the two.
 
 use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
@@ -36,9 +36,9 @@ use crate::model::{RoverModel, Wheel};
 const REST_M_S: f64 = 1e-6;
 /// A velocity whose forward part is a smaller share than this points sideways.
 const SIDEWAYS: f64 = 1e-9;
-/// Steers that are this near their targets let the wheels turn at full rate, rad: 5°.
+/// Largest steering error at which the wheels turn at full rate, rad: 5°.
 const NEAR_RAD: f64 = PI / 36.0;
-/// Steers that are this far off let them stand, rad: 30°.
+/// Steering error from which on the wheels stand still, rad: 30°.
 const FAR_RAD: f64 = PI / 6.0;
 
 /// A planar velocity of the root link, in its own axes.
@@ -68,7 +68,7 @@ impl BodyTwist {
         self.forward_m_s.is_finite() && self.left_m_s.is_finite() && self.turn_rad_s.is_finite()
     }
 
-    /// Whether nothing is to move.
+    /// Whether all its parts are zero.
     #[must_use]
     pub fn is_rest(&self) -> bool {
         *self == Self::REST
@@ -80,7 +80,7 @@ impl BodyTwist {
     }
 }
 
-/// What the wheels should do, in the order of [`RoverModel::wheels`].
+/// Targets of the wheels, in the order of [`RoverModel::wheels`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WheelTargets {
     /// Turn rate of each wheel's drive joint, rad/s, about the joint's own axis as the URDF has it:
@@ -88,7 +88,7 @@ pub struct WheelTargets {
     pub rate_rad_s: Vec<f64>,
     /// Angle of each wheel's steering joint, rad, likewise: left positive where its axis points up.
     pub steer_rad: Vec<f64>,
-    /// Whether they are less than what was asked: the command was beyond the limits of
+    /// Whether they are less than what was commanded: the command was beyond the limits of
     /// the rover or its motors and scaled down, a steered wheel should point beyond its
     /// servo's limit, or wheels without steering do not let the body move sideways.
     pub limited: bool,
@@ -101,20 +101,22 @@ impl WheelTargets {
         Self { rate_rad_s: vec![0.0; wheels], steer_rad: vec![0.0; wheels], limited: false }
     }
 
-    /// Lets the wheels wait for steers that still point elsewhere, so that a rover told
+    /// Lets the wheels wait for steers that still point elsewhere, so that a rover commanded
     /// to crab or to turn on the spot does not lurch: within 5° of their targets all
-    /// wheels turn as asked, at 30° they stand, between that they are slowed alike,
-    /// which keeps the asked motion's shape. `steer_now_rad` are the wheels' present
+    /// wheels turn as commanded, at 30° they stand, between that they are slowed alike,
+    /// which keeps the commanded motion's shape. `steer_now_rad` are the wheels' present
     /// angles; one that is missing is taken as where it should be.
     pub fn wait_for_steers(&mut self, model: &RoverModel, steer_now_rad: &[f64]) {
         let steers = model.wheels().iter().zip(self.steer_rad.iter().zip(steer_now_rad));
-        let off = steers.filter(|(wheel, _)| wheel.steer_joint.is_some()).map(|(_, (asked, now))| (asked - now).abs());
+        let off = steers
+            .filter(|(wheel, _)| wheel.steer_joint.is_some())
+            .map(|(_, (requested, now))| (requested - now).abs());
         let farthest = off.fold(0.0, f64::max);
         let share = ((FAR_RAD - farthest) / (FAR_RAD - NEAR_RAD)).clamp(0.0, 1.0);
         self.rate_rad_s.iter_mut().for_each(|rate| *rate *= share);
     }
 
-    /// Scales all rates down, if need be, until no motor is asked for more than its
+    /// Scales all rates down, if need be, until no motor needs more than its
     /// no-load speed: the arc is kept.
     pub(crate) fn within_motors(mut self, model: &RoverModel) -> Self {
         let share = |(rate, wheel): (&f64, &Wheel)| rate.abs() / wheel.drive.no_load_speed_rad_s;
@@ -131,23 +133,23 @@ impl WheelTargets {
 /// twist that is not finite is taken as rest.
 #[must_use]
 pub fn wheel_targets(model: &RoverModel, twist: &BodyTwist, held_rad: &[f64]) -> WheelTargets {
-    let asked = if twist.is_finite() { *twist } else { BodyTwist::REST };
-    let excess = excess(model, &asked);
-    let (twist, held_back) = as_axles_allow(model, asked.scaled(1.0 / excess));
+    let requested = if twist.is_finite() { *twist } else { BodyTwist::REST };
+    let excess = excess(model, &requested);
+    let (twist, held_back) = as_axles_allow(model, requested.scaled(1.0 / excess));
     let mut targets = pointed_along(model, &twist, held_rad);
     targets.limited |= excess > 1.0 || held_back;
     targets.within_motors(model)
 }
 
-/// How many times the rover's limits `twist` is; at least 1.
+/// Ratio of `twist` to the rover's limits; at least 1.
 pub(crate) fn excess(model: &RoverModel, twist: &BodyTwist) -> f64 {
     let limits = model.spec().limits;
     let speed_m_s = twist.forward_m_s.hypot(twist.left_m_s);
     (speed_m_s / limits.speed_m_s).max(twist.turn_rad_s.abs() / limits.turn_rate_rad_s).max(1.0)
 }
 
-/// Where along x the wheels that are not steered hold the centre of rotation: the
-/// mean of their axles, m; `None` where all wheels are steered or swivel.
+/// Coordinate x of the centre of rotation that the unsteered wheels determine: the mean of
+/// their axles, m; `None` where all wheels are steered or swivel.
 pub(crate) fn fixed_axle_x_m(model: &RoverModel) -> Option<f64> {
     let fixed = || model.wheels().iter().filter(|wheel| wheel.steer_joint.or(wheel.swivel_joint).is_none());
     let count = fixed().count();
@@ -159,8 +161,8 @@ pub(crate) fn fixed_axle_x_m(model: &RoverModel) -> Option<f64> {
 fn as_axles_allow(model: &RoverModel, twist: BodyTwist) -> (BodyTwist, bool) {
     let Some(axle_x_m) = fixed_axle_x_m(model) else { return (twist, false) };
     let left_m_s = -twist.turn_rad_s * axle_x_m;
-    let asked = twist.left_m_s.abs() > REST_M_S;
-    (BodyTwist { left_m_s, ..twist }, asked && (twist.left_m_s - left_m_s).abs() > REST_M_S)
+    let requested = twist.left_m_s.abs() > REST_M_S;
+    (BodyTwist { left_m_s, ..twist }, requested && (twist.left_m_s - left_m_s).abs() > REST_M_S)
 }
 
 /// Every wheel pointed and rolled along its own part of `twist`.

@@ -1,6 +1,6 @@
-//! From a list of links and joints to one tree: exactly one root, every other link
-//! with one parent, no cycle; parents come before children and siblings keep the
-//! order of the file.
+//! Orders a list of links and joints into one tree: exactly one root, every other link
+//! with one parent, no cycle; parents come before children and siblings keep the order
+//! of the file.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,12 +14,12 @@ use crate::urdf::{RawJoint, RawLink, RawRobot};
 /// Frames above a rover's root: a link of that name would be its own parent.
 const FRAMES_ABOVE: [&str; 3] = ["world", MAP, ODOM];
 
-/// What a tree is of.
+/// What the tree describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TreeKind {
     /// A rover: all that moves has mass. Its root, of whatever name, is the frame that is driven: x forward, z up.
     Rover,
-    /// An object that stands fast: nothing of it moves.
+    /// An immovable object: all its joints are fixed.
     Object,
 }
 
@@ -151,7 +151,7 @@ fn visit_from(root: usize, ends: &[(usize, usize)], links: usize) -> Vec<usize> 
     visits
 }
 
-/// What a joint moves must have mass, itself or in what is fixed to it, and so must
+/// A link that a joint moves must have mass, itself or in links fixed to it, and so must
 /// the root: else its motion is not determined.
 fn check_masses(
     robot: &RawRobot,

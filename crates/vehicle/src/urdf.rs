@@ -1,4 +1,4 @@
-//! Reading URDF (wiki.ros.org/urdf/XML), the part that rovers need: links with
+//! Reads the part of URDF (wiki.ros.org/urdf/XML) that rovers need: links with
 //! inertial, visual and collision, materials, fixed, revolute, continuous and
 //! prismatic joints, `<mimic>`. Other elements (transmission, gazebo) are passed over;
 //! what would change the motion and is not modelled (other joint types) is refused,
@@ -22,7 +22,7 @@ pub(crate) const URDF_BYTES_MAX: u64 = 16 << 20;
 
 const GREY: [f64; 4] = [0.7, 0.7, 0.7, 1.0];
 
-/// What an `<inertia>` has: moments and products about the axes of its frame, kg m².
+/// Attributes of an `<inertia>`: moments and products about the axes of its frame, kg m².
 const INERTIA: [&str; 6] = ["ixx", "ixy", "ixz", "iyy", "iyz", "izz"];
 
 pub(crate) struct RawLink {
@@ -55,7 +55,7 @@ pub(crate) struct RawRobot {
 
 type Colours = BTreeMap<String, [f64; 4]>;
 
-/// Where the mesh file of a name is, or why it is nowhere.
+/// Finds the mesh file of a name; its error says why there is none.
 pub(crate) type FindMesh<'a> = &'a dyn Fn(&str) -> Result<PathBuf, String>;
 
 /// Reads the links and joints of a URDF's `text`; `path` is named in errors, and
@@ -100,8 +100,8 @@ pub fn is_xacro(text: &str) -> bool {
     Document::parse(text).is_ok_and(|document| first_xacro(document.root_element()).is_some())
 }
 
-/// The joints that a URDF's `text` says actuators of: in a `<transmission>`, or in a `<ros2_control>` that commands
-/// them. Empty where it says nothing.
+/// The joints for which a URDF's `text` has actuators: in a `<transmission>`, or in a `<ros2_control>` that commands
+/// them. Empty where it has none.
 pub(crate) fn actuated_joints(text: &str) -> BTreeSet<String> {
     let Ok(document) = Document::parse(text) else { return BTreeSet::new() };
     let is_actuated = |joint: &Node| match joint.parent().map(|parent| parent.tag_name().name()) {

@@ -31,7 +31,7 @@ fn half_height(shape: &RockShape) -> f64 {
     shape.vertices.iter().map(|v| f64::from(v[2])).fold(0.0, f64::max)
 }
 
-/// What contacts of one rover keep and fill.
+/// Shapes, memory and forces of one rover's contacts.
 struct Contacts {
     shapes: ContactShapes,
     solids: RockSolids,
@@ -64,7 +64,7 @@ impl Contacts {
 }
 
 /// One fixed slab of 4 m with a loose rock over it, and a rover far above.
-struct Yard {
+struct SlabScene {
     ground: GroundPatch,
     loose: [LooseRock; 1],
     contacts: Contacts,
@@ -72,7 +72,7 @@ struct Yard {
     dt_s: f64,
 }
 
-impl Yard {
+impl SlabScene {
     /// The slab's top goes through the origin, tilted about y.
     fn new(shapes: [RockShape; 2], tilt_rad: f64, radius_m: f64, density_kg_m3: f64, dt_s: f64) -> Self {
         let level = Level::sample([-10.0, -10.0], 0.5, 41, |_, _| -20.0);
@@ -122,9 +122,9 @@ fn boulder() -> RockShape {
     RockShape::hull(&(0..60).map(corner).collect::<Vec<_>>()).expect("a volume")
 }
 
-/// Deepest that a rock at rest may be in another.
+/// Largest depth of a rock at rest in another, m.
 const DEPTH_MAX_M: f64 = 1e-3;
-/// What is left of its sway when it is about to sleep, share of its weight.
+/// Rest of a rock's sway when it is about to sleep, share of its weight.
 const WEIGHT_TOLERANCE: f64 = 0.02;
 
 #[test]
@@ -133,7 +133,7 @@ fn a_rock_comes_to_rest_carrying_its_weight_less_than_a_millimetre_deep() {
         // 0.1 kg to tonnes.
         for (radius_m, dt_s) in [(0.025, 1e-3), (0.025, 2e-3), (0.2, 5e-4), (0.2, 2e-3), (0.8, 5e-4), (0.8, 2e-3)] {
             let slab = block(Vector3::new(1.0, 1.0, 0.2));
-            let mut yard = Yard::new([slab, shape.clone()], 0.0, radius_m, 2700.0, dt_s);
+            let mut yard = SlabScene::new([slab, shape.clone()], 0.0, radius_m, 2700.0, dt_s);
             let weight_n = yard.loose[0].inertia.mass_kg * MOON_M_S2;
             let (mut last, mut steps) = (Wrench::default(), 0);
             while !yard.loose[0].asleep() {
@@ -155,7 +155,7 @@ fn a_rock_comes_to_rest_carrying_its_weight_less_than_a_millimetre_deep() {
 }
 
 /// Lowest corner of the loose rock over the slab's top.
-fn lowest_m(yard: &Yard) -> f64 {
+fn lowest_m(yard: &SlabScene) -> f64 {
     let rock = &yard.loose[0];
     let corners = &yard.ground.shapes()[rock.inertia.shape].vertices;
     let height = |v: &[f32; 3]| {
@@ -173,7 +173,7 @@ const FRICTION: f64 = 0.7;
 fn a_block_on_a_slope_stays_within_the_friction_cone_and_slides_beyond_it() {
     let shapes = || [block(Vector3::new(1.0, 1.0, 0.2)), block(Vector3::new(1.0, 1.0, 0.3))];
     let edge_rad = FRICTION.atan();
-    let mut yard = Yard::new(shapes(), edge_rad - 0.02, 0.2, 2700.0, 1e-3);
+    let mut yard = SlabScene::new(shapes(), edge_rad - 0.02, 0.2, 2700.0, 1e-3);
     yard.run(0.4);
     let settled = yard.at();
     for _ in 0..25 {
@@ -185,7 +185,7 @@ fn a_block_on_a_slope_stays_within_the_friction_cone_and_slides_beyond_it() {
     assert!(crept.abs() < 1e-4, "crept {crept} m");
 
     let slope_rad = edge_rad + 0.05;
-    let mut yard = Yard::new(shapes(), slope_rad, 0.2, 2700.0, 1e-3);
+    let mut yard = SlabScene::new(shapes(), slope_rad, 0.2, 2700.0, 1e-3);
     yard.run(0.2);
     let before = yard.loose[0].state.twist.linear.norm();
     yard.run(1.0);
@@ -201,7 +201,7 @@ const BALANCE_TOLERANCE: f64 = 1e-9;
 #[test]
 fn what_a_wheel_does_to_a_loose_rock_the_rock_does_to_the_wheel() {
     let slab = block(Vector3::new(1.0, 1.0, 0.2));
-    let mut yard = Yard::new([slab, boulder()], 0.0, 0.2, 2700.0, 1e-3);
+    let mut yard = SlabScene::new([slab, boulder()], 0.0, 0.2, 2700.0, 1e-3);
     let mut met = 0;
     for i in 0..60 {
         let wheel = yard.rover.wheel_motions()[0].world_from_wheel;
@@ -228,7 +228,7 @@ fn what_a_wheel_does_to_a_loose_rock_the_rock_does_to_the_wheel() {
 #[test]
 fn a_wheels_force_changes_smoothly_as_it_rolls_over_an_edge() {
     let slab = block(Vector3::new(1.0, 1.0, 0.2));
-    let mut yard = Yard::new([slab.clone(), slab], 0.0, 0.3, 2700.0, 1e-3);
+    let mut yard = SlabScene::new([slab.clone(), slab], 0.0, 0.3, 2700.0, 1e-3);
     let rock_radius_m = yard.loose[0].inertia.radius_m;
     let corner = yard.ground.shapes()[1].vertices[0].map(|c| f64::from(c).abs() * rock_radius_m);
     let radius_m = yard.rover.model().wheels()[0].radius_m;
@@ -256,7 +256,7 @@ fn a_wheels_force_changes_smoothly_as_it_rolls_over_an_edge() {
 }
 
 /// A rover alone over `ground`, stepped with its contacts and wheels that stand still.
-struct Fall {
+struct FallingRover {
     ground: GroundPatch,
     contacts: Contacts,
     rover: Rover,
@@ -264,7 +264,7 @@ struct Fall {
 
 const STEP_S: f64 = 1e-3;
 
-impl Fall {
+impl FallingRover {
     fn new(ground: GroundPatch, world_from_base: Pose) -> Self {
         let model = viper();
         let gravity = Vector3::z() * -MOON_M_S2;
@@ -317,7 +317,7 @@ fn viper_tips_over_when_the_static_stability_angle_is_exceeded_and_not_before() 
         // Rolling left (y down) is about -x.
         let turn = UnitQuaternion::from_axis_angle(&Vector3::x_axis(), -(critical_rad + over_deg.to_radians()));
         let pose = Pose::from_parts((Vector3::z() * rounding_m - turn * pivot).into(), turn);
-        let mut fall = Fall::new(slab_ground(), pose);
+        let mut fall = FallingRover::new(slab_ground(), pose);
         fall.run(8.0);
         let tilt = fall.up().z.clamp(-1.0, 1.0).acos().to_degrees();
         println!("{over_deg:+} deg: ends at {tilt:.1} deg");
@@ -335,7 +335,7 @@ fn slab_ground() -> GroundPatch {
 }
 
 /// Kinetic and potential energy, the springs' left out, J.
-fn energy_j(fall: &Fall) -> f64 {
+fn energy_j(fall: &FallingRover) -> f64 {
     let model = fall.rover.model();
     let lifted = |(i, link): (usize, &selene_vehicle::Link)| {
         let inertial = link.inertial?;
@@ -357,7 +357,7 @@ fn a_rover_put_upside_down_comes_to_rest_on_its_body_and_gains_no_energy() {
         (GroundPatch::flat(0.1, 40.0), 0.0, 0.5),
     ] {
         let turn = UnitQuaternion::from_euler_angles(roll_rad, 0.05, 0.3);
-        let mut fall = Fall::new(ground, Pose::from_parts(Vector3::new(0.0, 0.0, height_m).into(), turn));
+        let mut fall = FallingRover::new(ground, Pose::from_parts(Vector3::new(0.0, 0.0, height_m).into(), turn));
         let first_j = energy_j(&fall);
         for _ in 0..300 {
             fall.run(0.1);

@@ -1,5 +1,5 @@
-//! The camera node: publishes what the cameras of every rover see, raw and where asked
-//! rectified and compressed, with their camera_info and the truth that is asked for.
+//! The camera node: publishes the images of every rover's cameras, raw and optionally rectified and compressed, with
+//! their camera_info and the requested ground truth.
 
 mod messages;
 mod publishers;
@@ -7,25 +7,25 @@ mod publishers;
 use std::sync::atomic::AtomicBool;
 
 pub use selene_coherence::NodeError;
-use selene_coherence::{NodeContext, RoversThere, SensorDiagnostics, WorldWatcher};
+use selene_coherence::{CurrentRovers, NodeContext, SensorDiagnostics, WorldWatcher};
 use selene_observe::{Cameras, Devices};
 use selene_sensors::OwnStages;
 
 /// The name under which the node takes part in lockstep.
 pub const PARTICIPANT: &str = "camera";
 
-/// Runs until the simulation ends its run or `stop` is set.
+/// Runs the node until the simulation ends its run or `stop` is set.
 ///
 /// # Errors
-/// When a topic cannot be opened or nothing can be traced.
+/// When a topic cannot be opened or an image cannot be traced.
 pub fn run(context: &NodeContext, devices: impl Into<Devices>, stop: &AtomicBool) -> Result<(), NodeError> {
     run_with(context, devices, stop, OwnStages::new())
 }
 
-/// As `run`, with stages of one's own for cameras whose YAML names them.
+/// Like [`run`], with custom stages for cameras whose YAML names them.
 ///
 /// # Errors
-/// As `run`, and when a camera names a stage that is not known.
+/// Those of [`run`], and when a camera names an unknown stage.
 pub fn run_with(
     context: &NodeContext,
     devices: impl Into<Devices>,
@@ -37,9 +37,9 @@ pub fn run_with(
     let mut diagnostics = SensorDiagnostics::open(&context.links, PARTICIPANT)?;
     let mut cameras = Cameras::new(devices.clone(), own);
     let mut publishers = publishers::of_model(context, &context.model)?;
-    let mut there = RoversThere::of(&context.model);
+    let mut there = CurrentRovers::of(&context.model);
     while let Some(interval) = watcher.next(stop)? {
-        // Topics of rovers that went are closed.
+        // Close the topics of removed rovers.
         let gone = there.gone(&interval);
         publishers.retain(|sensor, _| !gone.contains(&sensor.rover));
         for sample in cameras.take(&interval)? {
@@ -52,7 +52,7 @@ pub fn run_with(
                 diagnostics.count(&sensor, publishers.image_topic(), index, outcome, publishers.row());
             }
         }
-        diagnostics.tell(&interval, &watcher, Some(devices.usual()))?;
+        diagnostics.report(&interval, &watcher, Some(devices.usual()))?;
         watcher.acknowledge(interval.next.sequence, interval.next.time)?;
     }
     Ok(())

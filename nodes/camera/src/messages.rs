@@ -1,6 +1,6 @@
-//! What a camera gives as ROS messages: same stamp and frame for all that comes
-//! from one exposure. Boxes go as `vision_msgs`: one detection an instance, its class by name, its number in
-//! instance images as its id.
+//! Conversion of camera samples to ROS messages. All messages from one exposure have the same stamp and frame. Bounding
+//! boxes are `vision_msgs` detections, one for each instance: its class by name, and as id its number in instance
+//! images.
 
 use selene_base::SimTime;
 use selene_coherence::{to_pose, to_vector};
@@ -27,7 +27,7 @@ pub(crate) fn image(image: selene_observe::Image, frame: &str, stamp: SimTime) -
     }
 }
 
-/// Takes in what another process made of an image; no, where it is of another size, encoding or byte order.
+/// Takes over another process's answer for an image; returns false if its size, encoding or byte order differs.
 pub(crate) fn take_back(sample: &mut CameraSample, answer: Image) -> bool {
     let image = &mut sample.image;
     let is_of_its_size = [answer.width, answer.height, answer.step]
@@ -61,7 +61,7 @@ pub(crate) fn info(calibration: CameraCalibration, frame: &str, stamp: SimTime) 
     }
 }
 
-/// As `info`, of an image of which a part is told.
+/// Like `info`, for an image of which only a region is published.
 pub(crate) fn info_of(
     calibration: CameraCalibration,
     region: Option<RegionSpec>,
@@ -75,8 +75,8 @@ pub(crate) fn info_of(
     CameraInfo { roi, ..info(calibration, frame, stamp) }
 }
 
-/// The calibration of truth images: they have the raw image's pixels, so K and D are the raw image's, and what R and
-/// P say of a rectified image of a pair does not hold for them.
+/// The calibration of truth images. They have the raw image's pixels, so K and D are the raw image's; R and P, which
+/// describe the rectified image of a stereo pair, do not apply to them.
 pub(crate) fn truth_info(calibration: &CameraCalibration, frame: &str, stamp: SimTime) -> CameraInfo {
     let [fx, _, cx, _, fy, cy, ..] = calibration.k;
     let raw = CameraCalibration {

@@ -1,9 +1,9 @@
-//! The topics of one camera.
+//! Publishers of one camera.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
-use selene_coherence::{NodeContext, NodeError, Outcome, OwnStages, qos_of};
+use selene_coherence::{NodeContext, NodeError, RemoteStages, SampleOutcome, qos_of};
 use selene_observe::{CameraSample, SensorId};
 use selene_ros::Message;
 use selene_ros::sensor_msgs::{CameraInfo, CompressedImage, Image};
@@ -14,26 +14,26 @@ use selene_sim::{EntityId, Model, RoverSetup};
 
 use crate::messages;
 
-/// The topics of one camera.
+/// The publishers of one camera.
 pub(crate) struct CameraPublishers {
-    own: OwnStages<Image>,
+    own: RemoteStages<Image>,
     image: Publisher<Image>,
     rectified: Option<Publisher<Image>>,
     compressed: Option<Publisher<CompressedImage>>,
     info: Publisher<CameraInfo>,
-    /// In the order of `TruthSpec::images`.
+    /// Truth images, in the order of `TruthSpec::images`.
     truth: Vec<TruthPublishers>,
     boxes_2d: Option<Publisher<Detection2DArray>>,
     boxes_3d: Option<Publisher<Detection3DArray>>,
 }
 
-/// The topics of one truth image.
+/// The publishers of one truth image.
 struct TruthPublishers {
     image: Publisher<Image>,
     info: Publisher<CameraInfo>,
 }
 
-/// Those of all rovers of a model.
+/// The publishers of all cameras of a model.
 pub(crate) fn of_model(
     context: &NodeContext,
     model: &Model,
@@ -45,7 +45,7 @@ pub(crate) fn of_model(
     Ok(all)
 }
 
-/// Those of one rover.
+/// The publishers of one rover's cameras.
 pub(crate) fn of_rover(
     context: &NodeContext,
     model: &Model,
@@ -64,7 +64,7 @@ impl CameraPublishers {
         let (transport, qos) = (context.links.public.as_ref(), qos_of(spec.qos));
         let topic = |suffix: &str| setup.topic(&format!("{}/{suffix}", spec.name));
         let image = |suffix: &str| Publisher::new(transport, &topic(suffix), qos);
-        // A camera whose stages make no sense is refused before.
+        // Cameras with invalid stages are refused earlier, so that the default is never used.
         let encoding = spec.stages.encoding().unwrap_or(Encoding::Mono8);
         let rectified = spec.rectified.as_ref().map(|_| image(rectified_topic(encoding))).transpose()?;
         let truth = |kind: TruthImage| -> Result<TruthPublishers, TransportError> {
@@ -76,7 +76,7 @@ impl CameraPublishers {
         let compressed = spec.compressed.map(|_| Publisher::new(transport, &topic("image_raw/compressed"), qos));
         let row = StageRow::new(&spec.name, spec.stages.augments(), setup.sensor_seed);
         Ok(Self {
-            own: OwnStages::open(transport, &setup.topic(&spec.name), row)?,
+            own: RemoteStages::open(transport, &setup.topic(&spec.name), row)?,
             image: image("image_raw")?,
             rectified,
             compressed: compressed.transpose()?,
@@ -91,29 +91,29 @@ impl CameraPublishers {
         })
     }
 
-    /// The topic of its images.
+    /// The topic of the raw images.
     pub(crate) fn image_topic(&self) -> &str {
         &self.image.topic().name
     }
 
-    /// The stages that its images pass.
+    /// The stages that the images pass.
     pub(crate) fn row(&self) -> &StageRow {
         self.own.row()
     }
 
-    /// Publishes an image, once it has passed the stages of other processes, with all that goes beside it: one stamp,
-    /// one frame.
-    pub(crate) fn publish(&mut self, mut sample: CameraSample, stop: &AtomicBool) -> Result<Outcome, NodeError> {
-        let told = |of: &CameraSample| messages::image(of.image.clone(), &of.frame, of.stamp);
+    /// Sends an image through the stages of other processes, then publishes it with all accompanying messages, which
+    /// have the same stamp and frame.
+    pub(crate) fn publish(&mut self, mut sample: CameraSample, stop: &AtomicBool) -> Result<SampleOutcome, NodeError> {
+        let reported = |of: &CameraSample| messages::image(of.image.clone(), &of.frame, of.stamp);
         let stamp = sample.stamp;
-        let outcome = self.own.finish(&mut sample, stamp, told, messages::take_back, stop)?;
-        if outcome == Outcome::Published {
-            self.tell(sample)?;
+        let outcome = self.own.finish(&mut sample, stamp, reported, messages::take_back, stop)?;
+        if outcome == SampleOutcome::Published {
+            self.publish_sample(sample)?;
         }
         Ok(outcome)
     }
 
-    fn tell(&self, sample: CameraSample) -> Result<(), NodeError> {
+    fn publish_sample(&self, sample: CameraSample) -> Result<(), NodeError> {
         let CameraSample { frame, stamp, image, rectified, compressed, calibration, truth, region, .. } = sample;
         let truth_info = messages::truth_info(&calibration, &frame, stamp);
         self.image.publish(&messages::image(image, &frame, stamp), stamp)?;
@@ -133,7 +133,7 @@ impl CameraPublishers {
     }
 }
 
-/// As image_proc names rectified images: those of a mosaic come out in colours.
+/// The name that image_proc gives rectified images; those of a colour mosaic are in colour.
 fn rectified_topic(raw: Encoding) -> &'static str {
     match raw {
         Encoding::Mono8 | Encoding::Mono16 => "image_rect",
@@ -141,7 +141,7 @@ fn rectified_topic(raw: Encoding) -> &'static str {
     }
 }
 
-/// The topic of an image's calibration, where subscribers of images look for it: beside the image.
+/// The calibration topic of an image, in the same namespace, where subscribers of images expect it.
 fn info_beside(image: &str) -> String {
     let folder = image.rsplit_once('/').map_or("", |(folder, _)| folder);
     format!("{folder}/camera_info")

@@ -1,4 +1,4 @@
-//! Poses and vectors as ROS messages and back.
+//! Conversion of poses and vectors to ROS messages and back.
 
 use nalgebra::{Quaternion, Translation3, UnitQuaternion, Vector3};
 use selene_base::Pose;
@@ -34,8 +34,8 @@ pub fn to_pose(p: &Pose) -> geometry_msgs::Pose {
     geometry_msgs::Pose { position: to_point(&p.translation.vector), orientation: to_quaternion(&p.rotation) }
 }
 
-/// A pose from a message. The attitude is kept bit for bit, so that nodes in other
-/// processes see exactly the pose that was sent.
+/// A pose from a message. The attitude is kept bit for bit, so that nodes in other processes see exactly the pose that
+/// was sent.
 #[must_use]
 pub fn pose(p: &geometry_msgs::Pose) -> Pose {
     let q = &p.orientation;

@@ -1,5 +1,5 @@
-//! What a node tells of itself on `/diagnostics`, once a simulated second: a status with plain keys and values. A
-//! status is as bad as the worst that was raised in it, and its message says all that was raised.
+//! Diagnostics that a node publishes on `/diagnostics` once each simulated second: a status with keys and values. A
+//! status has the level of the worst problem raised in it, and its message lists all of them.
 
 use std::fmt::Display;
 
@@ -14,18 +14,17 @@ use crate::NodeError;
 use crate::links::Links;
 use crate::run::RunId;
 
-/// Statuses a simulated second, Hz.
+/// Rate of statuses in simulated time, Hz.
 const RATE_HZ: f64 = 1.0;
-/// Messages kept: enough that a subscriber killed without a goodbye does not stop the others before DDS has
-/// given it up.
+/// Queue depth: enough that a subscriber that is killed does not block the others before DDS gives it up.
 const DEPTH: usize = 100;
 
-/// How bad something is.
+/// Severity of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
-    /// Something to look at; the run is as good as it was.
+    /// Something to look at, such as refused requests or a few dropped data; the published data are correct.
     Warning,
-    /// What comes out is wrong or incomplete.
+    /// The data are wrong, or more of them are dropped than published.
     Error,
 }
 
@@ -38,7 +37,7 @@ impl Severity {
     }
 }
 
-/// One status in the making.
+/// A status that is being filled.
 #[derive(Clone, Debug)]
 pub struct Diagnostics {
     status: DiagnosticStatus,
@@ -46,7 +45,7 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// The status of `name` in a run, good so far.
+    /// A status `name` of a run, with no problem so far.
     #[must_use]
     pub fn new(name: &str, run: &RunId) -> Self {
         let status = DiagnosticStatus {
@@ -58,13 +57,13 @@ impl Diagnostics {
         Self { status, raised: Vec::new() }
     }
 
-    /// Adds a value.
+    /// Adds a value under a key.
     pub fn value(&mut self, key: impl Into<String>, value: impl Display) -> &mut Self {
         self.status.values.push(KeyValue { key: key.into(), value: value.to_string() });
         self
     }
 
-    /// Says what is not as it should be.
+    /// Adds a problem.
     pub fn raise(&mut self, severity: Severity, what: impl Into<String>) -> &mut Self {
         self.status.level = self.status.level.max(severity.level());
         self.raised.push(what.into());
@@ -87,7 +86,7 @@ pub struct DiagnosticsTopic {
 }
 
 impl DiagnosticsTopic {
-    /// Announces it.
+    /// Opens the topic.
     ///
     /// # Errors
     /// When the topic cannot be opened.
@@ -100,19 +99,19 @@ impl DiagnosticsTopic {
         })
     }
 
-    /// Whether statuses are due in (after, until].
+    /// Whether statuses are due in the span (after, until] of simulated time.
     #[must_use]
     pub fn is_due(&self, after: SimTime, until: SimTime) -> bool {
         self.due.measured_in(after, until).next().is_some()
     }
 
-    /// A status of `name`, to be filled and published here.
+    /// An empty status `name`, to be filled and published here.
     #[must_use]
     pub fn status(&self, name: &str) -> Diagnostics {
         Diagnostics::new(name, &self.run)
     }
 
-    /// Tells statuses.
+    /// Publishes statuses.
     ///
     /// # Errors
     /// When they cannot be sent.

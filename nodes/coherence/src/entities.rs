@@ -1,18 +1,18 @@
-//! What was added to a world, as a message and back.
+//! Conversion of the table of added entities to a message and back.
 
 use std::path::PathBuf;
 
 use selene_ros::selene_msgs;
 use selene_sim::{Entity, EntityId, LooseRockSpec, Spawn, SpawnPlace};
 
-/// What was added since the world was reset for the `epoch`th time, in order, with its number.
+/// The table of the entities that were added since reset number `epoch`, in order, each with its number.
 #[must_use]
 pub fn entities_to_message(epoch: u32, version: u64, spawned: &[(Entity, Spawn)]) -> selene_msgs::EntityTable {
     let entities = spawned.iter().map(|(entity, spawn)| entity_to_message(*entity, spawn)).collect();
     selene_msgs::EntityTable { epoch, version, entities }
 }
 
-/// The same from a message; entries of unknown kinds are left out.
+/// The entities of a table; entries of unknown kinds are left out.
 #[must_use]
 pub fn entities_from_message(table: &selene_msgs::EntityTable) -> Vec<(Entity, Spawn)> {
     table.entities.iter().filter_map(entity_from_message).collect()

@@ -1,5 +1,5 @@
-//! What a node is given: the topics for everybody, those between the nodes of its run, and the world that the
-//! run is of.
+//! The context of a node: the transport of public topics, that of topics between the nodes of its run, and the run's
+//! world.
 
 use std::sync::Arc;
 
@@ -9,62 +9,62 @@ use selene_sim::{AllowedFolders, Model};
 
 use crate::run::RunId;
 
-/// A node's connections.
+/// A node's transports and its run.
 #[derive(Clone)]
 pub struct Links {
-    /// Topics for everybody.
+    /// Transport of public topics.
     pub public: Arc<dyn Transport>,
-    /// Topics between the nodes of a run: in the process alone where all of them are in one.
+    /// Transport of topics between the nodes of a run; stays within the process if all nodes are in one.
     pub internal: Arc<dyn Transport>,
-    /// The run.
+    /// The run's id.
     pub run: RunId,
 }
 
-/// What a node is given.
+/// Everything that a node needs to take part in a run.
 #[derive(Clone)]
 pub struct NodeContext {
-    /// Its connections.
+    /// The node's transports and its run.
     pub links: Links,
     /// The scenario's world.
     pub model: Arc<Model>,
-    /// Where files of what is added while the world runs may lie.
+    /// Folders in which the files of entities added during the run may lie.
     pub folders: AllowedFolders,
-    /// Data that were due up to here were told before the run was resumed.
-    pub told_until: Option<SimTime>,
+    /// Simulated time up to which data were published before the run was resumed.
+    pub published_until: Option<SimTime>,
 }
 
 impl Links {
-    /// Snapshots of the world, one a heartbeat.
+    /// Topic of snapshots of the world, one each heartbeat.
     #[must_use]
     pub fn world_state(&self) -> String {
         self.run.topic("world_state")
     }
 
-    /// Answers to terrain requests.
+    /// Topic of answers to terrain requests.
     #[must_use]
     pub fn terrain_snapshot(&self) -> String {
         self.run.topic("terrain_snapshot")
     }
 
-    /// Requests for terrain that was missed.
+    /// Topic of requests for missed terrain.
     #[must_use]
     pub fn terrain_request(&self) -> String {
         self.run.topic("terrain_request")
     }
 
-    /// Heartbeats that participants have dealt with.
+    /// Topic on which participants acknowledge heartbeats.
     #[must_use]
     pub fn acknowledge(&self) -> String {
         self.run.topic("acknowledge")
     }
 
-    /// Processes that simulate rovers of one world.
+    /// Topic on which the processes that share a world announce themselves.
     #[must_use]
     pub fn shared_members(&self) -> String {
         self.run.topic("shared_members")
     }
 
-    /// What was added to the world.
+    /// Topic of the table of entities added to the world.
     #[must_use]
     pub fn entities(&self) -> String {
         self.run.topic("entities")

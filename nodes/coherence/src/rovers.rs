@@ -1,5 +1,5 @@
-//! Which rovers a node has topics for. Numbers alone do not tell rovers apart: after a reset another rover may have
-//! the number of one that is gone.
+//! Tracks the rovers for which a node has topics. Numbers do not identify them: after a reset, a new rover may have the
+//! number of a removed one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -7,21 +7,21 @@ use std::sync::Arc;
 use selene_observe::Interval;
 use selene_sim::{EntityId, Model, RoverKind};
 
-/// The rovers that are there, as far as a node has seen.
+/// The rovers in the latest interval that a node has seen.
 #[derive(Debug)]
-pub struct RoversThere {
+pub struct CurrentRovers {
     rovers: BTreeMap<EntityId, Arc<RoverKind>>,
 }
 
-impl RoversThere {
-    /// Those of a model.
+impl CurrentRovers {
+    /// The rovers of a model.
     #[must_use]
     pub fn of(model: &Model) -> Self {
         Self { rovers: model.rovers().clone() }
     }
 
-    /// Takes in the world's next interval; the numbers of rovers that went, also of those whose number another one
-    /// has now: their topics are to be closed.
+    /// Takes in the world's next interval. Returns the numbers of removed rovers, including those whose number a new
+    /// rover has now; their topics must be closed.
     pub fn gone(&mut self, interval: &Interval) -> BTreeSet<EntityId> {
         let kind = |id: EntityId| Some((id, Arc::clone(interval.model.rovers().get(&id)?)));
         let now: BTreeMap<_, _> = interval.next.rovers.iter().filter_map(|rover| kind(rover.id)).collect();

@@ -1,5 +1,5 @@
-//! Which run a node belongs to. Every simulation tells of its run on one common topic; a node takes part in
-//! the run that it was told to, or in the first one whose world is its own.
+//! Finds the run in which a node takes part. Every simulation announces its run on one common topic. A node takes part
+//! in the run that its options name, or in the first one whose world equals its own.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -16,34 +16,34 @@ use selene_sim::{Fingerprint, Scenario};
 
 use crate::NodeError;
 
-/// What runs, and whether it has ended: told by every simulation on its domain.
+/// Topic on which every simulation of a domain announces its run and the run's end.
 pub const RUN_INFO: &str = "/selene/run_info";
 
-/// How often the stop flag is looked at while nothing comes (wall time).
+/// How often the stop flag is checked while no message arrives (wall time).
 const STOP_POLL: Duration = Duration::from_millis(100);
-/// Characters of an id at most.
+/// Maximum length of an id, characters.
 const LENGTH_MAX: usize = 40;
 
-/// A run's id: a part of its topics' names.
+/// A run's id, which is part of the names of its topics.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RunId(String);
 
-/// A text that is no run's id.
+/// A text that is not a valid run id.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("'{0}' is no run's id: 1 to {LENGTH_MAX} letters, digits and _ are allowed, not beginning with a digit")]
 pub struct RunIdError(String);
 
 impl RunId {
-    /// One that nobody else has.
+    /// A new random id.
     #[must_use]
     pub fn random() -> Self {
-        // The system's own randomness: two runs that begin at once have different ids.
+        // The hasher's random state differs between processes, also if two runs begin at the same time.
         let random =
             std::hash::BuildHasher::hash_one(&std::collections::hash_map::RandomState::new(), std::process::id());
         Self(format!("r{random:016x}"))
     }
 
-    /// The topic between the nodes of the run with this name.
+    /// The topic `name` between the nodes of this run.
     #[must_use]
     pub fn topic(&self, name: &str) -> String {
         format!("{INTERNAL_TOPICS}{}/{name}", self.0)
@@ -66,14 +66,14 @@ impl FromStr for RunId {
     }
 }
 
-/// What a simulation tells of its run; `end` is the hash of the world's state when it has ended.
+/// Announcement of a run; `end` is the hash of the world's final state if the run has ended.
 #[must_use]
 pub fn run_info(
     run: &RunId,
     process: &str,
     scenario: &Scenario,
     fingerprint: &Fingerprint,
-    told_until: Option<SimTime>,
+    published_until: Option<SimTime>,
     end: Option<u64>,
 ) -> selene_msgs::RunInfo {
     selene_msgs::RunInfo {
@@ -84,13 +84,13 @@ pub fn run_info(
         parts: fingerprint.parts.keys().cloned().collect(),
         values: fingerprint.parts.values().cloned().collect(),
         heights: fingerprint.heights_m.clone(),
-        told_until: told_until.unwrap_or(SimTime::ZERO).into(),
+        told_until: published_until.unwrap_or(SimTime::ZERO).into(),
         finished: end.is_some(),
         state_hash: end.map(|hash| format!("{hash:016x}")).unwrap_or_default(),
     }
 }
 
-/// What tells the world of a run from others, as the run told it.
+/// The fingerprint of a run's world, as the run announced it.
 #[must_use]
 pub fn fingerprint_of(info: &selene_msgs::RunInfo) -> Fingerprint {
     let parts = info.parts.iter().cloned().zip(info.values.iter().cloned()).collect();
@@ -100,36 +100,36 @@ pub fn fingerprint_of(info: &selene_msgs::RunInfo) -> Fingerprint {
 /// A run that a node can take part in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundRun {
-    /// Its id.
+    /// The run's id.
     pub run: RunId,
-    /// Data that were due up to here were told before the run was resumed.
-    pub told_until: Option<SimTime>,
+    /// Simulated time up to which data were published before the run was resumed.
+    pub published_until: Option<SimTime>,
 }
 
-/// Listens for runs.
+/// Listens for announcements of runs.
 pub struct RunFinder {
-    told: Receiver<selene_msgs::RunInfo>,
-    /// Runs that were passed over, with a word.
+    reported: Receiver<selene_msgs::RunInfo>,
+    /// Runs of other worlds that were already logged.
     passed: BTreeSet<String>,
     _subscription: Subscription,
 }
 
 impl RunFinder {
-    /// Begins to listen.
+    /// Subscribes to announcements.
     ///
     /// # Errors
     /// When the topic cannot be opened.
     pub fn new(transport: &dyn Transport) -> Result<Self, NodeError> {
-        let (sender, told) = channel();
+        let (sender, reported) = channel();
         let subscription = subscribe(transport, RUN_INFO, Qos::latched(), move |info| drop(sender.send(info)))?;
-        Ok(Self { told, passed: BTreeSet::new(), _subscription: subscription })
+        Ok(Self { reported, passed: BTreeSet::new(), _subscription: subscription })
     }
 
-    /// Waits for the run `wanted`, or for the first one whose world is that of `own`; none when `stop` is set.
-    /// Runs that are of another world are passed over, and it is said where they differ.
+    /// Waits for the run `wanted`, or for the first one whose world is that of `own`; `None` when `stop` is set. Runs
+    /// of other worlds are skipped and logged with the difference.
     ///
     /// # Errors
-    /// When the run that is wanted is of another world.
+    /// When the wanted run is of another world.
     pub fn find(
         &mut self,
         wanted: Option<&RunId>,
@@ -137,7 +137,7 @@ impl RunFinder {
         stop: &AtomicBool,
     ) -> Result<Option<FoundRun>, NodeError> {
         while !stop.load(Ordering::Relaxed) {
-            match self.told.recv_timeout(STOP_POLL) {
+            match self.reported.recv_timeout(STOP_POLL) {
                 Ok(info) => {
                     if let Some(found) = self.consider(&info, wanted, own)? {
                         return Ok(Some(found));
@@ -162,8 +162,11 @@ impl RunFinder {
         }
         match own.difference(&fingerprint_of(info)) {
             None => {
-                let told_until = SimTime::from(info.told_until);
-                Ok(Some(FoundRun { run, told_until: (told_until > SimTime::ZERO).then_some(told_until) }))
+                let published_until = SimTime::from(info.told_until);
+                Ok(Some(FoundRun {
+                    run,
+                    published_until: (published_until > SimTime::ZERO).then_some(published_until),
+                }))
             }
             Some(difference) if wanted.is_some() => Err(NodeError::OtherWorld { run, difference }),
             Some(difference) => {
@@ -217,12 +220,12 @@ mod tests {
     #[test]
     fn a_node_takes_part_in_the_run_of_its_own_world_that_has_not_ended() {
         let bus = InProcess::new();
-        let tell = |info| {
+        let publish_one = |info| {
             let publisher = Publisher::new(&bus, RUN_INFO, Qos::latched()).expect("topic");
-            publisher.publish(&info, SimTime::ZERO).expect("told");
+            publisher.publish(&info, SimTime::ZERO).expect("published");
             publisher
         };
-        let _told = [info("ended", 1, true), info("other", 2, false), info("ours", 1, false)].map(tell);
+        let _reported = [info("ended", 1, true), info("other", 2, false), info("ours", 1, false)].map(publish_one);
         let find = |wanted: Option<&str>, seed| {
             let wanted = wanted.map(|run| run.parse::<RunId>().expect("an id"));
             let mut finder = RunFinder::new(&bus).expect("topic");
@@ -230,10 +233,10 @@ mod tests {
         };
         assert_eq!(find(None, 1).expect("found").expect("there").run.to_string(), "ours");
         assert_eq!(find(Some("other"), 2).expect("found").expect("there").run.to_string(), "other");
-        let told = find(Some("other"), 1).expect_err("another world").to_string();
-        assert!(told.contains("seed: here 1, there 2"), "{told}");
+        let reported = find(Some("other"), 1).expect_err("another world").to_string();
+        assert!(reported.contains("seed: here 1, there 2"), "{reported}");
         assert!(matches!(find(Some("ours"), 3), Err(NodeError::OtherWorld { .. })));
         let stop = AtomicBool::new(true);
-        assert_eq!(RunFinder::new(&bus).expect("topic").find(None, &of_seed(1), &stop).expect("asked"), None);
+        assert_eq!(RunFinder::new(&bus).expect("topic").find(None, &of_seed(1), &stop).expect("requested"), None);
     }
 }

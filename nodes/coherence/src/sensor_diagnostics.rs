@@ -1,6 +1,6 @@
-//! What a sensor node tells of itself: how many data it published and left out, how far it is behind the world, and
-//! what it traces on. Data are numbered from the scenario's start on, so a gap in their numbers is what was left out,
-//! but for what the sensor's row of stages leaves out and for the time in which it was set not to measure.
+//! Diagnostics of a sensor node: how many data it published and dropped, how far it is behind the world, and on which
+//! device it traces rays. Data are numbered from the scenario's start, so that a gap in the numbers counts as dropped
+//! data, except for numbers that the sensor's stages leave out and times in which it was switched off.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use selene_sensors::StageRow;
 use crate::NodeError;
 use crate::diagnostics::{Diagnostics, DiagnosticsTopic, Severity};
 use crate::links::Links;
-use crate::own_stages::Outcome;
+use crate::remote_stages::SampleOutcome;
 use crate::watcher::WorldWatcher;
 
 /// The diagnostics of one sensor node.
@@ -18,8 +18,8 @@ pub struct SensorDiagnostics {
     topic: DiagnosticsTopic,
     node: &'static str,
     sensors: BTreeMap<SensorId, Count>,
-    off: BTreeMap<SensorId, Off>,
-    /// Data that were published and left out until the last status.
+    off: BTreeMap<SensorId, SwitchedOff>,
+    /// Numbers of data published and dropped until the last status.
     before: [u64; 2],
 }
 
@@ -29,27 +29,27 @@ struct Count {
     topic: String,
     published: u64,
     dropped: u64,
-    /// Without an answer of the process whose stage they were to pass, and answered by what did not fit.
+    /// Data without an answer from a stage in another process.
     unanswered: u64,
     misfits: u64,
     latest: Option<u64>,
 }
 
-/// Data that a sensor does not measure because it is set so.
+/// Numbers of the data that a sensor did not measure because it was switched off.
 #[derive(Clone, Debug, Default)]
-struct Off {
-    /// The first and the last of each span.
+struct SwitchedOff {
+    /// First and last number of each span.
     spans: Vec<[u64; 2]>,
 }
 
 impl Count {
-    /// Takes in datum `index`; `is_due` says of a datum before it whether it should have come.
-    fn take(&mut self, index: u64, outcome: Outcome, is_due: impl Fn(u64) -> bool) {
+    /// Counts datum `index`; `is_due` tells for an earlier number whether that datum should have come.
+    fn take(&mut self, index: u64, outcome: SampleOutcome, is_due: impl Fn(u64) -> bool) {
         match outcome {
-            Outcome::Published => self.published += 1,
-            Outcome::Nothing => {}
-            Outcome::Unanswered => self.unanswered += 1,
-            Outcome::Misfit => self.misfits += 1,
+            SampleOutcome::Published => self.published += 1,
+            SampleOutcome::Nothing => {}
+            SampleOutcome::Unanswered => self.unanswered += 1,
+            SampleOutcome::Misfit => self.misfits += 1,
         }
         if let Some(latest) = self.latest {
             self.dropped += (latest + 1..index).filter(|index| is_due(*index)).count() as u64;
@@ -58,8 +58,8 @@ impl Count {
     }
 }
 
-impl Off {
-    /// Adds a datum, later than those before. An earlier one is of a world that was reset.
+impl SwitchedOff {
+    /// Adds a number, which must be higher than those before; a lower one means that the world was reset.
     fn add(&mut self, index: u64) {
         match self.spans.last_mut() {
             Some([_, last]) if index <= *last => self.spans = vec![[index, index]],
@@ -72,14 +72,14 @@ impl Off {
         self.spans.iter().any(|[first, last]| (*first..=*last).contains(&index))
     }
 
-    /// Forgets what is before a datum that came.
+    /// Drops the numbers before a published datum.
     fn forget_before(&mut self, index: u64) {
         self.spans.retain(|[_, last]| *last >= index);
     }
 }
 
 impl SensorDiagnostics {
-    /// Those of the node of this name.
+    /// Opens the diagnostics of the node `node`.
     ///
     /// # Errors
     /// When the topic cannot be opened.
@@ -93,8 +93,8 @@ impl SensorDiagnostics {
         })
     }
 
-    /// Counts datum `index` of a sensor with this row, whose first topic is `topic`.
-    pub fn count(&mut self, sensor: &SensorId, topic: &str, index: u64, outcome: Outcome, row: &StageRow) {
+    /// Counts datum `index` of a sensor with the stages `row` and the first topic `topic`.
+    pub fn count(&mut self, sensor: &SensorId, topic: &str, index: u64, outcome: SampleOutcome, row: &StageRow) {
         let new = || Count { topic: topic.to_owned(), ..Count::default() };
         let count = self.sensors.entry(sensor.clone()).or_insert_with(new);
         let Some(off) = self.off.get_mut(sensor) else {
@@ -104,8 +104,8 @@ impl SensorDiagnostics {
         off.forget_before(index);
     }
 
-    /// Notes what is not measured in an interval. Data leave after they were measured, so this is by number and not by
-    /// what is set when they leave.
+    /// Notes the data that are not measured in an interval. Data are published some time after they are measured, so
+    /// their numbers decide, not the setting when they are published.
     fn note_off(&mut self, interval: &Interval) {
         for rover in &interval.next.rovers {
             let Some(kind) = interval.model.rovers().get(&rover.id) else { continue };
@@ -122,12 +122,12 @@ impl SensorDiagnostics {
         }
     }
 
-    /// Takes in the interval and tells how the node does, if that is due in it; `device` is what it traces on. To be
-    /// called for each interval.
+    /// Takes in an interval and publishes the node's status if it is due in it; `device` is the one that traces rays.
+    /// Must be called for each interval.
     ///
     /// # Errors
-    /// When it cannot be sent.
-    pub fn tell(
+    /// When the status cannot be published.
+    pub fn report(
         &mut self,
         interval: &Interval,
         watcher: &WorldWatcher,
@@ -135,11 +135,11 @@ impl SensorDiagnostics {
     ) -> Result<(), NodeError> {
         self.note_off(interval);
         let (after, until) = (interval.previous.time, interval.next.time);
-        if interval.was_told(until) || !self.topic.is_due(after, until) {
+        if interval.was_reported(until) || !self.topic.is_due(after, until) {
             return Ok(());
         }
         let mut status = self.topic.status(self.node);
-        self.tell_counts(&mut status);
+        self.report_counts(&mut status);
         status.value("heartbeats_waiting", watcher.waiting()).value("heartbeats_left_out", watcher.left_out());
         if let Some(device) = device {
             status.value("device", device.name());
@@ -150,7 +150,7 @@ impl SensorDiagnostics {
         self.topic.publish(vec![status], until)
     }
 
-    fn tell_counts(&mut self, status: &mut Diagnostics) {
+    fn report_counts(&mut self, status: &mut Diagnostics) {
         let total = |of: fn(&Count) -> u64| self.sensors.values().map(of).sum::<u64>();
         let [published, dropped] = [total(|count| count.published), total(|count| count.dropped)];
         status.value("frames_published", published).value("frames_dropped", dropped);
@@ -176,40 +176,40 @@ impl SensorDiagnostics {
 
 #[cfg(test)]
 mod tests {
-    use super::{Count, Off};
-    use crate::own_stages::Outcome;
+    use super::{Count, SwitchedOff};
+    use crate::remote_stages::SampleOutcome;
 
     #[test]
     fn a_gap_in_the_numbers_is_what_was_left_out() {
         let mut count = Count::default();
-        // One that joins late left nothing out.
-        [7, 8, 11, 12].into_iter().for_each(|index| count.take(index, Outcome::Published, |_| true));
+        // A node that joins late has dropped nothing.
+        [7, 8, 11, 12].into_iter().for_each(|index| count.take(index, SampleOutcome::Published, |_| true));
         assert_eq!((count.published, count.dropped), (4, 2));
     }
 
     #[test]
     fn what_the_row_leaves_out_and_what_others_lose_is_not_left_out_here() {
         let mut count = Count::default();
-        count.take(0, Outcome::Published, |index| index % 3 == 0);
-        count.take(3, Outcome::Unanswered, |index| index % 3 == 0);
-        count.take(9, Outcome::Misfit, |index| index % 3 == 0);
+        count.take(0, SampleOutcome::Published, |index| index % 3 == 0);
+        count.take(3, SampleOutcome::Unanswered, |index| index % 3 == 0);
+        count.take(9, SampleOutcome::Misfit, |index| index % 3 == 0);
         assert_eq!((count.published, count.dropped, count.unanswered, count.misfits), (1, 1, 1, 1));
     }
 
     #[test]
     fn what_a_sensor_does_not_measure_because_it_is_set_so_is_not_left_out() {
-        let (mut count, mut off) = (Count::default(), Off::default());
-        count.take(3, Outcome::Published, |_| true);
+        let (mut count, mut off) = (Count::default(), SwitchedOff::default());
+        count.take(3, SampleOutcome::Published, |_| true);
         (5..=9).for_each(|index| off.add(index));
-        // It was measured before and leaves later.
-        count.take(4, Outcome::Published, |index| !off.has(index));
+        // It was measured before and is published later.
+        count.take(4, SampleOutcome::Published, |index| !off.has(index));
         off.forget_before(4);
         (12..=13).for_each(|index| off.add(index));
-        count.take(15, Outcome::Published, |index| !off.has(index));
+        count.take(15, SampleOutcome::Published, |index| !off.has(index));
         assert_eq!((count.published, count.dropped), (3, 3), "10, 11 and 14");
         off.forget_before(15);
         assert!(off.spans.is_empty());
-        // After a reset numbers begin anew.
+        // After a reset the numbers begin anew.
         off.add(20);
         off.add(2);
         assert!(off.has(2) && !off.has(20));
@@ -218,9 +218,9 @@ mod tests {
     #[test]
     fn a_sensor_that_saw_nothing_left_nothing_out() {
         let mut count = Count::default();
-        count.take(3, Outcome::Published, |_| true);
-        [4, 5, 6].into_iter().for_each(|index| count.take(index, Outcome::Nothing, |_| true));
-        count.take(7, Outcome::Published, |_| true);
+        count.take(3, SampleOutcome::Published, |_| true);
+        [4, 5, 6].into_iter().for_each(|index| count.take(index, SampleOutcome::Nothing, |_| true));
+        count.take(7, SampleOutcome::Published, |_| true);
         assert_eq!((count.published, count.dropped), (2, 0));
     }
 }

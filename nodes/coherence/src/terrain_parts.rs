@@ -1,32 +1,32 @@
-//! The parts of a terrain snapshot put together. They come in any order, some twice; parts
-//! of a newer snapshot make those of an older one void.
+//! Assembles a terrain snapshot from its parts. They arrive in any order, possibly twice; a part of a newer snapshot
+//! makes the parts of an older one void.
 
 use selene_terrain::Edit;
 
-/// One part as it arrived.
+/// One part of a terrain snapshot.
 #[derive(Debug)]
 pub(crate) struct Part {
-    /// Edits made when the snapshot was taken.
+    /// Number of edits made before the snapshot was taken.
     pub(crate) sequence: u64,
-    /// Which part, from 0.
+    /// Index of the part, from 0.
     pub(crate) part: u32,
-    /// How many there are.
+    /// Number of parts of the snapshot.
     pub(crate) parts: u32,
     pub(crate) edits: Vec<Edit>,
 }
 
-/// A snapshot on its way.
+/// An incomplete terrain snapshot.
 #[derive(Debug, Default)]
 pub(crate) struct Assembly {
     sequence: u64,
     parts: Vec<Option<Vec<Edit>>>,
 }
 
-/// More parts than any ground has; a message that says so is nobody's.
+/// More parts than any ground needs; a message with more is invalid.
 const PARTS_MAX: u32 = 1 << 20;
 
 impl Assembly {
-    /// Takes a part; the edits of all when this was the last one missing.
+    /// Takes a part; returns the edits of all parts if it was the last one missing.
     pub(crate) fn take(&mut self, part: Part) -> Option<Vec<Edit>> {
         if part.part >= part.parts || part.parts > PARTS_MAX || part.sequence < self.sequence {
             return None;

@@ -1,8 +1,7 @@
-//! A sensor node's view of the world: snapshots in order, two at a time, with no
-//! terrain edit missed.
+//! A sensor node's view of the world: snapshots in order, two at a time, with no terrain edit missed.
 //!
-//! A world may be reset. How many times it was, its epoch, is in all that is told of it; with a new epoch the
-//! watcher begins anew, as one that comes late, and what is left of the epochs before is void.
+//! A world may be reset. All its messages carry the number of resets so far, the epoch. With a new epoch the watcher
+//! begins anew, like one that joins late, and drops what remains of earlier epochs.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -24,16 +23,16 @@ use crate::terrain_parts::{Assembly, Part};
 use crate::wire::{edits_from_message, state_from_message};
 use crate::{NodeError, terrain_qos};
 
-/// How often the stop flag is looked at while nothing comes (wall time).
+/// How often the stop flag is checked while no message arrives (wall time).
 const STOP_POLL: Duration = Duration::from_millis(100);
 /// How long an answer to a terrain request is waited for before asking again (wall time).
-const ASK_AGAIN: Duration = Duration::from_millis(500);
-/// Snapshots kept while the terrain is incomplete; older ones are then dropped.
+const REQUEST_AGAIN: Duration = Duration::from_millis(500);
+/// Maximum number of snapshots kept while the terrain is incomplete; the oldest are dropped beyond it.
 const HELD_MAX: usize = 4096;
-/// A participant that is further behind leaves out samples. More than the window of a
-/// lockstep run, which therefore never loses one.
+/// A participant that is more heartbeats behind skips samples. It is more than the window of a lockstep run, which
+/// therefore never loses one.
 const BEHIND_MAX: usize = 400;
-/// How long after the run's end missing terrain is still waited for (wall time).
+/// How long to wait for missing terrain after the run's end (wall time).
 const FINISHED_WAIT: Duration = Duration::from_secs(1);
 
 enum Event {
@@ -47,59 +46,57 @@ enum Event {
 pub struct WorldWatcher {
     participant: String,
     run: RunId,
-    /// How many times the world was reset, as far as anything told it.
+    /// Number of resets of the world, as known from any message.
     epoch: u32,
-    /// The same as the latest snapshot told it.
-    told_epoch: u32,
+    /// Number of resets of the world, as known from snapshots.
+    reported_epoch: u32,
     /// The scenario's world.
     scenario: Arc<Model>,
-    /// The same with what was added since.
+    /// The scenario's world with the entities that were added since.
     model: Arc<Model>,
-    /// How many entities were added until `model`, and how many times some were added or removed.
-    entities_added: usize,
+    /// How often entities were added or removed until the table that `model` has the entities of.
     entities_version: u64,
-    /// Where files of what is added may lie.
+    /// Folders in which the files of added entities may lie.
     folders: AllowedFolders,
-    told_until: Option<SimTime>,
+    published_until: Option<SimTime>,
     events: Receiver<Event>,
     requests: Publisher<selene_msgs::TerrainRequest>,
     acknowledgements: Publisher<selene_msgs::Acknowledge>,
     previous: Option<Arc<Snapshot>>,
-    /// Snapshots that wait for terrain or for word of what was added.
+    /// Snapshots that wait for terrain or for the table of entities.
     held: VecDeque<Arc<Snapshot>>,
-    /// How many were passed over so far, this node being too slow.
+    /// Number of snapshots skipped so far because this node is too slow.
     left_out: u64,
-    /// Edits taken but not yet handed on.
+    /// Edits that are applied but not yet part of an interval.
     edits: Vec<Edit>,
     terrain_sequence: u64,
-    asked: Option<Instant>,
-    /// Terrain that was asked for, as far as it has come.
+    requested: Option<Instant>,
+    /// The requested terrain snapshot, as far as it has arrived.
     assembly: Assembly,
-    /// When the run was said to have ended.
+    /// When the end of the run was announced.
     finished: Option<Instant>,
     _subscriptions: [Subscription; 4],
 }
 
 impl WorldWatcher {
-    /// Begins to watch as `participant`.
+    /// Starts watching as participant `participant`.
     ///
     /// # Errors
     /// When a topic cannot be opened.
     pub fn new(context: &NodeContext, participant: &str) -> Result<Self, NodeError> {
-        let NodeContext { links, model, folders, told_until } = context;
+        let NodeContext { links, model, folders, published_until } = context;
         let (sender, events) = channel();
         let transport = links.internal.as_ref();
         Ok(Self {
             participant: participant.to_owned(),
             run: links.run.clone(),
             epoch: 0,
-            told_epoch: 0,
+            reported_epoch: 0,
             scenario: Arc::clone(model),
             model: Arc::clone(model),
-            entities_added: 0,
             entities_version: 0,
             folders: folders.clone(),
-            told_until: *told_until,
+            published_until: *published_until,
             events,
             requests: Publisher::new(transport, &links.terrain_request(), Qos::reliable())?,
             acknowledgements: Publisher::new(transport, &links.acknowledge(), Qos::state())?,
@@ -108,14 +105,14 @@ impl WorldWatcher {
             left_out: 0,
             edits: Vec::new(),
             terrain_sequence: 0,
-            asked: None,
+            requested: None,
             assembly: Assembly::default(),
             finished: None,
             _subscriptions: open_subscriptions(links, &sender)?,
         })
     }
 
-    /// The next two snapshots in a row; none when the run has ended or `stop` is set.
+    /// Waits for the interval between the next two snapshots; `None` when the run has ended or `stop` is set.
     ///
     /// # Errors
     /// When a request for missed terrain cannot be sent.
@@ -139,22 +136,22 @@ impl WorldWatcher {
         }
     }
 
-    /// Heartbeats that came and are not dealt with.
+    /// Number of heartbeats that have arrived and are not processed yet.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.held.len()
     }
 
-    /// Heartbeats that were passed over so far, this node being too slow.
+    /// Number of heartbeats skipped so far because this node is too slow.
     #[must_use]
     pub fn left_out(&self) -> u64 {
         self.left_out
     }
 
-    /// Says that all work of heartbeat `sequence` is done.
+    /// Acknowledges that all work of heartbeat `sequence` is done.
     ///
     /// # Errors
-    /// When it cannot be sent.
+    /// When the message cannot be sent.
     pub fn acknowledge(&self, sequence: u64, time: SimTime) -> Result<(), NodeError> {
         let message = selene_msgs::Acknowledge { participant: self.participant.clone(), epoch: self.epoch, sequence };
         Ok(self.acknowledgements.publish(&message, time)?)
@@ -183,7 +180,7 @@ impl WorldWatcher {
         }
     }
 
-    /// Begins anew if the world was reset: nothing of what was told before is of the world that there is now.
+    /// Begins anew if the world was reset: earlier messages say nothing about the new world.
     fn follow(&mut self, epoch: u32) {
         if epoch <= self.epoch {
             return;
@@ -191,44 +188,44 @@ impl WorldWatcher {
         tracing::info!(participant = self.participant, epoch, "the world was reset");
         self.epoch = epoch;
         self.model = Arc::clone(&self.scenario);
-        (self.entities_added, self.entities_version, self.terrain_sequence) = (0, 0, 0);
-        (self.previous, self.asked, self.assembly) = (None, None, Assembly::default());
+        (self.entities_version, self.terrain_sequence) = (0, 0);
+        (self.previous, self.requested, self.assembly) = (None, None, Assembly::default());
         self.held.clear();
         self.edits.clear();
     }
 
-    /// Tables only grow between resets: one that is ahead of the snapshots held has all that is in them.
+    /// A table newer than the held snapshots contains all their entities: those that were removed stay in it for longer
+    /// than snapshots are held.
     fn take_entities(&mut self, table: &selene_msgs::EntityTable) -> Result<(), NodeError> {
         self.follow(table.epoch);
         if table.epoch == self.epoch && table.version > self.entities_version {
-            let spawned = entities_from_message(table);
-            let new = spawned.get(self.entities_added..).unwrap_or_default();
-            self.model = Arc::new(self.model.with_spawned(new, &self.folders)?);
-            (self.entities_added, self.entities_version) = (spawned.len(), table.version);
+            let mut new = entities_from_message(table);
+            new.retain(|(entity, _)| !self.model.knows(*entity));
+            self.model = Arc::new(self.model.with_spawned(&new, &self.folders)?);
+            self.entities_version = table.version;
         }
         Ok(())
     }
 
-    /// Whether the run is over and nothing can come of what is held.
+    /// Whether the run is over and no more intervals can follow.
     fn has_ended(&self) -> bool {
         self.finished.is_some_and(|since| self.held.is_empty() || since.elapsed() > FINISHED_WAIT)
     }
 
-    /// Keeps a snapshot in order. The latest one seen only has its acknowledgement
-    /// repeated: the simulation says it again to those who may have missed it. One
-    /// from before that can only come from another simulation of this id, unless the
-    /// world was reset.
+    /// Keeps a snapshot in order. If it is the latest one seen, only its acknowledgement is repeated: the simulation
+    /// publishes it again for nodes that may have missed it. An older one can only come from another simulation with
+    /// this id, unless the world was reset.
     fn hold(&mut self, state: Snapshot) -> Result<(), NodeError> {
         let latest = self.previous.as_ref().map_or(0, |previous| previous.sequence);
         let restarted = || NodeError::SimulationRestarted { run: self.run.clone(), from: latest, to: state.sequence };
-        if state.epoch < self.told_epoch {
+        if state.epoch < self.reported_epoch {
             return Err(restarted());
         }
-        // What was added after a reset may be known before the first snapshot of after.
+        // A table of entities may announce a reset before the first snapshot after it.
         if state.epoch < self.epoch {
             return Ok(());
         }
-        self.told_epoch = state.epoch;
+        self.reported_epoch = state.epoch;
         self.follow(state.epoch);
         if let Some(previous) = &self.previous {
             let (from, to) = (previous.sequence, state.sequence);
@@ -249,8 +246,8 @@ impl WorldWatcher {
         Ok(())
     }
 
-    /// Passes over snapshots, but not their edits, until this participant is no longer
-    /// too far behind: a sample that is missing is better than images of long ago.
+    /// Skips snapshots, but not their edits, until this participant is no longer too far behind: a missing sample is
+    /// better than images from long ago.
     fn leave_out(&mut self) {
         let mut left_out = 0;
         while self.held.len() > BEHIND_MAX && self.held[0].terrain_sequence <= self.terrain_sequence {
@@ -263,7 +260,7 @@ impl WorldWatcher {
         }
     }
 
-    /// The oldest held snapshot, its edits taken unless a terrain snapshot had them.
+    /// Removes the oldest held snapshot and adds its edits, unless a terrain snapshot contained them.
     fn take_oldest(&mut self) -> Option<Arc<Snapshot>> {
         let state = self.held.pop_front()?;
         if state.terrain_sequence == self.terrain_sequence {
@@ -273,14 +270,14 @@ impl WorldWatcher {
         Some(state)
     }
 
-    /// The oldest held snapshot, if terrain and entities are complete up to it.
+    /// The interval up to the oldest held snapshot, if terrain and entities are complete up to it.
     fn next_held(&mut self) -> Result<Option<Interval>, NodeError> {
         while let Some(state) = self.held.front() {
             if state.terrain_sequence > self.terrain_sequence {
-                self.ask_for_terrain()?;
+                self.request_terrain()?;
                 return Ok(None);
             }
-            // The table is on its way: its topic keeps it for nodes that come later.
+            // The table is on its way: its topic is latched.
             if state.entities_version > self.entities_version {
                 return Ok(None);
             }
@@ -295,32 +292,32 @@ impl WorldWatcher {
                 continue;
             };
             let (model, edits) = (Arc::clone(&self.model), std::mem::take(&mut self.edits));
-            return Ok(Some(Interval { model, previous, next, edits, told_until: self.told_until }));
+            return Ok(Some(Interval { model, previous, next, edits, published_until: self.published_until }));
         }
         Ok(None)
     }
 
-    fn ask_for_terrain(&mut self) -> Result<(), NodeError> {
-        if self.asked.is_some_and(|asked| asked.elapsed() < ASK_AGAIN) {
+    fn request_terrain(&mut self) -> Result<(), NodeError> {
+        if self.requested.is_some_and(|requested| requested.elapsed() < REQUEST_AGAIN) {
             return Ok(());
         }
-        self.asked = Some(Instant::now());
-        tracing::info!(participant = self.participant, "asks for the terrain it missed");
+        self.requested = Some(Instant::now());
+        tracing::info!(participant = self.participant, "requests the terrain it missed");
         let message =
             selene_msgs::TerrainRequest { participant: self.participant.clone(), have_sequence: self.terrain_sequence };
         Ok(self.requests.publish(&message, SimTime::ZERO)?)
     }
 
-    /// Takes a part of a full copy of the terrain; when it is whole, drops snapshots that are
-    /// older than it. As long as parts come nobody is asked again.
+    /// Takes a part of a full copy of the terrain. When the copy is complete, drops older snapshots. While parts
+    /// arrive, no new request is sent.
     fn take_terrain(&mut self, part: Part) {
         let sequence = part.sequence;
-        if sequence <= self.terrain_sequence || self.asked.is_none() {
+        if sequence <= self.terrain_sequence || self.requested.is_none() {
             return;
         }
-        self.asked = Some(Instant::now());
+        self.requested = Some(Instant::now());
         let Some(edits) = self.assembly.take(part) else { return };
-        self.asked = None;
+        self.requested = None;
         self.terrain_sequence = sequence;
         self.edits = edits;
         while self.held.front().is_some_and(|state| state.terrain_sequence < sequence) {
@@ -331,12 +328,12 @@ impl WorldWatcher {
 
 fn open_subscriptions(links: &Links, sender: &Sender<Event>) -> Result<[Subscription; 4], NodeError> {
     let transport = links.internal.as_ref();
-    let tell = |sender: &Sender<Event>| {
+    let report = |sender: &Sender<Event>| {
         let sender = sender.clone();
-        // A closed channel means that the watcher is gone: nobody is left to tell.
+        // Sending fails only when the watcher has been dropped.
         move |event| drop(sender.send(event))
     };
-    let (on_state, on_terrain, on_entities, on_info) = (tell(sender), tell(sender), tell(sender), tell(sender));
+    let (on_state, on_terrain, on_entities, on_info) = (report(sender), report(sender), report(sender), report(sender));
     let run = links.run.to_string();
     Ok([
         subscribe(transport, RUN_INFO, Qos::latched(), move |info: selene_msgs::RunInfo| {
@@ -351,7 +348,7 @@ fn open_subscriptions(links: &Links, sender: &Sender<Event>) -> Result<[Subscrip
             on_terrain(Event::Terrain { epoch, part: Part { sequence, part, parts, edits } });
         })?,
         subscribe(transport, &links.world_state(), Qos::state(), move |message: selene_msgs::WorldState| {
-            // Whatever is played on this run's topic, snapshots of another one are not its own.
+            // Ignore snapshots of other runs, whoever publishes them on this run's topic.
             if message.run == run {
                 on_state(Event::State(Box::new(state_from_message(&message))));
             }

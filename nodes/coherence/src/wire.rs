@@ -1,4 +1,4 @@
-//! The world's snapshot as a message and back, bit for bit.
+//! Conversion of the world's snapshot to a message and back, bit for bit.
 
 use selene_base::{SimTime, Twist, Wrench, frames};
 use selene_ros::{geometry_msgs, selene_msgs, std_msgs};
@@ -199,7 +199,7 @@ fn loose_from_message(message: &selene_msgs::LooseSoil) -> LooseSoil {
     LooseSoil { window: message.window, points: message.points.iter().map(point).collect() }
 }
 
-/// One wheel's truth as a message.
+/// One wheel's ground truth as a message.
 #[must_use]
 pub fn wheel_to_message(name: &str, wheel: &WheelTruth) -> selene_msgs::WheelState {
     selene_msgs::WheelState {

@@ -1,5 +1,5 @@
-//! The lidar node: publishes the scans of every rover's lidars: clouds, and images and planar scans where a lidar asks
-//! for them; and what radars, time-of-flight cameras and sensors of one distance tell (`ranging`).
+//! The lidar node: publishes the scans of every rover's lidars as point clouds, and optionally as images and planar
+//! scans. It also publishes radars, time-of-flight cameras and range finders (`ranging`).
 
 mod message;
 mod publishers;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 pub use selene_coherence::NodeError;
-use selene_coherence::{NodeContext, RoversThere, SensorDiagnostics, WorldWatcher};
+use selene_coherence::{CurrentRovers, NodeContext, SensorDiagnostics, WorldWatcher};
 use selene_observe::{Devices, Lidars, Ranging, SensorId};
 
 use publishers::{LidarPublishers, of_rover};
@@ -21,10 +21,10 @@ pub const PARTICIPANT: &str = "lidar";
 type Publishers = BTreeMap<SensorId, LidarPublishers>;
 type OfRangers = BTreeMap<SensorId, RangingPublishers>;
 
-/// Runs until the simulation ends its run or `stop` is set.
+/// Runs the node until the simulation ends its run or `stop` is set.
 ///
 /// # Errors
-/// When a topic cannot be opened or nothing can be traced.
+/// When a topic cannot be opened or a scan cannot be traced.
 pub fn run(context: &NodeContext, devices: impl Into<Devices>, stop: &AtomicBool) -> Result<(), NodeError> {
     let devices = devices.into();
     let mut watcher = WorldWatcher::new(context, PARTICIPANT)?;
@@ -36,9 +36,9 @@ pub fn run(context: &NodeContext, devices: impl Into<Devices>, stop: &AtomicBool
         publishers.extend(of_rover(context, &context.model, *rover)?);
         of_rangers.extend(ranging::of_rover(context, &context.model, *rover)?);
     }
-    let mut there = RoversThere::of(&context.model);
+    let mut there = CurrentRovers::of(&context.model);
     while let Some(interval) = watcher.next(stop)? {
-        // Topics of rovers that went are closed.
+        // Close the topics of removed rovers.
         let gone = there.gone(&interval);
         publishers.retain(|sensor, _| !gone.contains(&sensor.rover));
         of_rangers.retain(|sensor, _| !gone.contains(&sensor.rover));
@@ -62,7 +62,7 @@ pub fn run(context: &NodeContext, devices: impl Into<Devices>, stop: &AtomicBool
                 diagnostics.count(&sensor, publishers.topic(), index, outcome, publishers.row());
             }
         }
-        diagnostics.tell(&interval, &watcher, Some(devices.usual()))?;
+        diagnostics.report(&interval, &watcher, Some(devices.usual()))?;
         watcher.acknowledge(interval.next.sequence, interval.next.time)?;
     }
     Ok(())

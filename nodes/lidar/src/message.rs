@@ -1,4 +1,4 @@
-//! A scan as PointCloud2, Image and LaserScan.
+//! Conversion of a scan to PointCloud2, Image and LaserScan.
 
 use selene_base::SimTime;
 use selene_observe::{FieldType, LidarSample, PlanarScan, PointCloud};
@@ -34,15 +34,16 @@ fn fields(cloud: &PointCloud) -> Vec<PointField> {
     cloud.fields.iter().map(field).collect()
 }
 
-/// Takes in what another process made of a cloud; no, where its points have another layout. Their number is free.
+/// Takes over another process's answer for a cloud; returns false if its points have another layout. Their number may
+/// differ.
 pub(crate) fn take_back(sample: &mut LidarSample, answer: PointCloud2) -> bool {
     let Some(points) = points_of(&answer, &sample.cloud) else { return false };
     (sample.cloud.points, sample.cloud.data) = (points, answer.data);
     true
 }
 
-/// The number of an answer's points; none where their layout is not the cloud's, or its data are not as long as it
-/// says.
+/// The number of points in an answer; `None` if their layout differs from the cloud's, or if the data's length does not
+/// match.
 fn points_of(answer: &PointCloud2, cloud: &PointCloud) -> Option<usize> {
     let has_its_layout = answer.fields == fields(cloud) && answer.point_step as usize == cloud.point_bytes;
     let points = (answer.width as usize).checked_mul(answer.height as usize)?;
@@ -90,7 +91,7 @@ mod tests {
         let two = PointCloud { points: 2, fields: Vec::new(), point_bytes: 16, data: vec![0; 32] };
         let mut answer = cloud(two.clone(), "lidar", SimTime::ZERO);
         assert_eq!(points_of(&answer, &two), Some(2));
-        // 2^62 points of 2^4 bytes: in 64 bits that is nothing.
+        // 2^62 points of 2^4 bytes overflow to zero in 64 bits.
         (answer.width, answer.height, answer.data) = (1 << 31, 1 << 31, Vec::new());
         assert_eq!(points_of(&answer, &two), None);
     }

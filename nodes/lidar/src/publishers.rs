@@ -1,9 +1,9 @@
-//! The topics of one lidar.
+//! Publishers of one lidar.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
-use selene_coherence::{NodeContext, NodeError, Outcome, OwnStages, qos_of};
+use selene_coherence::{NodeContext, NodeError, RemoteStages, SampleOutcome, qos_of};
 use selene_observe::{LidarSample, SensorId};
 use selene_ros::Message;
 use selene_ros::sensor_msgs::{Image, LaserScan, PointCloud2};
@@ -13,16 +13,16 @@ use selene_sim::{EntityId, Model, RoverSetup};
 
 use crate::message;
 
-/// The topics of one lidar.
+/// The publishers of one lidar.
 pub(crate) struct LidarPublishers {
-    own: OwnStages<PointCloud2>,
+    own: RemoteStages<PointCloud2>,
     points: Publisher<PointCloud2>,
-    /// Of range and intensity.
+    /// Range image and intensity image.
     images: Option<[Publisher<Image>; 2]>,
     scan: Option<Publisher<LaserScan>>,
 }
 
-/// Those of one rover's lidars.
+/// The publishers of one rover's lidars.
 pub(crate) fn of_rover(
     context: &NodeContext,
     model: &Model,
@@ -45,32 +45,32 @@ impl LidarPublishers {
         };
         let scan = if spec.scan_ring.is_some() { Some(topic(context, rover, spec, "scan")?) } else { None };
         let row = StageRow::new(&spec.name, spec.stages.clone(), rover.sensor_seed);
-        let own = OwnStages::open(context.links.public.as_ref(), &rover.topic(&spec.name), row)?;
+        let own = RemoteStages::open(context.links.public.as_ref(), &rover.topic(&spec.name), row)?;
         Ok(Self { own, points: topic(context, rover, spec, "points")?, images, scan })
     }
 
-    /// The name of the topic of its clouds.
+    /// The name of the topic of the point clouds.
     pub(crate) fn points_topic(&self) -> &str {
         &self.points.topic().name
     }
 
-    /// The stages that its clouds pass.
+    /// The stages that the point clouds pass.
     pub(crate) fn row(&self) -> &StageRow {
         self.own.row()
     }
 
-    /// Publishes all of a scan, once its cloud has passed the stages of other processes.
-    pub(crate) fn publish(&mut self, mut sample: LidarSample, stop: &AtomicBool) -> Result<Outcome, NodeError> {
-        let told = |of: &LidarSample| message::cloud(of.cloud.clone(), &of.frame, of.stamp);
+    /// Sends a scan's cloud through the stages of other processes, then publishes all messages of the scan.
+    pub(crate) fn publish(&mut self, mut sample: LidarSample, stop: &AtomicBool) -> Result<SampleOutcome, NodeError> {
+        let reported = |of: &LidarSample| message::cloud(of.cloud.clone(), &of.frame, of.stamp);
         let stamp = sample.stamp;
-        let outcome = self.own.finish(&mut sample, stamp, told, message::take_back, stop)?;
-        if outcome == Outcome::Published {
-            self.tell(sample)?;
+        let outcome = self.own.finish(&mut sample, stamp, reported, message::take_back, stop)?;
+        if outcome == SampleOutcome::Published {
+            self.publish_sample(sample)?;
         }
         Ok(outcome)
     }
 
-    fn tell(&self, sample: LidarSample) -> Result<(), NodeError> {
+    fn publish_sample(&self, sample: LidarSample) -> Result<(), NodeError> {
         let LidarSample { frame, stamp, cloud, images, planar, .. } = sample;
         self.points.publish(&message::cloud(cloud, &frame, stamp), stamp)?;
         if let (Some(publishers), Some(images)) = (&self.images, images) {

@@ -1,14 +1,14 @@
-//! The topics of ranging sensors that are no lidars: `radar_scan` of a radar, depth, amplitude and intensity images of a
-//! time-of-flight camera with their calibrations, `range` of a sensor of one distance; `points` where one is asked for.
-//! Where a sensor's file asks for the truth, the same topics are open once more under `ground_truth/`, and pass no stages.
-//! Stages of other processes get the messages of a sensor's first topic.
+//! Publishers of ranging sensors other than lidars. A radar has `radar_scan`; a time-of-flight camera has depth,
+//! amplitude and intensity images with their calibrations; a range finder has `range`. `points` is optional. If a
+//! sensor's file asks for the ground truth, the same topics exist under `ground_truth/`, whose data pass no stages.
+//! Stages of other processes receive the messages of a sensor's first topic.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 use selene_base::SimTime;
-use selene_coherence::{NodeContext, NodeError, Outcome, OwnStages, qos_of};
+use selene_coherence::{NodeContext, NodeError, RemoteStages, SampleOutcome, qos_of};
 use selene_observe::{CameraCalibration, DepthSample, RangeSample, Ranged, RangingSample, SensorId};
 use selene_ros::radar_msgs::{RadarReturn, RadarScan};
 use selene_ros::sensor_msgs::{CameraInfo, Image, PointCloud2, Range, RegionOfInterest};
@@ -21,24 +21,24 @@ use selene_sim::{EntityId, Model, RoverSetup};
 
 use crate::message;
 
-/// The topics of one sensor.
+/// The publishers of one sensor.
 pub(crate) struct RangingPublishers {
     measured: Publishers,
     truth: Option<Publishers>,
     row: StageRow,
 }
 
-/// Those of one kind.
+/// The publishers for one kind of sensor.
 enum Publishers {
     Radar { scan: FirstTopic<RadarScan>, points: Option<Publisher<PointCloud2>> },
     Depth(Box<DepthPublishers>),
     Range(FirstTopic<Range>),
 }
 
-/// A topic whose messages pass the stages of other processes.
+/// A sensor's first topic, whose messages pass the stages of other processes.
 struct FirstTopic<M> {
     publisher: Publisher<M>,
-    own: Option<OwnStages<M>>,
+    own: Option<RemoteStages<M>>,
 }
 
 struct DepthPublishers {
@@ -49,24 +49,24 @@ struct DepthPublishers {
     points: Option<Publisher<PointCloud2>>,
 }
 
-/// An image and its calibration, side by side.
+/// Publishers of an image and of its calibration in the same namespace.
 struct ImagePublisher {
     image: Publisher<Image>,
     info: Publisher<CameraInfo>,
 }
 
 /// What is needed to open the topics of a sensor.
-struct Opening<'a> {
+struct TopicContext<'a> {
     context: &'a NodeContext,
     rover: &'a RoverSetup,
-    /// What names begin with.
+    /// Prefix of every topic name, below the rover's namespace.
     prefix: String,
     qos: Qos,
-    /// The name and the row of a sensor with stages of other processes, until its first topic has taken it.
+    /// The name and stages of a sensor with stages of other processes, until its first topic has taken them.
     row: Cell<Option<(String, StageRow)>>,
 }
 
-/// Those of one rover's sensors.
+/// The publishers of one rover's ranging sensors.
 pub(crate) fn of_rover(
     context: &NodeContext,
     model: &Model,
@@ -83,20 +83,23 @@ pub(crate) fn of_rover(
 }
 
 impl RangingPublishers {
-    /// None for sensors of other kinds.
+    /// Opens the topics of a sensor; `None` for sensors of other kinds.
     fn open(context: &NodeContext, rover: &RoverSetup, spec: &SensorSpec) -> Result<Option<Self>, TransportError> {
         let (header, row) = (spec.header(), spec.row(rover.sensor_seed));
         let under = |prefix: &str, row| {
             let prefix = format!("{prefix}{}", header.name);
-            Publishers::open(&Opening { context, rover, prefix, qos: qos_of(header.qos), row: Cell::new(row) }, spec)
+            Publishers::open(
+                &TopicContext { context, rover, prefix, qos: qos_of(header.qos), row: Cell::new(row) },
+                spec,
+            )
         };
         let with_own = row.own().next().is_some().then(|| (header.name.to_owned(), row.clone()));
         let Some(measured) = under("", with_own)? else { return Ok(None) };
-        let truth = if spec.tells_truth() { under("ground_truth/", None)? } else { None };
+        let truth = if spec.has_truth() { under("ground_truth/", None)? } else { None };
         Ok(Some(Self { measured, truth, row }))
     }
 
-    /// The name of the first of its topics.
+    /// The name of the sensor's first topic.
     pub(crate) fn topic(&self) -> &str {
         match &self.measured {
             Publishers::Radar { scan, .. } => scan.name(),
@@ -105,17 +108,17 @@ impl RangingPublishers {
         }
     }
 
-    /// The stages that its measurements pass.
+    /// The stages that the measurements pass.
     pub(crate) fn row(&self) -> &StageRow {
         &self.row
     }
 
-    /// Publishes all of a measurement, once its first message has passed the stages of other processes.
-    pub(crate) fn publish(&mut self, sample: RangingSample, stop: &AtomicBool) -> Result<Outcome, NodeError> {
+    /// Sends a measurement's first message through the stages of other processes, then publishes the whole measurement.
+    pub(crate) fn publish(&mut self, sample: RangingSample, stop: &AtomicBool) -> Result<SampleOutcome, NodeError> {
         let RangingSample { frame, stamp, measured, truth, .. } = sample;
         let outcome = self.measured.publish(measured, &frame, stamp, stop)?;
         match (&mut self.truth, truth) {
-            (Some(publishers), Some(truth)) if outcome == Outcome::Published => {
+            (Some(publishers), Some(truth)) if outcome == SampleOutcome::Published => {
                 Ok(publishers.publish(truth, &frame, stamp, stop)?)
             }
             _ => Ok(outcome),
@@ -124,7 +127,7 @@ impl RangingPublishers {
 }
 
 impl Publishers {
-    fn open(of: &Opening<'_>, spec: &SensorSpec) -> Result<Option<Self>, TransportError> {
+    fn open(of: &TopicContext<'_>, spec: &SensorSpec) -> Result<Option<Self>, TransportError> {
         Ok(match spec {
             SensorSpec::Radar(spec) => {
                 Some(Self::Radar { scan: of.first("radar_scan")?, points: of.points(spec.cloud)? })
@@ -141,19 +144,20 @@ impl Publishers {
         })
     }
 
-    /// What became of the measurement on the first topic; one that is lost there is told on none.
+    /// Publishes a measurement; returns the outcome on its first topic. If it is lost there, it is published on no
+    /// topic.
     fn publish(
         &mut self,
         ranged: Ranged,
         frame: &str,
         stamp: SimTime,
         stop: &AtomicBool,
-    ) -> Result<Outcome, TransportError> {
+    ) -> Result<SampleOutcome, TransportError> {
         match (self, ranged) {
             (Self::Radar { scan, points }, Ranged::Radar(sample)) => {
-                let told = radar_scan(&sample.returns, Header::new(stamp, frame));
-                let outcome = scan.publish(told, stamp, stop)?;
-                if outcome == Outcome::Published {
+                let reported = radar_scan(&sample.returns, Header::new(stamp, frame));
+                let outcome = scan.publish(reported, stamp, stop)?;
+                if outcome == SampleOutcome::Published {
                     publish_cloud(points.as_ref(), sample.cloud, frame, stamp)?;
                 }
                 Ok(outcome)
@@ -162,7 +166,7 @@ impl Publishers {
             (Self::Range(range), Ranged::Range(sample)) => {
                 range.publish(range_message(&sample, Header::new(stamp, frame)), stamp, stop)
             }
-            _ => Ok(Outcome::Nothing),
+            _ => Ok(SampleOutcome::Nothing),
         }
     }
 }
@@ -172,14 +176,14 @@ impl<M: Message> FirstTopic<M> {
         &self.publisher.topic().name
     }
 
-    fn publish(&mut self, message: M, stamp: SimTime, stop: &AtomicBool) -> Result<Outcome, TransportError> {
+    fn publish(&mut self, message: M, stamp: SimTime, stop: &AtomicBool) -> Result<SampleOutcome, TransportError> {
         let passed = match &mut self.own {
             Some(own) => own.pass(message, stamp, stop)?,
             None => Some(message),
         };
-        let Some(message) = passed else { return Ok(Outcome::Unanswered) };
+        let Some(message) = passed else { return Ok(SampleOutcome::Unanswered) };
         self.publisher.publish(&message, stamp)?;
-        Ok(Outcome::Published)
+        Ok(SampleOutcome::Published)
     }
 }
 
@@ -190,10 +194,10 @@ impl DepthPublishers {
         frame: &str,
         stamp: SimTime,
         stop: &AtomicBool,
-    ) -> Result<Outcome, TransportError> {
+    ) -> Result<SampleOutcome, TransportError> {
         let info = camera_info(&sample.calibration, Header::new(stamp, frame));
         let outcome = self.depth.publish(message::image(sample.depth, frame, stamp), stamp, stop)?;
-        if outcome == Outcome::Published {
+        if outcome == SampleOutcome::Published {
             self.depth_info.publish(&info, stamp)?;
             self.amplitude.publish(sample.amplitude, &info, frame, stamp)?;
             self.intensity.publish(sample.intensity, &info, frame, stamp)?;
@@ -203,7 +207,7 @@ impl DepthPublishers {
     }
 }
 
-impl Opening<'_> {
+impl TopicContext<'_> {
     fn topic<M: Message>(&self, end: &str) -> Result<Publisher<M>, TransportError> {
         let name = self.rover.topic(&format!("{}/{end}", self.prefix));
         Publisher::new(self.context.links.public.as_ref(), &name, self.qos)
@@ -211,12 +215,12 @@ impl Opening<'_> {
 
     fn first<M: Message>(&self, end: &str) -> Result<FirstTopic<M>, TransportError> {
         let transport = self.context.links.public.as_ref();
-        let open = |(sensor, row): (String, StageRow)| OwnStages::open(transport, &self.rover.topic(&sensor), row);
+        let open = |(sensor, row): (String, StageRow)| RemoteStages::open(transport, &self.rover.topic(&sensor), row);
         Ok(FirstTopic { publisher: self.topic(end)?, own: self.row.take().map(open).transpose()? })
     }
 
-    fn points(&self, is_asked: bool) -> Result<Option<Publisher<PointCloud2>>, TransportError> {
-        is_asked.then(|| self.topic("points")).transpose()
+    fn points(&self, is_requested: bool) -> Result<Option<Publisher<PointCloud2>>, TransportError> {
+        is_requested.then(|| self.topic("points")).transpose()
     }
 
     fn image(&self, folder: &str, end: &str) -> Result<ImagePublisher, TransportError> {
@@ -251,12 +255,12 @@ fn publish_cloud(
 }
 
 fn radar_scan(returns: &[selene_sensors::RadarReturn], header: Header) -> RadarScan {
-    let of = |told: &selene_sensors::RadarReturn| RadarReturn {
-        range: told.range_m as f32,
-        azimuth: told.azimuth_rad as f32,
-        elevation: told.elevation_rad as f32,
-        doppler_velocity: told.speed_m_s as f32,
-        amplitude: told.amplitude_db() as f32,
+    let of = |reported: &selene_sensors::RadarReturn| RadarReturn {
+        range: reported.range_m as f32,
+        azimuth: reported.azimuth_rad as f32,
+        elevation: reported.elevation_rad as f32,
+        doppler_velocity: reported.speed_m_s as f32,
+        amplitude: reported.amplitude_db() as f32,
     };
     RadarScan { header, returns: returns.iter().map(of).collect() }
 }
@@ -303,17 +307,17 @@ mod tests {
     use selene_sensors::range_finder::Radiation;
 
     #[test]
-    fn a_return_tells_metres_radians_and_decibels() {
-        let told =
+    fn a_return_reports_metres_radians_and_decibels() {
+        let reported =
             RadarReturn { range_m: 12.5, azimuth_rad: 0.25, elevation_rad: -0.125, speed_m_s: -1.5, snr: 1000.0 };
-        let scan = radar_scan(&[told], Header::new(SimTime::ZERO, "radar"));
+        let scan = radar_scan(&[reported], Header::new(SimTime::ZERO, "radar"));
         let got = &scan.returns[0];
         assert_eq!([got.range, got.azimuth, got.elevation, got.doppler_velocity], [12.5, 0.25, -0.125, -1.5]);
         assert!((got.amplitude - 30.0).abs() < 1e-5, "{}", got.amplitude);
     }
 
     #[test]
-    fn a_distance_tells_what_was_sent_out_and_what_is_too_near() {
+    fn a_distance_reports_what_was_sent_out_and_what_is_too_near() {
         let sample = RangeSample {
             radiation: Radiation::Infrared,
             field_of_view_rad: 0.5,

@@ -1,6 +1,6 @@
-//! The navigation node: publishes what every rover's instruments tell (inertial units, position receivers, Sun
-//! sensors and the like). `topics.rs` lists which topics a kind of sensor has, `messages.rs`
-//! makes the messages.
+//! The navigation node: publishes the readings of every rover's instruments (inertial units, position receivers, Sun
+//! sensors and the like). `topics.rs` defines the topics of each kind of sensor, `messages.rs` converts readings to
+//! messages.
 
 mod messages;
 mod topics;
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 
 pub use selene_coherence::NodeError;
-use selene_coherence::{NodeContext, RoversThere, SensorDiagnostics, WorldWatcher};
+use selene_coherence::{CurrentRovers, NodeContext, SensorDiagnostics, WorldWatcher};
 use selene_observe::{Instruments, Interval, SensorId, SkyInstruments};
 use selene_sim::{EntityId, Model};
 
@@ -18,16 +18,16 @@ use crate::topics::SensorTopics;
 /// The name under which the node takes part in lockstep.
 pub const PARTICIPANT: &str = "navigation";
 
-/// Runs until the simulation ends its run or `stop` is set.
+/// Runs the node until the simulation ends its run or `stop` is set.
 ///
 /// # Errors
-/// When a topic cannot be opened, or what instruments see of the sky not be found.
+/// When a topic cannot be opened, or what instruments see of the sky cannot be computed.
 pub fn run(context: &NodeContext, stop: &AtomicBool) -> Result<(), NodeError> {
     let mut watcher = WorldWatcher::new(context, PARTICIPANT)?;
     let mut diagnostics = SensorDiagnostics::open(&context.links, PARTICIPANT)?;
     let (mut instruments, mut of_sky) = (Instruments::default(), SkyInstruments::default());
     let mut topics = Topics::default();
-    let mut there = RoversThere::of(&context.model);
+    let mut there = CurrentRovers::of(&context.model);
     for rover in context.model.rovers().keys() {
         topics.open(context, &context.model, *rover)?;
     }
@@ -39,13 +39,13 @@ pub fn run(context: &NodeContext, stop: &AtomicBool) -> Result<(), NodeError> {
                 diagnostics.count(&reading.sensor, of_sensor.name(), reading.index, outcome, of_sensor.row());
             }
         }
-        diagnostics.tell(&interval, &watcher, None)?;
+        diagnostics.report(&interval, &watcher, None)?;
         watcher.acknowledge(interval.next.sequence, interval.next.time)?;
     }
     Ok(())
 }
 
-/// The topics of all rovers.
+/// The open topics of all rovers.
 #[derive(Default)]
 struct Topics {
     of_sensors: BTreeMap<SensorId, SensorTopics>,
@@ -53,7 +53,7 @@ struct Topics {
 }
 
 impl Topics {
-    /// Opens the topics of rovers that came and closes those of rovers that went.
+    /// Opens the topics of added rovers and closes those of removed ones.
     fn follow(
         &mut self,
         context: &NodeContext,

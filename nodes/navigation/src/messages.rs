@@ -1,9 +1,9 @@
-//! Readings as ROS messages; each function gives none for readings of other kinds.
+//! Conversion of readings to ROS messages; each function returns `None` for readings of other kinds.
 //!
-//! - The attitude in `Imu` is the true one, its covariance zero ("unknown"), or none, the covariance's first element
-//!   −1 (REP-145).
-//! - Tilt is a `Vector3Stamped`: x roll, y pitch, rad; z is 0. There is no standard message of inclinometers. `Imu`
-//!   would claim a heading and is what filters take for an inertial unit.
+//! - The attitude in `Imu` is either the true one with covariance zero ("unknown"), or absent, with −1 as the
+//!   covariance's first element (REP-145).
+//! - Tilt is a `Vector3Stamped` with x roll, y pitch, rad, and z 0. ROS has no standard message for inclinometers;
+//!   `Imu` would claim a heading, and filters would take the sensor for an inertial unit.
 
 use selene_base::frames;
 use selene_coherence::{to_pose, to_quaternion, to_vector};
@@ -18,9 +18,9 @@ use selene_ros::sensor_msgs::{BatteryState, Imu, JointState, MagneticField, NavS
 use selene_ros::std_msgs::Header;
 use selene_sensors::BatteryHealth;
 
-/// What is told in place of an attitude: a rotation, so that nobody divides by zero.
+/// Placeholder for an absent attitude: a valid rotation, so that no subscriber divides by zero.
 const LEVEL: Quaternion = Quaternion { x: 0.0, y: 0.0, z: 0.0, w: 1.0 };
-/// The covariance that says that there is no estimate.
+/// The covariance that marks an absent estimate.
 const NO_ESTIMATE: [f64; 9] = [-1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
 
 pub(crate) fn imu(header: Header, measured: &Measured) -> Option<Imu> {
@@ -37,8 +37,8 @@ pub(crate) fn imu(header: Header, measured: &Measured) -> Option<Imu> {
     })
 }
 
-/// Without service the receiver goes on with `STATUS_NO_FIX`, as drivers do (`nmea_navsat_driver`): no place, and no
-/// covariance of it.
+/// Without service, the receiver continues with `STATUS_NO_FIX`, as drivers do (`nmea_navsat_driver`), without position
+/// and covariance.
 pub(crate) fn fix(header: Header, measured: &Measured) -> Option<NavSatFix> {
     let Measured::Fix(fix) = measured else { return None };
     let Some(place) = fix.place else {
@@ -77,7 +77,8 @@ pub(crate) fn tilt(header: Header, measured: &Measured) -> Option<Vector3Stamped
     Some(Vector3Stamped { header, vector: Vector3 { x: tilt.roll_rad, y: tilt.pitch_rad, z: 0.0 } })
 }
 
-/// Velocity to the east, north and up: in the axes of `map`, whatever the antenna's attitude. None without service.
+/// Velocity to the east, north and up, m/s, in the axes of `map`, whatever the antenna's attitude. `None` without
+/// service.
 pub(crate) fn velocity(header: Header, measured: &Measured) -> Option<TwistStamped> {
     let Measured::Fix(fix) = measured else { return None };
     let linear = to_vector(&fix.velocity_m_s?);
@@ -88,7 +89,7 @@ pub(crate) fn velocity(header: Header, measured: &Measured) -> Option<TwistStamp
 pub(crate) fn joints(header: Header, measured: &Measured) -> Option<JointState> {
     let Measured::Joints(sample) = measured else { return None };
     Some(JointState {
-        // Joints have no frame: so do joint states.
+        // Joints have no frame, so joint states have none.
         header: Header { frame_id: String::new(), ..header },
         name: sample.names.clone(),
         position: sample.position.clone(),
@@ -115,7 +116,7 @@ pub(crate) fn odometry(header: Header, measured: &Measured) -> Option<Odometry> 
     })
 }
 
-/// A covariance over x, y and the turn about z as one over x, y, z and turns about x, y and z, row by row.
+/// Expands a 3×3 covariance of x, y and yaw to ROS's 6×6 one of x, y, z and rotations about x, y and z, row by row.
 fn planar_covariance(of: &nalgebra::Matrix3<f64>, unmeasured: f64) -> [f64; 36] {
     const PLACES: [usize; 3] = [0, 1, 5];
     let mut covariance = [0.0; 36];
@@ -164,21 +165,21 @@ pub(crate) fn temperature(header: Header, measured: &Measured) -> Option<Tempera
     Some(Temperature { header, temperature: of.celsius, variance: of.variance_k2 })
 }
 
-/// A unit vector and no pose or pair of angles: TF turns it into any other frame as it is, and a fusion filter
-/// takes it as it is. The frame is the sensor's, z the boresight.
+/// A unit vector instead of a pose or two angles: TF can rotate it into any frame, and a fusion filter can use it
+/// directly. It is in the sensor's frame, whose z axis is the boresight.
 pub(crate) fn sun_direction(header: Header, measured: &Measured) -> Option<Vector3Stamped> {
     let Measured::SunDirection(direction) = measured else { return None };
     Some(Vector3Stamped { header, vector: to_vector(direction) })
 }
 
-/// The attitude of the sensor's frame in the ICRF: the quaternion turns vectors of the sensor's frame into `icrf`,
-/// which is the header's frame and none of TF's.
+/// The attitude of the sensor in the ICRF: the quaternion rotates vectors from the sensor's frame to `icrf`, the
+/// header's frame, which TF does not have.
 pub(crate) fn attitude_in_icrf(header: Header, measured: &Measured) -> Option<QuaternionStamped> {
     let Measured::StarAttitude(attitude) = measured else { return None };
     Some(attitude_in("icrf", header, to_quaternion(&attitude.icrf_from_sensor)))
 }
 
-/// The same in the map frame.
+/// The same attitude in the map frame.
 pub(crate) fn attitude_in_map(header: Header, measured: &Measured) -> Option<QuaternionStamped> {
     let Measured::StarAttitude(attitude) = measured else { return None };
     Some(attitude_in(frames::MAP, header, to_quaternion(&attitude.map_from_sensor)))
@@ -216,17 +217,17 @@ mod tests {
     #[test]
     fn without_service_a_fix_says_so_and_has_no_place_and_no_velocity() {
         let none = Measured::Fix(Fix { place: None, covariance_m2: [1.0; 9], velocity_m_s: None });
-        let told = fix(Header::default(), &none).expect("a fix");
-        assert_eq!(told.status.status, NavSatStatus::STATUS_NO_FIX);
-        assert!(told.latitude.is_nan() && told.longitude.is_nan() && told.altitude.is_nan());
-        assert_eq!(told.position_covariance_type, NavSatFix::COVARIANCE_TYPE_UNKNOWN);
+        let reported = fix(Header::default(), &none).expect("a fix");
+        assert_eq!(reported.status.status, NavSatStatus::STATUS_NO_FIX);
+        assert!(reported.latitude.is_nan() && reported.longitude.is_nan() && reported.altitude.is_nan());
+        assert_eq!(reported.position_covariance_type, NavSatFix::COVARIANCE_TYPE_UNKNOWN);
         assert!(velocity(Header::default(), &none).is_none());
     }
 
     #[test]
     fn planar_covariances_sit_where_ros_has_x_y_and_yaw() {
-        let told = planar_covariance(&Matrix3::new(1.0, 2.0, 3.0, 2.0, 4.0, 5.0, 3.0, 5.0, 6.0), 9.0);
-        let at = |row: usize, column: usize| told[6 * row + column];
+        let reported = planar_covariance(&Matrix3::new(1.0, 2.0, 3.0, 2.0, 4.0, 5.0, 3.0, 5.0, 6.0), 9.0);
+        let at = |row: usize, column: usize| reported[6 * row + column];
         assert_eq!([at(0, 0), at(0, 1), at(0, 5), at(1, 1), at(1, 5), at(5, 5)], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
         assert_eq!([at(5, 0), at(2, 2), at(3, 3), at(4, 4), at(2, 0)], [3.0, 9.0, 9.0, 9.0, 0.0]);
     }

@@ -1,12 +1,12 @@
-//! The topics of a sensor: which there are, by kind, and how a reading becomes the message on each. Where the
-//! sensor's file asks for the truth, the same topics are open once more under `ground_truth/`, with the readings
-//! of a perfect sensor, which pass no stages. Stages of other processes get the messages of a sensor's first topic.
+//! The topics of a sensor, by its kind, and the conversion of its readings to their messages. If a sensor's file asks
+//! for the ground truth, the same topics exist under `ground_truth/`, with the readings of a perfect sensor, which pass
+//! no stages. Stages of other processes receive the messages of a sensor's first topic.
 
 use std::cell::Cell;
 use std::sync::atomic::AtomicBool;
 
 use selene_base::SimTime;
-use selene_coherence::{Outcome, OwnStages, qos_of};
+use selene_coherence::{RemoteStages, SampleOutcome, qos_of};
 use selene_observe::{Measured, Reading};
 use selene_ros::Message;
 use selene_ros::std_msgs::Header;
@@ -16,9 +16,9 @@ use selene_sim::RoverSetup;
 
 use crate::messages;
 
-/// A new kind is one arm: its topics below its name, and for each the function of `messages.rs` that makes a
-/// message of its reading. None for sensors that other nodes publish.
-fn topics(of: &Opening<'_>, spec: &SensorSpec) -> Result<Vec<OpenTopic>, TransportError> {
+/// Opens the topics of a sensor; empty for sensors that other nodes publish. A new kind of sensor is one arm: its
+/// topics below its name, each with the function of `messages.rs` that converts its reading.
+fn topics(of: &TopicContext<'_>, spec: &SensorSpec) -> Result<Vec<OpenTopic>, TransportError> {
     match spec {
         SensorSpec::Imu(_) => Ok(vec![of.topic("data", messages::imu)?]),
         SensorSpec::Magnetometer(_) => Ok(vec![of.topic("mag", messages::magnetic_field)?]),
@@ -47,7 +47,7 @@ fn topics(of: &Opening<'_>, spec: &SensorSpec) -> Result<Vec<OpenTopic>, Transpo
 
 /// The open topics of one sensor.
 pub(crate) struct SensorTopics {
-    /// One at least.
+    /// Topics of measured data, at least one.
     measured: Vec<OpenTopic>,
     truth: Vec<OpenTopic>,
     row: StageRow,
@@ -59,21 +59,21 @@ struct OpenTopic {
     publish: Publish,
 }
 
-/// Publishes a reading, if there is something for this topic in it.
-type Publish = Box<dyn FnMut(Header, &Measured, SimTime, &AtomicBool) -> Result<Outcome, TransportError>>;
+/// Publishes a reading, if it contains data for this topic.
+type Publish = Box<dyn FnMut(Header, &Measured, SimTime, &AtomicBool) -> Result<SampleOutcome, TransportError>>;
 
 /// What is needed to open the topics of a sensor.
-struct Opening<'a> {
+struct TopicContext<'a> {
     transport: &'a dyn Transport,
     setup: &'a RoverSetup,
     spec: &'a SensorSpec,
-    /// What names begin with.
+    /// Prefix of the sensor's name: empty, or `ground_truth/`.
     prefix: &'static str,
-    /// The row with stages of other processes, until the sensor's first topic has taken it.
+    /// The sensor's stages, if some are in other processes, until its first topic has taken them.
     row: Cell<Option<StageRow>>,
 }
 
-impl Opening<'_> {
+impl TopicContext<'_> {
     fn topic<M: Message>(
         &self,
         end: &str,
@@ -82,17 +82,17 @@ impl Opening<'_> {
         let header = self.spec.header();
         let name = self.setup.topic(&format!("{}{}/{end}", self.prefix, header.name));
         let publisher = Publisher::<M>::new(self.transport, &name, qos_of(header.qos))?;
-        let own = self.row.take().map(|row| OwnStages::open(self.transport, &self.setup.topic(header.name), row));
+        let own = self.row.take().map(|row| RemoteStages::open(self.transport, &self.setup.topic(header.name), row));
         let mut own = own.transpose()?;
         let publish = move |header: Header, measured: &Measured, stamp: SimTime, stop: &AtomicBool| {
-            let Some(message) = message(header, measured) else { return Ok(Outcome::Nothing) };
+            let Some(message) = message(header, measured) else { return Ok(SampleOutcome::Nothing) };
             let passed = match &mut own {
                 Some(own) => own.pass(message, stamp, stop)?,
                 None => Some(message),
             };
-            let Some(message) = passed else { return Ok(Outcome::Unanswered) };
+            let Some(message) = passed else { return Ok(SampleOutcome::Unanswered) };
             publisher.publish(&message, stamp)?;
-            Ok(Outcome::Published)
+            Ok(SampleOutcome::Published)
         };
         Ok(OpenTopic { name, publish: Box::new(publish) })
     }
@@ -106,30 +106,30 @@ impl SensorTopics {
         spec: &SensorSpec,
     ) -> Result<Option<Self>, TransportError> {
         let row = spec.row(setup.sensor_seed);
-        let under = |prefix, row| topics(&Opening { transport, setup, spec, prefix, row: Cell::new(row) }, spec);
-        let truth = if spec.tells_truth() { under("ground_truth/", None)? } else { Vec::new() };
+        let under = |prefix, row| topics(&TopicContext { transport, setup, spec, prefix, row: Cell::new(row) }, spec);
+        let truth = if spec.has_truth() { under("ground_truth/", None)? } else { Vec::new() };
         let measured = under("", row.own().next().is_some().then(|| row.clone()))?;
         Ok((!measured.is_empty()).then_some(Self { measured, truth, row }))
     }
 
-    /// The stages that its readings pass.
+    /// The stages that the readings pass.
     pub(crate) fn row(&self) -> &StageRow {
         &self.row
     }
 
-    /// The name of the first of them.
+    /// The name of the sensor's first topic.
     pub(crate) fn name(&self) -> &str {
         self.measured.first().map_or("", |topic| &topic.name)
     }
 
-    /// Publishes a reading, and the truth beside it; what became of it on its first topic. A reading that is lost
-    /// there is told on none.
-    pub(crate) fn publish(&mut self, reading: &Reading, stop: &AtomicBool) -> Result<Outcome, TransportError> {
+    /// Publishes a reading and its ground truth; returns the outcome on the first topic. A reading that is lost there
+    /// is published on no topic.
+    pub(crate) fn publish(&mut self, reading: &Reading, stop: &AtomicBool) -> Result<SampleOutcome, TransportError> {
         let header = || Header::new(reading.stamp, &reading.frame);
-        let mut first = Outcome::Nothing;
+        let mut first = SampleOutcome::Nothing;
         for (at, topic) in self.measured.iter_mut().enumerate() {
             let outcome = (topic.publish)(header(), &reading.measured, reading.stamp, stop)?;
-            if outcome == Outcome::Unanswered {
+            if outcome == SampleOutcome::Unanswered {
                 return Ok(outcome);
             }
             if at == 0 {

@@ -1,24 +1,24 @@
-//! The limit of address space (`ulimit -v`). Under one that is too low an allocation or a thread fails somewhere in
-//! mid-run, which ends the process without a word: so it is compared with what is needed before anything begins.
+//! Checks the limit of address space (`ulimit -v`) before anything begins. Under a limit that is too low, an allocation
+//! or the start of a thread fails in the middle of a run, which ends the process without a message.
 
 use std::num::NonZero;
 use std::thread;
 
 use crate::fault::Fault;
 
-/// What any world needs, bytes: the default scenario has 0.6 GB in use at its peak, and each thread of nodes and DDS
-/// reserves 66 MiB more, a heap of its own (64 MiB with glibc) and a stack.
+/// Address space that any world needs, bytes: the default scenario uses 0.6 GB at its peak, and each thread of nodes
+/// and DDS reserves 66 MiB more, a heap of its own (64 MiB with glibc) and a stack.
 const ANY_WORLD_BYTES: u64 = 2 << 30;
-/// What each core adds, bytes: it has a thread that steps and traces, and two that make ground ahead.
+/// Address space that each core adds, bytes: a thread that steps and traces, and two that generate ground ahead.
 const PER_CORE_BYTES: u64 = 200 << 20;
 
-/// Refuses to simulate or trace where the process may not have the address space for it.
+/// Refuses to simulate or trace if the process may not have enough address space.
 pub(crate) fn check() -> Result<(), Fault> {
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     refuse_below(ANY_WORLD_BYTES + cores as u64 * PER_CORE_BYTES, limit_bytes())
 }
 
-/// In the unit that `ulimit -v` takes.
+/// Refuses a limit below the need; the message is in KiB, the unit of `ulimit -v`.
 fn refuse_below(needed_bytes: u64, limit_bytes: Option<u64>) -> Result<(), Fault> {
     let Some(limit_bytes) = limit_bytes.filter(|limit_bytes| *limit_bytes < needed_bytes) else { return Ok(()) };
     let [limit_kib, needed_kib] = [limit_bytes, needed_bytes].map(|bytes| bytes / 1024);
@@ -33,7 +33,7 @@ fn limit_bytes() -> Option<u64> {
     rustix::process::getrlimit(rustix::process::Resource::As).current
 }
 
-/// Elsewhere such limits are not kept to, or there are none.
+/// Other systems do not enforce such limits, or have none.
 #[cfg(not(target_os = "linux"))]
 fn limit_bytes() -> Option<u64> {
     None

@@ -1,4 +1,4 @@
-//! What a run is about to do and where to look, in a few lines before it begins.
+//! The lines printed before a run begins: what it runs, for how long, and where its output is.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -11,9 +11,9 @@ use crate::places;
 pub(crate) struct Announcement<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) args: &'a RunArgs,
-    /// What traces its rays.
+    /// The device that traces its rays.
     pub(crate) tracer: &'a str,
-    /// The ROS domain that it publishes on, if it does.
+    /// The ROS domain that it publishes on; `None` without DDS.
     pub(crate) domain: Option<u16>,
 }
 
@@ -74,12 +74,12 @@ mod tests {
     fn a_run_says_what_it_does_until_when_and_where_to_look() {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/scenario/polar.yaml");
         let scenario = Scenario::load(&file, &LoadOptions::default()).expect("a scenario");
-        let told = |words: &[&str], domain| {
+        let reported = |words: &[&str], domain| {
             let typed = CommandLine::parse_from([&["selene", "run"][..], words].concat());
             let Some(Command::Run(args)) = typed.command else { panic!("a run") };
             Announcement { scenario: &scenario, args: &args, tracer: "CPU", domain }.to_string()
         };
-        let usual = told(&["--out", "/tmp/pictures"], Some(7));
+        let usual = reported(&["--out", "/tmp/pictures"], Some(7));
         let lines = [
             "polar: viper at polar · tracing on: CPU",
             "  in real time until every route's end, or Ctrl-C",
@@ -87,7 +87,7 @@ mod tests {
             "  pictures at the end in /tmp/pictures",
         ];
         assert_eq!(usual.lines().collect::<Vec<_>>(), lines);
-        let other = told(&["--pace", "fast", "--for", "20", "--record", "bag"], None);
+        let other = reported(&["--pace", "fast", "--for", "20", "--record", "bag"], None);
         for part in ["as fast as it goes until 20.0 s", "no topics outside", "recording to /"] {
             assert!(other.contains(part), "{part:?} is missing in: {other}");
         }

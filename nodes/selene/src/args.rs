@@ -1,5 +1,4 @@
-//! The command line: what can be typed and what its help says. Only shapes and
-//! texts here; `commands` does the work.
+//! The command line: declares commands, options and their help texts. `commands` executes them.
 
 mod bag;
 mod calibrate;
@@ -72,34 +71,35 @@ Drive it yourself while it runs:
 Arguments of ROS go to run and the nodes: --ros-args -r FROM:=TO -p NAME:=VALUE --params-file FILE --
 
 Environment: ROS_DOMAIN_ID (0 to 232, default 0), ROS_AUTOMATIC_DISCOVERY_RANGE (SUBNET, LOCALHOST, OFF or SYSTEM_DEFAULT), \
-ROS_LOCALHOST_ONLY (1: as LOCALHOST), RMW_IMPLEMENTATION (whose services are spoken: rmw_fastrtps_cpp, the default, or \
-rmw_cyclonedds_cpp), SELENE_DATA (as --data), RUST_LOG (what is logged, default warn), NO_COLOR (no colours).
+ROS_LOCALHOST_ONLY (1: as LOCALHOST), RMW_IMPLEMENTATION (whose services are used: rmw_fastrtps_cpp, the default, or \
+rmw_cyclonedds_cpp), ROS_DISTRO (whose metadata a bag has), SELENE_DATA (as --data), RUST_LOG (what is logged, \
+default warn), NO_COLOR (no colours).
 Exit status: 0 when all went well, 1 when a run failed, 2 when the arguments or an input file were refused.";
 
-/// What was typed.
+/// The parsed command line.
 #[derive(Debug, Parser)]
 #[command(name = "selene", version, about = "Rovers on the Moon, for ROS 2", long_about = ABOUT)]
-#[command(after_long_help = EXAMPLES, after_help = "`selene help COMMAND` tells more, with examples.")]
+#[command(after_long_help = EXAMPLES, after_help = "`selene help COMMAND` shows more, with examples.")]
 pub(crate) struct CommandLine {
-    /// What to do; `run` with the default scenario when nothing is said.
+    /// The command; `run` with the default scenario if none is given.
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
     #[command(flatten)]
-    pub(crate) telling: TellingArgs,
+    pub(crate) verbosity: VerbosityArgs,
 }
 
-/// How much is told.
+/// Verbosity.
 #[derive(Clone, Copy, Debug, Default, Args)]
-pub(crate) struct TellingArgs {
-    /// Tell more: the rates of topics while a run goes on, and what the log has
+pub(crate) struct VerbosityArgs {
+    /// Print more: the rates of topics during a run, and informative lines of the log
     #[arg(short, long, global = true)]
     pub(crate) verbose: bool,
-    /// Tell nothing but results, warnings and errors
+    /// Print nothing but results, warnings and errors
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
 }
 
-/// The commands.
+/// The commands of `selene`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run a scenario in one process: simulation, cameras, lidar and navigation
@@ -114,22 +114,23 @@ pub(crate) enum Command {
     /// Scan with the scenario's lidars from the world state on DDS: the lidar node alone
     #[command(after_long_help = nodes::LIDAR_EXAMPLES)]
     Lidar(TracingNodeArgs),
-    /// Sample inertial units, position fixes and the other instruments from the world state on DDS: the navigation node alone
+    /// Sample inertial units, position fixes and the other instruments from the world state on DDS: the navigation node
+    /// alone
     #[command(after_long_help = nodes::NAVIGATION_EXAMPLES)]
     Navigation(NodeArgs),
-    /// Serve a page to watch a run from that goes on over DDS
+    /// Serve a page in a browser that shows a running simulation, over DDS
     #[command(after_long_help = console::EXAMPLES)]
     Console(ConsoleCommandArgs),
     /// List scenarios, rovers, sites, soils and sensors, each with a line
     #[command(after_long_help = library::LIST_EXAMPLES)]
     List(ListArgs),
-    /// Begin a file of your own
+    /// Create a file of your own
     #[command(subcommand)]
     New(NewCommand),
     /// Print the JSON Schemas of scenario, rover, soil, sensor and site files, for editors
     #[command(after_long_help = library::SCHEMA_EXAMPLES)]
     Schema(SchemaArgs),
-    /// Print what makes a shell complete Selene's commands
+    /// Print a script with which a shell completes Selene's commands
     #[command(after_long_help = library::COMPLETIONS_EXAMPLES)]
     Completions(CompletionsArgs),
     /// Print the manual page, or write those of all commands
@@ -138,13 +139,13 @@ pub(crate) enum Command {
     /// Validate scenario, rover, soil, sensor, site (YAML) and URDF files
     #[command(after_long_help = tools::CHECK_EXAMPLES)]
     Check(CheckArgs),
-    /// Make a rover file of a URDF or xacro as it is found, with guesses to check and a picture
+    /// Make a rover file from any URDF or xacro, with guesses to check and a picture
     #[command(after_long_help = import::EXAMPLES)]
     Import(ImportArgs),
     /// Render one camera image of a scenario at one instant to a PNG file
     #[command(after_long_help = tools::RENDER_EXAMPLES)]
     Render(RenderArgs),
-    /// Tell where Sun and Earth stand over a place, and for how long they will
+    /// Print where Sun and Earth are above a place, at an instant or over time
     #[command(after_long_help = sky::EXAMPLES)]
     Sky(SkyArgs),
     /// Test rigs for wheels and soil: a single wheel, a pressed plate, a rover on slopes
@@ -153,7 +154,7 @@ pub(crate) enum Command {
     /// Look at elevation files (GeoTIFF, PDS3, PDS4, ISIS, ASCII grid, PNG, NumPy); export a site's ground
     #[command(subcommand)]
     Terrain(TerrainCommand),
-    /// Look at a recorded bag, check it, play it, or see its drive with other sensors
+    /// Inspect, verify or play a recorded bag, or run other sensors over its drive
     #[command(subcommand)]
     Bag(BagCommand),
     /// Fit a soil of the data-driven law to measured slip and sinkage
@@ -162,13 +163,13 @@ pub(crate) enum Command {
     /// Fit sensors to their own measurements
     #[command(subcommand)]
     Calibrate(CalibrateCommand),
-    /// Compare wheels and soil with measurements and with peers
+    /// Compare wheels and soil with measurements and with other simulators
     #[command(after_long_help = tools::VALIDATE_EXAMPLES)]
     Validate(ValidateArgs),
-    /// Make published studies again, with figures beside the papers'
+    /// Reproduce published studies, with figures beside the papers'
     #[command(subcommand)]
     Study(StudyCommand),
-    /// Run many scenarios, seeds and values, and make one table of what came of them
+    /// Run many scenarios, seeds and values, and make one table of the results
     #[command(after_long_help = campaign::EXAMPLES)]
     Campaign(CampaignArgs),
     /// Print the hash of the world's state after some simulated time
@@ -182,7 +183,7 @@ pub(crate) enum Command {
     Bench(BenchArgs),
 }
 
-/// What makes a world: the same for every node.
+/// Options that define a world, the same for every node.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct WorldArgs {
     /// Folder with third-party data that some sites need [default: the environment's SELENE_DATA]
@@ -200,7 +201,8 @@ pub(crate) struct WorldArgs {
     /// Replace the scenario's soil everywhere, by a name of config/soil or a file
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) soil: Option<String>,
-    /// Replace any value of the scenario's file, such as route.speed_m_s=0.1 or sensors.0=imu; may be given several times
+    /// Replace any value of the scenario's file, such as route.speed_m_s=0.1 or sensors.0=imu; may be given several
+    /// times
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<Override>,
     /// Replace the namespace of the topics of a scenario's only rover; `/` for none
@@ -212,7 +214,7 @@ pub(crate) struct WorldArgs {
     /// Replace where the only rover starts: map y (north), m
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
     pub(crate) y: Option<f64>,
-    /// Let the only rover fall from this height above standing, m
+    /// Drop the only rover from this height above its stance on the ground, m
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
     pub(crate) z: Option<f64>,
     /// Replace the only rover's heading: degrees from x (east), counter-clockwise
@@ -220,34 +222,36 @@ pub(crate) struct WorldArgs {
     pub(crate) yaw: Option<f64>,
 }
 
-/// How fast and how long simulated time runs, and what drives it.
+/// Pace, duration and clock of simulated time, and how the run is controlled.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct PacingArgs {
     /// Simulated seconds to run, after those of a checkpoint [default: until the routes' end or Ctrl-C]
     #[arg(long = "for", value_name = "SECONDS", value_parser = values::seconds, allow_negative_numbers = true)]
     pub(crate) duration: Option<SimTime>,
-    /// `real-time`, `fast` (as fast as it goes, no frame lost) or a factor from 0.001 to 1000 (4: four simulated seconds a second)
+    /// `real-time`, `fast` (as fast as possible, no frame lost) or a factor from 0.001 to 1000 (4: four simulated
+    /// seconds a second)
     #[arg(long, value_name = "PACE", default_value = "real-time", allow_negative_numbers = true)]
     pub(crate) pace: PaceArg,
-    /// Whose clock real time is: `simulation` (time that is lost stays lost), `wall` (UTC of this machine) or
-    /// `ptp:DEVICE` (a network card's hardware clock, such as ptp:/dev/ptp0); behind the last two the run catches up
+    /// Clock that a run in real time follows: `simulation` (lost time stays lost), `wall` (UTC of this machine) or
+    /// `ptp:DEVICE` (a network card's hardware clock, such as ptp:/dev/ptp0); with the last two a late run catches up
     #[arg(long, value_name = "CLOCK", default_value = "simulation", value_parser = link::clock_authority)]
     pub(crate) clock_authority: ClockAuthority,
-    /// Keep the pace in a thread of real time (SCHED_FIFO) of this priority, 1 to 99; needs root, CAP_SYS_NICE or a limit `rtprio`
+    /// Keep the pace in a real-time thread (SCHED_FIFO) of this priority, 1 to 99; needs root, CAP_SYS_NICE or a limit
+    /// `rtprio`
     #[arg(long, value_name = "N")]
     pub(crate) realtime_priority: Option<RealtimePriority>,
     /// Expect cmd_vel as geometry_msgs/Twist instead of TwistStamped
     #[arg(long)]
     pub(crate) twist_unstamped: bool,
-    /// Begin paused: simulated time stands until the service set_simulation_state or steps let it pass
+    /// Begin paused: simulated time waits for the service set_simulation_state or for steps
     #[arg(long)]
     pub(crate) start_paused: bool,
-    /// Serve the services of simulation_interfaces at the root too (/spawn_entity), not under the node's name alone
+    /// Serve the services of simulation_interfaces at the root too (/spawn_entity), not only under the node's name
     #[arg(long)]
     pub(crate) control_at_root: bool,
 }
 
-/// Checkpoints on the way.
+/// Saving and resuming of checkpoints.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct CheckpointArgs {
     /// Save the whole state every SECONDS simulated seconds, and at the end
@@ -256,12 +260,12 @@ pub(crate) struct CheckpointArgs {
     /// Folder for checkpoints; made if missing
     #[arg(long, value_name = "DIR", requires = "checkpoint_every")]
     pub(crate) checkpoint_dir: Option<PathBuf>,
-    /// Go on from a checkpoint of the same scenario, seed and data
+    /// Resume from a checkpoint of the same scenario, seed and data
     #[arg(long, value_name = "FILE", conflicts_with = "ruts")]
     pub(crate) resume: Option<PathBuf>,
 }
 
-/// Which of a domain's runs.
+/// The id of a run.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct RunIdArgs {
     /// The run's name among the runs of a ROS domain: letters, digits and _
@@ -269,37 +273,37 @@ pub(crate) struct RunIdArgs {
     pub(crate) run: Option<RunId>,
 }
 
-/// Who is looked for over the network.
+/// Discovery over the network.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct NetworkArgs {
-    /// Keep to this machine: look for nobody elsewhere, whatever ROS_AUTOMATIC_DISCOVERY_RANGE says
+    /// Discover only nodes on this machine, whatever ROS_AUTOMATIC_DISCOVERY_RANGE says
     #[arg(long, conflicts_with = "interface")]
     pub(crate) localhost_only: bool,
-    /// Use one network interface alone, by its name or an IPv4 address of it [default: all]
+    /// Use only one network interface, by its name or an IPv4 address of it [default: all]
     #[arg(long, value_name = "NAME_OR_ADDRESS")]
     pub(crate) interface: Option<String>,
 }
 
-/// Driven ground of other runs.
+/// Driven ground: loading it from an earlier run, and saving it.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct RutsArgs {
     /// Begin on the driven ground of an earlier run, which had the same site and seed, or of a checkpoint
     #[arg(long, value_name = "FILE")]
     pub(crate) ruts: Option<PathBuf>,
-    /// Save the driven ground at the end, however the run ends; replaces the file. May be the one of --ruts
+    /// Save the driven ground at the end, also of a failed run; replaces the file, which may be that of --ruts
     #[arg(long, value_name = "FILE")]
     pub(crate) save_ruts: Option<PathBuf>,
 }
 
-/// Where rays are traced.
+/// The device that traces rays.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct DeviceArgs {
-    /// What traces rays: a GPU if a real one is found, a GPU or nothing (software Vulkan counts), or the CPU
+    /// Device that traces rays: a GPU if a real one is found, a GPU or nothing (software Vulkan counts), or the CPU
     #[arg(long, value_enum, default_value_t = Device::Auto)]
     pub(crate) device: Device,
 }
 
-/// The device asked for.
+/// Choices of `--device`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Device {
     /// A real GPU if there is one, else the CPU

@@ -1,5 +1,5 @@
-//! How far long work is. On a terminal a bar with what is left is redrawn in place; elsewhere a short line comes every
-//! ten seconds, without control characters.
+//! Progress of long work. On a terminal, a bar with the remaining time is redrawn in place; elsewhere a short line
+//! without control characters is printed every ten seconds.
 
 use std::fmt::Display;
 use std::io::IsTerminal;
@@ -8,19 +8,19 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::telling::Telling;
+use crate::verbosity::Verbosity;
 
-/// How often a plain line comes (wall time).
+/// Interval between plain lines (wall time).
 pub(crate) const PLAIN_LINE: Duration = Duration::from_secs(10);
-/// How a bar of known length looks: `eta` is what is left.
+/// Template of a bar of known length; `eta` is the remaining time.
 const STYLE: &str = "{msg} [{bar:30}] {percent} %, {eta} left";
 
-/// Whether lines may be redrawn in place.
-pub(crate) fn is_live(telling: Telling) -> bool {
-    telling != Telling::Quiet && std::io::stderr().is_terminal()
+/// Whether lines are redrawn in place.
+pub(crate) fn is_live(verbosity: Verbosity) -> bool {
+    verbosity != Verbosity::Quiet && std::io::stderr().is_terminal()
 }
 
-/// A bar that looks like `template`, or nothing where lines are not redrawn.
+/// A bar of this template; hidden if lines are not redrawn.
 pub(crate) fn drawn(live: bool, length: Option<u64>, template: &str) -> ProgressBar {
     let style = || ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
     match (live, length) {
@@ -34,36 +34,36 @@ pub(crate) fn drawn(live: bool, length: Option<u64>, template: &str) -> Progress
 pub(crate) struct Work {
     what: String,
     steps: u64,
-    telling: Telling,
+    verbosity: Verbosity,
     bar: ProgressBar,
     done: Mutex<Done>,
 }
 
 struct Done {
     steps: u64,
-    said: Instant,
+    printed: Instant,
 }
 
 impl Work {
     /// Work of `steps` steps, of which none is done.
-    pub(crate) fn begin(telling: Telling, what: impl Into<String>, steps: u64) -> Self {
+    pub(crate) fn begin(verbosity: Verbosity, what: impl Into<String>, steps: u64) -> Self {
         let what = what.into();
-        let bar = drawn(is_live(telling), Some(steps), STYLE).with_message(what.clone());
+        let bar = drawn(is_live(verbosity), Some(steps), STYLE).with_message(what.clone());
         bar.tick();
-        Self { what, steps, telling, bar, done: Mutex::new(Done { steps: 0, said: Instant::now() }) }
+        Self { what, steps, verbosity, bar, done: Mutex::new(Done { steps: 0, printed: Instant::now() }) }
     }
 
-    /// Tells a line of what is done, above the bar.
+    /// Prints a line above the bar.
     pub(crate) fn note(&self, text: impl Display) {
-        self.bar.suspend(|| self.telling.note(text));
+        self.bar.suspend(|| self.verbosity.note(text));
     }
 
-    /// One more step is done; any thread may say so.
+    /// Counts one more step as done; any thread may call it.
     pub(crate) fn step(&self) {
         self.reach(|done| done + 1);
     }
 
-    /// So many steps are done.
+    /// Sets the number of steps that are done.
     pub(crate) fn reached(&self, steps: u64) {
         self.reach(|_| steps);
     }
@@ -72,14 +72,14 @@ impl Work {
         let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
         done.steps = to(done.steps).min(self.steps);
         self.bar.set_position(done.steps);
-        if self.bar.is_hidden() && done.said.elapsed() >= PLAIN_LINE {
-            done.said = Instant::now();
-            self.telling.note(line(&self.what, done.steps, self.steps));
+        if self.bar.is_hidden() && done.printed.elapsed() >= PLAIN_LINE {
+            done.printed = Instant::now();
+            self.verbosity.note(line(&self.what, done.steps, self.steps));
         }
     }
 }
 
-/// Leaves the terminal as it was.
+/// Removes the bar from the terminal.
 impl Drop for Work {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
@@ -93,11 +93,11 @@ fn line(what: &str, done: u64, steps: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::{Work, line};
-    use crate::telling::Telling;
+    use crate::verbosity::Verbosity;
 
     #[test]
     fn steps_of_several_threads_are_counted_and_no_more_than_there_are() {
-        let work = Work::begin(Telling::Quiet, "slopes", 8);
+        let work = Work::begin(Verbosity::Quiet, "slopes", 8);
         std::thread::scope(|scope| (0..5).for_each(|_| drop(scope.spawn(|| work.step()))));
         assert_eq!(work.done.lock().expect("no panic").steps, 5);
         work.reached(20);

@@ -1,5 +1,5 @@
-//! Which device traces rays: a real GPU where there is one, else the CPU, and those that sensors name. A device that
-//! fails later is replaced by the CPU where it traces (`selene_observe::Device`).
+//! Selects the devices that trace rays: a hardware GPU if there is one, else the CPU, and those that sensors name. If a
+//! device fails later, `selene_observe::Device` replaces it by the CPU.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,12 +11,12 @@ use selene_sim::Model;
 use crate::args;
 use crate::fault::Fault;
 
-/// The GPUs of this process that are open, by their number in `GpuTracer::adapters`: each is opened once.
+/// The open GPUs of this process, by their index in `GpuTracer::adapters`: each is opened once.
 #[derive(Clone, Default)]
 struct Gpus(Arc<Mutex<BTreeMap<usize, Device>>>);
 
 impl Gpus {
-    /// The GPU of this number.
+    /// The GPU of this index, opened if necessary.
     fn open(&self, number: usize) -> Result<Device, String> {
         let mut opened = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(device) = opened.get(&number) {
@@ -24,7 +24,7 @@ impl Gpus {
         }
         let tracer = GpuTracer::open_at(number).map_err(|error| error.to_string())?;
         let tracer = tracer.ok_or_else(|| format!("gpu:{number} is no longer there"))?;
-        // All scenes of the process are traced on it.
+        // All scenes of the process share it.
         let device = Device::new(move || Box::new(tracer.for_another_scene()));
         opened.insert(number, device.clone());
         Ok(device)
@@ -41,8 +41,8 @@ impl Gpus {
     }
 }
 
-/// The number of the adapter that a name means: `gpu` is the first, `gpu:1` the second, anything else a part of its
-/// name in letters of either case.
+/// The index of the adapter that a name selects: `gpu` is the first, `gpu:1` the second; any other text must be part of
+/// the adapter's name, ignoring case.
 fn number_of(name: &str, adapters: &[String]) -> Option<usize> {
     let number = match name.strip_prefix("gpu:") {
         Some(number) => number.parse().ok()?,
@@ -57,8 +57,8 @@ fn refusal(name: &str, adapters: &[String]) -> DeviceError {
     DeviceError::Unknown { name: name.to_owned(), known: std::iter::once("cpu".to_owned()).chain(numbered).collect() }
 }
 
-/// Opens the device asked for; those that sensors name are opened when they are first asked for. The choice `auto`
-/// falls back to the CPU, with a warning when a GPU is there but cannot be used.
+/// Opens the device of `--device`; those that sensors name are opened on first use. `auto` falls back to the CPU, with
+/// a warning if there is a GPU that cannot be used.
 pub(crate) fn open(device: args::Device) -> Result<Devices, Fault> {
     let gpus = Gpus::default();
     let usual = match device {
@@ -74,24 +74,24 @@ pub(crate) fn open(device: args::Device) -> Result<Devices, Fault> {
     Ok(Devices::new(usual, move |name| gpus.named(name)))
 }
 
-/// Refuses a world whose sensors name devices that are not there.
+/// Refuses a world whose sensors name unknown devices.
 pub(crate) fn check(devices: &Devices, model: &Model) -> Result<(), Fault> {
     check_cameras(devices, model).and_then(|()| check_lidars(devices, model))
 }
 
-/// The same of the cameras alone.
+/// Refuses a world whose cameras name unknown devices.
 pub(crate) fn check_cameras(devices: &Devices, model: &Model) -> Result<(), Fault> {
     let cameras = model.rovers().values().flat_map(|kind| kind.setup().cameras());
     check_each(devices, cameras.map(|of| (of.spec.name.as_str(), of.spec.device.as_deref())))
 }
 
-/// The same of the lidars alone.
+/// Refuses a world whose lidars name unknown devices.
 pub(crate) fn check_lidars(devices: &Devices, model: &Model) -> Result<(), Fault> {
     let lidars = model.rovers().values().flat_map(|kind| kind.setup().lidars());
     check_each(devices, lidars.map(|of| (of.spec.name.as_str(), of.spec.device.as_deref())))
 }
 
-/// Refuses the first sensor whose device is not there.
+/// Refuses the first sensor whose device is unknown.
 fn check_each<'a>(
     devices: &Devices,
     mut sensors: impl Iterator<Item = (&'a str, Option<&'a str>)>,
@@ -119,9 +119,8 @@ fn real_gpu(gpus: &Gpus) -> Option<Device> {
     }
 }
 
-/// Whether the system lists a graphics device at all. Looking is quick; starting a
-/// Vulkan loader to be told the same takes a while, and drivers then talk on
-/// standard error.
+/// Whether the system lists any graphics device. This check is quick; asking a Vulkan loader takes longer, and drivers
+/// then print to standard error.
 #[cfg(target_os = "linux")]
 fn may_have_gpu() -> bool {
     let render_node = |entry: std::fs::DirEntry| entry.file_name().to_string_lossy().starts_with("renderD");
@@ -144,7 +143,10 @@ mod tests {
         let number = |name: &str| number_of(name, &adapters);
         assert_eq!(["gpu", "gpu:1", "h100", "LLVM"].map(number), [Some(0), Some(1), Some(0), Some(1)]);
         assert_eq!(["gpu:2", "gpu:x", "gpu:", "radeon"].map(number), [None; 4]);
-        let told = refusal("radeon", &adapters).to_string();
-        assert!(["'radeon'", "cpu, gpu:0 (NVIDIA", "gpu:1 (llvmpipe"].iter().all(|part| told.contains(part)), "{told}");
+        let reported = refusal("radeon", &adapters).to_string();
+        assert!(
+            ["'radeon'", "cpu, gpu:0 (NVIDIA", "gpu:1 (llvmpipe"].iter().all(|part| reported.contains(part)),
+            "{reported}"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! `granular.png`: soil in drums over time, and sections of the ground through each granular window before and after.
+//! Draws `granular.png`: soil in drums over time, and sections of the ground through each granular window before and
+//! after the run.
 
 use selene_pictures::chart::{Chart, Line, Mark, Panel};
 use selene_sim::Model;
@@ -7,16 +8,16 @@ use selene_terrain::{GroundPatch, Ruts};
 
 use crate::series::Series;
 
-/// Places of a section.
+/// Number of points in a section.
 const PLACES: usize = 400;
 
-/// Soil in one drum: time, s, and mass, kg.
+/// Soil in one drum over the run: time, s, and mass, kg.
 pub(crate) struct DrumLoad {
     pub(crate) name: String,
     pub(crate) load_kg: Series<(f64, f64)>,
 }
 
-/// The chart of a run that began on `first` and ends on `last`; none where the scenario has no window.
+/// The chart of a run that began on ruts `first` and ended on `last`; `None` if the scenario has no granular window.
 pub(crate) fn chart(title: &str, model: &Model, [first, last]: [&Ruts; 2], drums: &[&DrumLoad]) -> Option<Chart> {
     let windows = &model.scenario().granular;
     let sections = windows.iter().map(|window| section(model, window, [first, last]));
@@ -24,7 +25,7 @@ pub(crate) fn chart(title: &str, model: &Model, [first, last]: [&Ruts; 2], drums
     (!windows.is_empty()).then(|| Chart { title: title.to_owned(), columns: 1, panels })
 }
 
-/// Soil in all drums over time; none where there are no drums.
+/// The panel of soil in all drums over time; `None` without drums.
 fn fill(drums: &[&DrumLoad]) -> Option<Panel> {
     let line = |(colour, drum): (usize, &&DrumLoad)| Line {
         name: drum.name.clone(),
@@ -36,7 +37,7 @@ fn fill(drums: &[&DrumLoad]) -> Option<Panel> {
     (!lines.is_empty()).then(|| Panel { x: "time, s".to_owned(), y: "soil in drum, kg".to_owned(), lines })
 }
 
-/// The ground along the middle of a window's longer side.
+/// The section of the ground through the middle of a window, along its longer side.
 fn section(model: &Model, window: &WindowSpec, grounds: [&Ruts; 2]) -> Panel {
     let sides_m = [0, 1].map(|axis| window.to_m[axis] - window.from_m[axis]);
     let [along, across] = if sides_m[0] >= sides_m[1] { [0, 1] } else { [1, 0] };

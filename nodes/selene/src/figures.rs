@@ -1,32 +1,32 @@
-//! The figures of a run as JSON, one number or text each, units in their names: what a campaign makes a row of.
+//! Writes the figures of a run as JSON: numbers and texts, with units in their names. A campaign makes a row of them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use selene_base::output::{self, FileKind};
-use selene_simulation::{Ending, Outcome};
+use selene_simulation::{EndReason, RunOutcome};
 use serde_json::Value;
 
 use crate::fault::Fault;
 use crate::places;
 use crate::run_report::RunReport;
 
-/// What they are written to.
+/// The kind of file.
 const JSON: FileKind = FileKind { name: "JSON file", is: |head| head.starts_with(b"{") };
 
-/// Refuses a file that figures could not be written to.
+/// Refuses a file that could not be written.
 pub(crate) fn check(file: Option<&Path>) -> Result<(), Fault> {
     file.map_or(Ok(()), |file| places::check_writable("--figures", file, &JSON))
 }
 
-/// Writes the figures of a run that came to an end, where they are asked for.
-pub(crate) fn write(file: Option<&Path>, outcome: Option<&Outcome>, report: &RunReport) -> Result<(), Fault> {
+/// Writes the figures of a run that has an outcome to `file`, if one was given.
+pub(crate) fn write(file: Option<&Path>, outcome: Option<&RunOutcome>, report: &RunReport) -> Result<(), Fault> {
     let Some((file, outcome)) = file.zip(outcome) else { return Ok(()) };
     let text = serde_json::to_string_pretty(&of(outcome, report)).map_err(Fault::run)?;
     output::write_bytes(file, &JSON, text.as_bytes()).map_err(Fault::run)
 }
 
-fn of(outcome: &Outcome, report: &RunReport) -> BTreeMap<String, Value> {
+fn of(outcome: &RunOutcome, report: &RunReport) -> BTreeMap<String, Value> {
     let simulated_s = (outcome.simulated - outcome.since).secs_f64();
     let (slip, sinkage_m) = report.slip_and_sinkage();
     let mut figures: BTreeMap<String, Value> = [
@@ -50,11 +50,11 @@ fn of(outcome: &Outcome, report: &RunReport) -> BTreeMap<String, Value> {
     figures
 }
 
-/// How a run ended, in a word.
-fn ending(ending: Ending) -> &'static str {
+/// The ending of a run as one word.
+fn ending(ending: EndReason) -> &'static str {
     match ending {
-        Ending::Duration => "duration",
-        Ending::RouteDone => "route_done",
-        Ending::Stopped => "stopped",
+        EndReason::Duration => "duration",
+        EndReason::RouteDone => "route_done",
+        EndReason::Stopped => "stopped",
     }
 }

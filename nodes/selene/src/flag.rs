@@ -1,5 +1,4 @@
-//! A flag that is set when a scope is left, however it is left: threads that wait
-//! for it end also when the one they wait for panicked.
+//! A guard that sets a flag at the end of its scope, also on a panic: threads that wait for the flag then end too.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,12 +9,12 @@ pub(crate) struct SetOnDrop<'a> {
 }
 
 impl<'a> SetOnDrop<'a> {
-    /// Will set `flag`.
+    /// A guard that sets `flag`.
     pub(crate) fn new(flag: &'a AtomicBool) -> Self {
         Self { flag, armed: true }
     }
 
-    /// Leaves the flag as it is.
+    /// Drops the guard without setting the flag.
     pub(crate) fn disarm(mut self) {
         self.armed = false;
     }

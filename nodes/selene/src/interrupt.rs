@@ -1,6 +1,6 @@
-//! Ctrl-C and the end of a terminal or service. The first signal asks everything to end cleanly. One Ctrl-C may come
-//! as several signals: a terminal sends it to every process of the group, and `ros2 launch` passes it on once more. So
-//! signals within a second of the first are that same request, and the next one after it ends the process at once.
+//! Handles Ctrl-C and the end of a terminal or service. The first signal requests a clean end. One Ctrl-C may arrive as
+//! several signals: a terminal sends it to every process of the group, and `ros2 launch` sends it again. So signals
+//! within a second of the first count as the same request; the next one after that ends the process at once.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -9,23 +9,23 @@ use std::time::{Duration, Instant};
 
 use crate::fault::Fault;
 
-/// Exit status of a program that SIGINT ended, as shells have it.
+/// Exit status of a program that SIGINT ended, by the convention of shells.
 const INTERRUPTED: i32 = 130;
-/// Signals this long after the first one are the same request.
+/// Signals within this time after the first one are the same request.
 const ONE_REQUEST: Duration = Duration::from_secs(1);
 
-/// What a signal asks for.
+/// The meaning of a signal.
 #[derive(Debug, PartialEq)]
 enum Request {
-    /// To end cleanly.
+    /// End cleanly.
     End,
-    /// Nothing more than the signal before it.
+    /// The same request as the first signal.
     Repeated,
-    /// To end at once.
+    /// End at once.
     EndAtOnce,
 }
 
-/// What a signal asks for that comes so long after the first one; none for the first.
+/// The meaning of a signal by the time since the first one; `None` for the first itself.
 fn request(since_first: Option<Duration>) -> Request {
     match since_first {
         None => Request::End,
@@ -34,7 +34,7 @@ fn request(since_first: Option<Duration>) -> Request {
     }
 }
 
-/// A flag that is set when somebody asks for the end.
+/// Installs the signal handler. Returns a flag that the first signal sets.
 pub(crate) fn watch() -> Result<Arc<AtomicBool>, Fault> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
@@ -43,7 +43,7 @@ pub(crate) fn watch() -> Result<Arc<AtomicBool>, Fault> {
         Request::End => {
             first = Some(Instant::now());
             flag.store(true, Ordering::Relaxed);
-            // A launcher that has ended reads no more; that must not keep the run from ending.
+            // A launcher that has ended closes the pipe; that must not keep the run from ending.
             let _ = writeln!(std::io::stderr(), "\nending; once more after a second to end at once");
         }
         Request::Repeated => {}
@@ -53,15 +53,14 @@ pub(crate) fn watch() -> Result<Arc<AtomicBool>, Fault> {
     Ok(stop)
 }
 
-/// Whether somebody has asked for the end.
-pub(crate) fn asked(stop: &AtomicBool) -> bool {
+/// Whether the end was requested.
+pub(crate) fn requested(stop: &AtomicBool) -> bool {
     stop.load(Ordering::Relaxed)
 }
 
-/// Between the slow parts of getting ready: ends the command if somebody asked for
-/// that before its run began.
+/// Fails if the end was requested before the run began. Called between the slow parts of the preparation.
 pub(crate) fn check(stop: &AtomicBool) -> Result<(), Fault> {
-    if asked(stop) { Err(Fault::run("stopped by hand before the run began")) } else { Ok(()) }
+    if requested(stop) { Err(Fault::run("stopped by hand before the run began")) } else { Ok(()) }
 }
 
 #[cfg(test)]

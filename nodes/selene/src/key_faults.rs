@@ -1,4 +1,4 @@
-//! Missing and unknown keys of a file, all at once. A parser stops at the first; the file's JSON Schema knows them all.
+//! Finds all missing and unknown keys of a file by its JSON Schema. A parser stops at the first.
 
 use std::path::Path;
 
@@ -8,10 +8,10 @@ use serde_json::Value;
 use crate::args::SchemaKind;
 use crate::commands::schema;
 
-/// The largest file that is looked into.
+/// Greatest size of a file that is examined, bytes.
 const BYTES_MAX: u64 = 4 << 20;
 
-/// Adds to the refusal of a file of a kind all its keys at fault, where there are several.
+/// Adds all missing and unknown keys of a file to its refusal, if there are several.
 pub(crate) fn add(refusal: String, kind: SchemaKind, file: &Path) -> String {
     let bytes = input::read_bytes(file, BYTES_MAX).unwrap_or_default();
     let Ok(content) = serde_yaml::from_str::<Value>(&String::from_utf8_lossy(&bytes)) else { return refusal };
@@ -21,16 +21,16 @@ pub(crate) fn add(refusal: String, kind: SchemaKind, file: &Path) -> String {
     }
 }
 
-/// The keys at fault of a file's content.
+/// The missing and unknown keys of a file's content, in words.
 fn of(schema: &Value, content: &Value) -> Vec<String> {
-    let mut walk = Walk { root: schema, told: Vec::new() };
+    let mut walk = Walk { root: schema, reported: Vec::new() };
     walk.look(schema, content, "");
-    walk.told
+    walk.reported
 }
 
 struct Walk<'a> {
     root: &'a Value,
-    told: Vec<String>,
+    reported: Vec<String>,
 }
 
 impl<'a> Walk<'a> {
@@ -43,12 +43,12 @@ impl<'a> Walk<'a> {
                     let path = under(path, key);
                     match known.get(key) {
                         Some(schema) => self.look(schema, inner, &path),
-                        None => self.told.push(format!("`{path}` is unknown")),
+                        None => self.reported.push(format!("`{path}` is unknown")),
                     }
                 }
                 let needed = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
                 let missing = needed.filter(|key| !keys.contains_key(*key));
-                self.told.extend(missing.map(|key| format!("`{}` is missing", under(path, key))));
+                self.reported.extend(missing.map(|key| format!("`{}` is missing", under(path, key))));
             }
             Value::Array(list) => {
                 for (place, inner) in list.iter().enumerate() {
@@ -59,7 +59,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The schema with its references followed; of several that are allowed, the first for such content.
+    /// Follows the references of a schema. Of several alternatives (`anyOf`), takes the first that fits the content's
+    /// type.
     fn meant(&self, schema: &'a Value, content: &Value) -> &'a Value {
         if let Some(reference) = schema["$ref"].as_str() {
             let found = self.root.pointer(reference.trim_start_matches('#'));
@@ -85,14 +86,14 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn all_missing_and_unknown_keys_are_told_wherever_they_are() {
+    fn all_missing_and_unknown_keys_are_reported_wherever_they_are() {
         let content = json!({
             "sit": "polar",
             "rover": {"x": 1.0},
             "soil": {"default": "lunar", "areas": [{"soil": "soft", "cirle": {}}]},
             "objects": [{"name": "lander", "file": "a.urdf", "x_m": 0.0}],
         });
-        let told = of(&schema::of(SchemaKind::Scenario).to_value(), &content);
+        let reported = of(&schema::of(SchemaKind::Scenario).to_value(), &content);
         for fault in [
             "`sit` is unknown",
             "`site` is missing",
@@ -101,9 +102,9 @@ mod tests {
             "`soil.areas[0].cirle` is unknown",
             "`objects[0].y_m` is missing",
         ] {
-            assert!(told.iter().any(|told| told == fault), "{fault} in: {told:?}");
+            assert!(reported.iter().any(|reported| reported == fault), "{fault} in: {reported:?}");
         }
-        assert_eq!(told.len(), 6, "{told:?}");
+        assert_eq!(reported.len(), 6, "{reported:?}");
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! The command line of Selene and the all-in-one process: the nodes of rovers on
-//! the Moon over one in-process transport, DDS and a bag.
+//! The command line of Selene and its all-in-one process, in which all nodes share one in-process transport, DDS and a
+//! bag.
 //!
-//! [`command_line`] is all that the program calls. `args` says what can be typed,
-//! `commands` has one file for each command; `run` is the all-in-one process.
+//! The program calls only [`command_line`]. `args` declares commands and options; `commands` has one file for each
+//! command, of which `run` is the all-in-one process.
 
 mod address_space;
 mod announcement;
@@ -35,9 +35,9 @@ mod run_report;
 mod series;
 mod shipped;
 mod summary;
-mod telling;
 mod timing;
 mod traffic;
+mod verbosity;
 mod wire;
 
 use std::io::{ErrorKind, IsTerminal};
@@ -47,10 +47,10 @@ use clap::Parser;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::prelude::*;
 
-use crate::telling::Telling;
+use crate::verbosity::Verbosity;
 
-/// Reads the command line and does what it says. The exit status is 0 when all
-/// went well, 1 when a run failed, 2 when arguments or input files were refused.
+/// Parses the command line and executes the command. The exit status is 0 on success, 1 when a run failed, 2 when
+/// arguments or input files were refused.
 #[must_use]
 pub fn command_line() -> ExitCode {
     fault::set_style();
@@ -61,35 +61,35 @@ pub fn command_line() -> ExitCode {
     shipped::provide();
     let typed = match args::CommandLine::try_parse_from(words) {
         Ok(typed) => typed,
-        Err(answer) => return tell(&answer),
+        Err(answer) => return print_answer(&answer),
     };
-    let telling = Telling::from(&typed.telling);
-    let backlog = log(telling);
-    let done = commands::execute(typed.command, telling, &ros, backlog);
+    let verbosity = Verbosity::from(&typed.verbosity);
+    let backlog = log(verbosity);
+    let done = commands::execute(typed.command, verbosity, &ros, backlog);
     match done.and(output::whole()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(fault) => fault.print(),
     }
 }
 
-/// Prints help, the version, or why the arguments are refused.
-fn tell(answer: &clap::Error) -> ExitCode {
+/// Prints help, the version, or why the arguments were refused. Returns the exit status.
+fn print_answer(answer: &clap::Error) -> ExitCode {
     match answer.print().and_then(|()| output::flush()) {
         Err(error) if !answer.use_stderr() && error.kind() != ErrorKind::BrokenPipe => output::fault(&error).print(),
         _ => ExitCode::from(u8::try_from(answer.exit_code()).unwrap_or(u8::MAX)),
     }
 }
 
-/// Whether the log has colours: on a terminal of somebody who did not ask for none (no-color.org). `ros2 launch` and
-/// files get plain text.
+/// Whether the log has colours: on a terminal, unless `NO_COLOR` is set (no-color.org). `ros2 launch` and files get
+/// plain text.
 fn is_coloured() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// Logs to standard error: warnings, or what `--verbose` or RUST_LOG asks for. What is for `/rosout` waits there until a
-/// command publishes it.
-fn log(telling: Telling) -> rosout::Backlog {
-    let default = || EnvFilter::new(telling.log_filter());
+/// Sets up logging to standard error: warnings, or what `--verbose` or RUST_LOG selects. Returns the queue of lines for
+/// `/rosout`, which wait there until a command publishes them.
+fn log(verbosity: Verbosity) -> rosout::Backlog {
+    let default = || EnvFilter::new(verbosity.log_filter());
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| default());
     let stderr = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(is_coloured()).without_time();
     let stderr = stderr.with_filter(filter);

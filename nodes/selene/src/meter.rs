@@ -1,6 +1,5 @@
-//! A transport that counts: messages and bytes of every topic on their way to
-//! another transport. A message that the other transport cannot hand over is
-//! counted and traced, and the run goes on: one slow subscriber must not end it.
+//! A transport layer that counts messages and bytes of every topic on their way to another transport. A message that
+//! the other transport cannot deliver is counted and logged, and the run goes on: one slow subscriber must not end it.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -11,7 +10,7 @@ use selene_ros::layer::Layer;
 use selene_ros::transport::{Outlet, Transport, TransportError};
 use selene_ros::{Encoded, Topic};
 
-/// Counts what passes through to `inner`.
+/// Counts the messages that pass to `inner`.
 pub(crate) struct Meter {
     inner: Arc<dyn Transport>,
     counters: Mutex<BTreeMap<String, Arc<Counter>>>,
@@ -21,13 +20,13 @@ pub(crate) struct Meter {
 /// Simulated times, ns.
 #[derive(Default)]
 struct Times {
-    /// Where the run began or the clock last went back to.
+    /// Simulated time of the start or the last reset.
     began: AtomicI64,
     /// The latest stamp since then.
     latest: AtomicI64,
 }
 
-/// What tells the time, also that it went back.
+/// The topic of the clock: when its time goes back, the world was reset.
 const CLOCK: &str = "/clock";
 
 #[derive(Default)]
@@ -37,46 +36,45 @@ struct Counter {
     refused: AtomicU64,
 }
 
-/// What a topic has carried.
+/// The traffic of a topic so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Count {
-    /// Messages sent.
     pub(crate) messages: u64,
-    /// Their size, encoded, bytes.
+    /// Sum of their encoded sizes, bytes.
     pub(crate) bytes: u64,
-    /// Messages that some transport could not hand over.
+    /// Messages that a transport could not deliver.
     pub(crate) refused: u64,
 }
 
 impl Meter {
-    /// Counts what goes to `inner`, from the scenario's start on.
+    /// A meter of messages to `inner`, of a run that begins at simulated time zero.
     pub(crate) fn new(inner: Arc<dyn Transport>) -> Self {
         Self { inner, counters: Mutex::default(), times: Arc::default() }
     }
 
-    /// The same of a run that begins at `time`.
+    /// The same meter for a run that begins at simulated time `time`.
     pub(crate) fn beginning_at(self, time: SimTime) -> Self {
         let [began, latest] = [time, time].map(|time| AtomicI64::new(time.nanos()));
         Self { times: Arc::new(Times { began, latest }), ..self }
     }
 
-    /// Where the run began or the clock last went back to.
+    /// Simulated time of the start or the last reset.
     pub(crate) fn began(&self) -> SimTime {
         SimTime::from_nanos(self.times.began.load(Ordering::Relaxed))
     }
 
-    /// The latest stamp that any message had since the clock last went back.
+    /// The latest stamp of any message since the start or the last reset.
     pub(crate) fn simulated(&self) -> SimTime {
         self.times.latest()
     }
 
-    /// Tells what `simulated` does, and keeps no transport alive.
+    /// A function that returns the same as `simulated` but does not keep the transport alive.
     pub(crate) fn clock(&self) -> impl Fn() -> SimTime + Send + Sync + use<> {
         let times = Arc::clone(&self.times);
         move || times.latest()
     }
 
-    /// What each topic has carried so far, by name.
+    /// The traffic of each topic so far, by name.
     pub(crate) fn counts(&self) -> BTreeMap<String, Count> {
         let counters = self.counters.lock().unwrap_or_else(PoisonError::into_inner);
         let read = |counter: &Counter| Count {
@@ -93,7 +91,7 @@ impl Times {
         SimTime::from_nanos(self.latest.load(Ordering::Relaxed))
     }
 
-    /// The clock tells `now`.
+    /// Takes a new time of the clock.
     fn tick(&self, now: SimTime) {
         if self.latest.swap(now.nanos(), Ordering::Relaxed) > now.nanos() {
             self.began.store(now.nanos(), Ordering::Relaxed);
@@ -132,7 +130,7 @@ impl Outlet for Metered {
             self.times.latest.fetch_max(stamp.nanos(), Ordering::Relaxed);
         }
         if let Err(error) = self.inner.send(message, stamp) {
-            // Said once a topic; the summary tells how many.
+            // Logged once for each topic; the summary has the number.
             if self.counter.refused.fetch_add(1, Ordering::Relaxed) == 0 {
                 tracing::warn!("{error}; the run goes on");
             }
@@ -141,7 +139,7 @@ impl Outlet for Metered {
     }
 
     fn repeat(&self, message: &Encoded, stamp: SimTime) -> Result<(), TransportError> {
-        // It was counted when it was sent; who misses it again is told it once more.
+        // The message was counted when it was first sent; a subscriber that misses it again gets another repetition.
         let _ = self.inner.repeat(message, stamp);
         Ok(())
     }
@@ -162,9 +160,9 @@ mod tests {
     use selene_ros::{Encoded, Qos, ServiceName, Topic, rosgraph_msgs, std_msgs};
     use std::sync::Arc;
 
-    struct Deaf;
+    struct NoSubscriber;
 
-    impl Transport for Deaf {
+    impl Transport for NoSubscriber {
         fn advertise(&self, _: &Topic) -> Result<Box<dyn Outlet>, TransportError> {
             Ok(Box::new(Self))
         }
@@ -179,7 +177,7 @@ mod tests {
         }
     }
 
-    impl Outlet for Deaf {
+    impl Outlet for NoSubscriber {
         fn send(&self, _: &Encoded, _: SimTime) -> Result<(), TransportError> {
             Err(TransportError::Send { topic: "/a".to_owned(), what: "queue full".to_owned() })
         }
@@ -197,7 +195,7 @@ mod tests {
     #[test]
     fn messages_bytes_and_the_latest_stamp_are_counted() {
         let (count, simulated) = count_of_three(Arc::new(InProcess::new()));
-        // Four bytes of CDR header and eight of number.
+        // Each message has four bytes of CDR header and an eight-byte number.
         assert_eq!(count, Count { messages: 3, bytes: 36, refused: 0 });
         assert_eq!(simulated, SimTime::from_secs_f64(3.0));
     }
@@ -208,17 +206,18 @@ mod tests {
         let meter = Meter::new(Arc::new(InProcess::new())).beginning_at(at(4.0));
         let clock = Publisher::new(&meter, "/clock", Qos::clock()).unwrap();
         let data = Publisher::new(&meter, "/a", Qos::reliable()).unwrap();
-        let tell = |time_s: f64| clock.publish(&rosgraph_msgs::Clock { clock: at(time_s).into() }, at(time_s)).unwrap();
-        tell(5.0);
+        let publish_clock =
+            |time_s: f64| clock.publish(&rosgraph_msgs::Clock { clock: at(time_s).into() }, at(time_s)).unwrap();
+        publish_clock(5.0);
         data.publish(&std_msgs::Float64 { data: 0.0 }, at(3.0)).unwrap();
         assert_eq!((meter.began(), meter.simulated()), (at(4.0), at(5.0)));
-        tell(0.0);
+        publish_clock(0.0);
         assert_eq!((meter.began(), meter.simulated()), (SimTime::ZERO, SimTime::ZERO));
     }
 
     #[test]
     fn what_cannot_be_handed_over_is_counted_and_ends_nothing() {
-        let (count, _) = count_of_three(Arc::new(Deaf));
+        let (count, _) = count_of_three(Arc::new(NoSubscriber));
         assert_eq!((count.messages, count.refused), (3, 3));
     }
 }

@@ -1,11 +1,11 @@
-//! How the process reaches other ROS 2 nodes: DDS of its own, or, where the
-//! program was built with the feature `r2r`, the machine's own ROS 2.
+//! The connection to other ROS 2 nodes: Selene's own DDS or, in programs built with the feature `r2r`, the ROS 2 that
+//! is installed on the machine.
 
 use std::net::IpAddr;
 use std::sync::Arc;
 
 #[cfg(all(feature = "dds", not(feature = "r2r")))]
-use selene_ros::dds::{AskedDiscovery, Dds, DdsOptions, Discovery, Range, ServiceMapping};
+use selene_ros::dds::{Dds, DdsOptions, Discovery, DiscoveryOptions, Range, ServiceMapping};
 use selene_ros::transport::Transport;
 
 use crate::args::NetworkArgs;
@@ -15,7 +15,7 @@ use crate::remap::Names;
 #[cfg(any(feature = "dds", feature = "r2r"))]
 use crate::remap::Remap;
 
-/// The ROS domain, and who is looked for there: as options and environment say.
+/// The ROS domain and the settings of discovery, from options and environment.
 #[derive(Clone, Debug)]
 pub(crate) struct Network {
     domain_id: u16,
@@ -30,7 +30,7 @@ impl Network {
         self.domain_id
     }
 
-    /// Joins the domain as the node `names`; refused where nobody may be discovered.
+    /// Joins the domain as node `names`. Fails if discovery is off.
     pub(crate) fn join(&self, names: &Names) -> Result<Arc<dyn Transport>, Fault> {
         let off = || Fault::input("ROS_AUTOMATIC_DISCOVERY_RANGE=OFF: nodes find each other over DDS; use LOCALHOST");
         self.open(names)?.ok_or_else(off)
@@ -40,20 +40,20 @@ impl Network {
 #[cfg(all(feature = "dds", not(feature = "r2r")))]
 impl Network {
     /// Reads options and environment.
-    pub(crate) fn asked(args: &NetworkArgs) -> Result<Self, Fault> {
+    pub(crate) fn requested(args: &NetworkArgs) -> Result<Self, Fault> {
         let variable = |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
-        let asked = AskedDiscovery {
+        let requested = DiscoveryOptions {
             localhost_only: variable("ROS_LOCALHOST_ONLY"),
             range: variable("ROS_AUTOMATIC_DISCOVERY_RANGE"),
             static_peers: variable("ROS_STATIC_PEERS"),
             on_this_machine: args.localhost_only,
             interface: args.interface.clone(),
         };
-        let discovery = Discovery::new(&asked).map_err(Fault::input)?;
+        let discovery = Discovery::new(&requested).map_err(Fault::input)?;
         Ok(Self { domain_id: places::domain_id()?, discovery, service_mapping: service_mapping()? })
     }
 
-    /// Joins the domain as the node `names`, under them; none where nobody may be discovered.
+    /// Joins the domain as node `names`, with its topics and services remapped by them; `None` if discovery is off.
     pub(crate) fn open(&self, names: &Names) -> Result<Option<Arc<dyn Transport>>, Fault> {
         if self.discovery.range == Range::Off {
             return Ok(None);
@@ -68,13 +68,13 @@ impl Network {
         Ok(Some(Remap::over(Arc::new(Dds::open(options).map_err(Fault::input)?), names)))
     }
 
-    /// The only address at which others may call this process, if they may not at every one.
+    /// The address at which other processes may connect to this one; `None` if they may at any.
     pub(crate) fn address(&self) -> Option<IpAddr> {
         self.discovery.only_networks.as_ref()?.first().copied()
     }
 }
 
-/// How services travel: as the middleware does that the user's own nodes are set to.
+/// The mapping of services to DDS: that of the middleware that RMW_IMPLEMENTATION selects for the user's own nodes.
 #[cfg(all(feature = "dds", not(feature = "r2r")))]
 fn service_mapping() -> Result<ServiceMapping, Fault> {
     let name = std::env::var_os("RMW_IMPLEMENTATION").unwrap_or_default();
@@ -87,7 +87,7 @@ fn mapping_of(rmw: &str) -> Result<ServiceMapping, String> {
         "" | "rmw_fastrtps_cpp" | "rmw_fastrtps_dynamic_cpp" => Ok(ServiceMapping::Enhanced),
         "rmw_cyclonedds_cpp" => Ok(ServiceMapping::Cyclone),
         "rmw_zenoh_cpp" => Err(format!(
-            "RMW_IMPLEMENTATION={rmw}: Selene speaks DDS, which nodes on Zenoh do not hear: build it with the feature \
+            "RMW_IMPLEMENTATION={rmw}: Selene uses DDS, which nodes on Zenoh do not receive: build it with the feature \
              r2r, or set rmw_fastrtps_cpp or rmw_cyclonedds_cpp for all nodes (docs/ros2.md); without the network, run \
              with --no-dds"
         )),
@@ -98,49 +98,49 @@ fn mapping_of(rmw: &str) -> Result<ServiceMapping, String> {
     }
 }
 
-/// The machine's ROS 2 reads domain and discovery from the environment itself.
+/// With `r2r`, the installed ROS 2 reads domain and discovery from the environment itself.
 #[cfg(feature = "r2r")]
 impl Network {
-    /// Reads the environment; refuses options that the machine's ROS 2 does not have.
-    pub(crate) fn asked(args: &NetworkArgs) -> Result<Self, Fault> {
+    /// Reads the environment; refuses options that the installed ROS 2 does not support.
+    pub(crate) fn requested(args: &NetworkArgs) -> Result<Self, Fault> {
         if args.localhost_only || args.interface.is_some() {
-            let what = "--localhost-only, --interface: this program speaks by the machine's own ROS 2, which takes \
+            let what = "--localhost-only, --interface: this program uses the machine's own ROS 2, which takes \
                         ROS_AUTOMATIC_DISCOVERY_RANGE and its middleware's own settings";
             return Err(Fault::input(what));
         }
         Ok(Self { domain_id: places::domain_id()? })
     }
 
-    /// Joins the domain as the node `names`. The machine's ROS 2 reads the command line too: it renames the node and
-    /// what the rules name by itself, but puts no name that is full into a namespace.
+    /// Joins the domain as node `names`. The installed ROS 2 reads the command line too: it renames the node and
+    /// applies the remapping rules itself, but does not put absolute names into a namespace.
     pub(crate) fn open(&self, names: &Names) -> Result<Option<Arc<dyn Transport>>, Fault> {
         let node = selene_ros::r2r::R2r::open(names.default_name(), "").map_err(Fault::input)?;
         Ok(Some(Remap::over(Arc::new(node), &names.without_rules())))
     }
 
-    /// The only address at which others may call this process: there is no such limit.
+    /// `None`: other processes may connect at any address.
     pub(crate) fn address(&self) -> Option<IpAddr> {
         None
     }
 }
 
-/// There is nothing to join with.
+/// Without DDS and ROS 2 there is no network.
 #[cfg(not(any(feature = "dds", feature = "r2r")))]
 impl Network {
-    /// Reads the environment; refuses options of a network that is not there.
-    pub(crate) fn asked(args: &NetworkArgs) -> Result<Self, Fault> {
+    /// Reads the environment; refuses options of the network.
+    pub(crate) fn requested(args: &NetworkArgs) -> Result<Self, Fault> {
         if args.localhost_only || args.interface.is_some() {
             return Err(Fault::input("--localhost-only, --interface: this program was built without DDS"));
         }
         Ok(Self { domain_id: places::domain_id()? })
     }
 
-    /// Refuses.
+    /// Fails: there is no network to join.
     pub(crate) fn open(&self, _names: &Names) -> Result<Option<Arc<dyn Transport>>, Fault> {
         Err(Fault::input("this program was built without DDS and without ROS 2: run it with --no-dds"))
     }
 
-    /// None.
+    /// `None`: there is no network.
     pub(crate) fn address(&self) -> Option<IpAddr> {
         None
     }
@@ -151,15 +151,15 @@ mod tests {
     use super::{ServiceMapping, mapping_of};
 
     #[test]
-    fn a_middleware_that_is_not_spoken_is_refused_in_one_line_with_what_to_do() {
+    fn a_middleware_that_is_not_supported_is_refused_in_one_line_with_what_to_do() {
         assert!(matches!(mapping_of(""), Ok(ServiceMapping::Enhanced)));
         assert!(matches!(mapping_of("rmw_cyclonedds_cpp"), Ok(ServiceMapping::Cyclone)));
         for (rmw, parts) in [
-            ("rmw_zenoh_cpp", ["speaks DDS", "rmw_cyclonedds_cpp", "r2r"]),
+            ("rmw_zenoh_cpp", ["uses DDS", "rmw_cyclonedds_cpp", "r2r"]),
             ("rmw_connextdds", ["rmw_fastrtps_cpp", "rmw_cyclonedds_cpp", "--no-dds"]),
         ] {
-            let told = mapping_of(rmw).expect_err("refused");
-            assert!(parts.iter().all(|part| told.contains(part)) && !told.contains('\n'), "{told}");
+            let reported = mapping_of(rmw).expect_err("refused");
+            assert!(parts.iter().all(|part| reported.contains(part)) && !reported.contains('\n'), "{reported}");
         }
     }
 }

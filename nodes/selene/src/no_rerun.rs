@@ -1,4 +1,4 @@
-//! In place of `rerun_file.rs` where the program is built without the feature `rerun`: there are no such files.
+//! Replaces `rerun_file.rs` in programs built without the feature `rerun`: it refuses every such file.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use selene_terrain::Ruts;
 
 use crate::fault::Fault;
 
-/// A file that there is not.
+/// A type without values: without Rerun there is no such file.
 pub(crate) enum RerunFile {}
 
 impl RerunFile {
@@ -23,18 +23,18 @@ impl RerunFile {
         Err(absent(path))
     }
 
-    /// The transport of no file.
+    /// Never called: there is no value.
     pub(crate) fn tap(&self) -> Arc<dyn Transport> {
         match *self {}
     }
 
-    /// The end of no file.
+    /// Never called: there is no value.
     pub(crate) fn end(self) -> Result<Vec<(&'static str, String)>, Fault> {
         match self {}
     }
 }
 
 fn absent(path: &Path) -> Fault {
-    let told = "this program was built without Rerun; build it with `cargo build --release --features rerun`";
-    Fault::input(format!("--rerun {}: {told}", path.display()))
+    let reported = "this program was built without Rerun; build it with `cargo build --release --features rerun`";
+    Fault::input(format!("--rerun {}: {reported}", path.display()))
 }

@@ -1,5 +1,5 @@
-//! Standard output, for results. A reader that has gone away (`selene rig … | head`) has what it wanted: that is no
-//! failure. Any other line that cannot be written, as on a full disk, makes the command fail at its end.
+//! Prints results to standard output. A closed pipe, as in `selene rig … | head`, is not a failure: its reader has all
+//! that it wants. Any other write error, such as a full disk, makes the command fail at its end.
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
@@ -7,10 +7,10 @@ use std::sync::OnceLock;
 
 use crate::fault::Fault;
 
-/// The first line that could not be written.
+/// The first write error.
 static FAILED: OnceLock<io::Error> = OnceLock::new();
 
-/// Prints `text` and a line's end.
+/// Prints `text` and a newline.
 pub(crate) fn print_line(text: impl Display) {
     let mut out = io::stdout().lock();
     match writeln!(out, "{text}").and_then(|()| out.flush()) {
@@ -19,17 +19,17 @@ pub(crate) fn print_line(text: impl Display) {
     }
 }
 
-/// Refuses output of which a part is lost.
+/// Fails if a part of the output could not be written.
 pub(crate) fn whole() -> Result<(), Fault> {
     FAILED.get().map_or(Ok(()), |error| Err(fault(error)))
 }
 
-/// Writes what is held back.
+/// Flushes standard output.
 pub(crate) fn flush() -> io::Result<()> {
     io::stdout().flush()
 }
 
-/// That standard output cannot be written.
+/// The fault of an error on standard output.
 pub(crate) fn fault(error: &io::Error) -> Fault {
     Fault::run(format!("standard output cannot be written: {error}"))
 }

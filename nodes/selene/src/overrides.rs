@@ -1,5 +1,5 @@
-//! `--set KEY=VALUE`: values of a scenario's file, replaced before it is read. A key is a path such as `rover.x_m` or
-//! `route.waypoints_m.0`; a value is YAML. What comes out is read and checked like any scenario.
+//! `--set KEY=VALUE`: replaces values of a scenario's file before it is parsed. A key is a path such as `rover.x_m` or
+//! `route.waypoints_m.0`; a value is YAML. The result is parsed and checked like any scenario.
 
 use std::path::Path;
 use std::str::FromStr;
@@ -9,12 +9,12 @@ use serde_json::{Map, Value};
 
 use crate::fault::Fault;
 
-/// What is told beside the refusal of a changed scenario.
+/// Added to the refusal of a scenario with replaced values.
 pub(crate) const NOTE: &str = "(lines are those of the scenario in JSON with the values of --set)";
-/// The largest scenario file taken.
+/// Greatest size of a scenario file, bytes.
 const BYTES_MAX: u64 = 4 << 20;
 
-/// One replaced value.
+/// A key and its new value.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Override {
     key: String,
@@ -22,12 +22,12 @@ pub(crate) struct Override {
 }
 
 impl Override {
-    /// A text under a key of the file itself.
+    /// An override of `key` with a text.
     pub(crate) fn of_text(key: &str, text: impl Into<String>) -> Self {
         Self { key: key.to_owned(), value: Value::String(text.into()) }
     }
 
-    /// Whether it is about this key.
+    /// Whether it replaces the value of `key`.
     pub(crate) fn is_of(&self, key: &str) -> bool {
         self.key == key
     }
@@ -46,7 +46,7 @@ impl FromStr for Override {
     }
 }
 
-/// The text of a scenario's file with these values, as JSON, which is YAML too.
+/// The text of a scenario's file with the overrides, as JSON, which is also YAML.
 pub(crate) fn apply(file: &Path, overrides: &[Override]) -> Result<String, Fault> {
     let refuse = |what: &dyn std::fmt::Display| Fault::input(format!("{}: {what}", file.display()));
     let bytes = input::read_bytes(file, BYTES_MAX).map_err(Fault::input)?;
@@ -58,7 +58,7 @@ pub(crate) fn apply(file: &Path, overrides: &[Override]) -> Result<String, Fault
     serde_json::to_string_pretty(&scenario).map_err(Fault::input)
 }
 
-/// Puts a value where the path `key` leads; mappings on the way are made where there are none.
+/// Sets the value at the path `key`; creates missing mappings on the way.
 fn put(root: &mut Value, key: &str, value: &Value) -> Result<(), String> {
     let mut at = root;
     for name in key.split('.') {
@@ -68,9 +68,9 @@ fn put(root: &mut Value, key: &str, value: &Value) -> Result<(), String> {
         at = match at {
             Value::Array(list) => {
                 let count = list.len();
-                let told = || format!("'{name}' is no place in a list of {count}, which are numbered from 0");
-                let place = name.parse::<usize>().map_err(|_| told())?;
-                list.get_mut(place).ok_or_else(told)?
+                let reported = || format!("'{name}' is no place in a list of {count}, which are numbered from 0");
+                let place = name.parse::<usize>().map_err(|_| reported())?;
+                list.get_mut(place).ok_or_else(reported)?
             }
             Value::Object(keys) => keys.entry(name).or_insert(Value::Null),
             other => return Err(format!("'{name}' would lie in the value {other}")),
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn what_leads_nowhere_is_refused() {
         let scenario = json!({"seed": 1, "sensors": ["imu"]});
-        for (text, told) in [
+        for (text, reported) in [
             ("seed", "KEY=VALUE"),
             ("a..b=1", "no key"),
             ("seed.x=1", "in the value 1"),
@@ -112,7 +112,7 @@ mod tests {
             ("sensors.x=gps", "a list of 1"),
             ("seed=[1", "no YAML value"),
         ] {
-            assert!(set(&scenario, text).is_err_and(|error| error.contains(told)), "{text}");
+            assert!(set(&scenario, text).is_err_and(|error| error.contains(reported)), "{text}");
         }
     }
 }

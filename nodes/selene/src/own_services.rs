@@ -1,4 +1,4 @@
-//! The services that every ROS 2 node has under its name: its parameters, and what types are made of.
+//! The services that every ROS 2 node has under its name: parameters, and descriptions of types.
 
 use std::sync::Arc;
 
@@ -9,24 +9,24 @@ use selene_ros::type_description::serve_type_descriptions;
 use crate::meter::Meter;
 use crate::remap::Names;
 
-/// The services, until this is dropped.
+/// The services of a node; dropping this ends them.
 #[must_use = "a node has its services until this is dropped"]
 pub(crate) struct OwnServices {
     _parameters: Option<ServedParameters>,
     _types: Option<Subscription>,
 }
 
-/// Serves them; what the middleware refuses the run does without, with a word: an `r2r` build on a ROS 2 that has no
-/// descriptions of types still has parameters.
+/// Serves them. If the middleware refuses one, the run continues without it and logs a warning: an `r2r` build on a
+/// ROS 2 without type descriptions still has parameters.
 pub(crate) fn serve(transport: &Arc<Meter>, names: &Names, parameters: Parameters) -> OwnServices {
     let node = names.full();
     OwnServices {
-        _parameters: told(serve_parameters(&**transport, &node, parameters, transport.clock())),
-        _types: told(serve_type_descriptions(&**transport, &node)),
+        _parameters: reported(serve_parameters(&**transport, &node, parameters, transport.clock())),
+        _types: reported(serve_type_descriptions(&**transport, &node)),
     }
 }
 
-fn told<T>(served: Result<T, TransportError>) -> Option<T> {
+fn reported<T>(served: Result<T, TransportError>) -> Option<T> {
     served.inspect_err(|error| tracing::warn!("the run goes on without it: {error}")).ok()
 }
 
@@ -43,7 +43,7 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn a_node_tells_its_parameters_and_the_types_of_its_topics() {
+    fn a_node_reports_its_parameters_and_the_types_of_its_topics() {
         let bus = InProcess::new();
         let meter = Arc::new(Meter::new(Arc::new(bus.clone())));
         let served = serve(&meter, &Names::plain("selene_camera"), Parameters::default());
@@ -56,9 +56,9 @@ mod tests {
             type_hash: rosgraph_msgs::Clock::TYPE_HASH.to_owned(),
             include_type_sources: false,
         };
-        let told = types.call(&clock).expect("served").try_recv().expect("an answer");
-        assert!(told.successful, "{}", told.failure_reason);
-        assert_eq!(told.type_description.type_description.fields[0].name, "clock");
+        let reported = types.call(&clock).expect("served").try_recv().expect("an answer");
+        assert!(reported.successful, "{}", reported.failure_reason);
+        assert_eq!(reported.type_description.type_description.fields[0].name, "clock");
         drop(served);
         assert!(!types.is_served() && !parameters.is_served());
     }

@@ -1,23 +1,23 @@
-//! The parameters of Selene's nodes. What a world is made of is read-only: it belongs to the scenario, whose fingerprint
-//! the nodes of a run compare. What can be set while the world runs is the pace, which the world does not know, and what
-//! its state has of sensors, lamps and the sky (`settings`), which the next heartbeat takes.
+//! The ROS parameters of Selene's nodes. Values of the scenario are read-only, since the nodes of a run compare its
+//! fingerprint. Two groups can be set while the world runs: the pace, which is not part of the world, and the settings
+//! of sensors, lamps and the sky (`settings`), which take effect at the next heartbeat.
 
 mod settings;
 
 use selene_coherence::RunId;
-use selene_ros::parameters::{Change, Parameter, Parameters, Value, ValueRange};
+use selene_ros::parameters::{Parameter, ParameterChange, Parameters, Value, ValueRange};
 use selene_sim::Model;
 use selene_simulation::{Pace, SimulationOptions, Timeline};
 
 use crate::args::{PACE_MAX, PACE_MIN};
 
-/// The pace of a run that goes as fast as it can.
+/// Value of `pace` for a run as fast as possible.
 const FAST: f64 = 0.0;
 
-/// Those of every node of a run.
+/// The parameters that every node of a run has.
 pub(crate) fn of_node(model: &Model, run: &RunId) -> Parameters {
     let scenario = model.scenario();
-    // ROS 2 has no integers beyond 63 bits.
+    // ROS 2 integers have a sign and 63 bits.
     let seed = i64::try_from(scenario.seed).map_or_else(|_| Value::Text(scenario.seed.to_string()), Value::Integer);
     let (step_s, heartbeat_s) = (scenario.step.secs_f64(), scenario.heartbeat.secs_f64());
     [
@@ -34,7 +34,7 @@ pub(crate) fn of_node(model: &Model, run: &RunId) -> Parameters {
     .fold(Parameters::default(), Parameters::with)
 }
 
-/// Those of a node that steps the world as `options` say.
+/// The parameters of a simulation node with these options.
 pub(crate) fn of_simulation(model: &Model, run: &RunId, options: &SimulationOptions) -> Parameters {
     let SimulationOptions { pace, timeline, .. } = options;
     let parameters = of_node(model, run).with(self::pace(*pace, timeline));
@@ -42,7 +42,7 @@ pub(crate) fn of_simulation(model: &Model, run: &RunId, options: &SimulationOpti
     of_world.into_iter().fold(parameters, Parameters::with)
 }
 
-/// The pace, which can be set where simulated time follows no clock of others.
+/// The pace. It is read-only if simulated time follows another clock than the simulation's own.
 fn pace(pace: Pace, timeline: &Timeline) -> Parameter {
     let value = match pace {
         Pace::Fast => FAST,
@@ -50,12 +50,12 @@ fn pace(pace: Pace, timeline: &Timeline) -> Parameter {
     };
     let (name, value) = ("pace", Value::Double(value));
     if !timeline.is_own() {
-        return Parameter::read_only(name, value, "Simulated seconds a second: --clock-authority asks for real time.");
+        return Parameter::read_only(name, value, "Simulated seconds a second: --clock-authority needs real time.");
     }
     let description = "Simulated seconds a second; 0 is as fast as it goes.";
     let timeline = timeline.clone();
-    let apply = move |value: &Value| pace_of(value).into_iter().for_each(|pace| timeline.ask(pace));
-    let change = Change::new(|value| pace_of(value).map(|_| ()).ok_or_else(allowed), apply);
+    let apply = move |value: &Value| pace_of(value).into_iter().for_each(|pace| timeline.request(pace));
+    let change = ParameterChange::new(|value| pace_of(value).map(|_| ()).ok_or_else(allowed), apply);
     let range = ValueRange::Doubles(FAST..=PACE_MAX);
     Parameter::changeable(name, value, description, range, change).constrained(allowed())
 }
@@ -77,7 +77,7 @@ mod tests {
     use super::{allowed, pace};
     use selene_base::SimTime;
     use selene_ros::parameters::{ParameterError, Parameters, Value};
-    use selene_simulation::{ClockAuthority, Pace, Pacer, Tick, Timeline};
+    use selene_simulation::{ClockAuthority, HeartbeatTiming, Pace, Pacer, Timeline};
 
     #[test]
     fn a_pace_that_is_set_is_that_of_the_next_heartbeat() {
@@ -85,11 +85,11 @@ mod tests {
         let mut pacer = Pacer::new(Pace::Fast, &timeline);
         let mut parameters = Parameters::default().with(pace(Pace::Fast, &timeline));
         assert_eq!(parameters.value("pace"), Some(Value::Double(0.0)));
-        assert!(matches!(pacer.wait_for(SimTime::ZERO, || {}), Ok(Tick::Unpaced)));
+        assert!(matches!(pacer.wait_for(SimTime::ZERO, || {}), Ok(HeartbeatTiming::Unpaced)));
         assert_eq!(parameters.set("pace", &Value::Double(1000.0)), Ok(()));
-        assert!(matches!(pacer.wait_for(SimTime::from_nanos(1), || {}), Ok(Tick::OnTime(_))));
+        assert!(matches!(pacer.wait_for(SimTime::from_nanos(1), || {}), Ok(HeartbeatTiming::OnTime(_))));
         assert_eq!(parameters.set("pace", &Value::Double(0.0)), Ok(()));
-        assert!(matches!(pacer.wait_for(SimTime::from_nanos(2), || {}), Ok(Tick::Unpaced)));
+        assert!(matches!(pacer.wait_for(SimTime::from_nanos(2), || {}), Ok(HeartbeatTiming::Unpaced)));
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Where things are: the scenario, soils by name, third-party data, the DDS domain. The user's own files come before
-//! those that are installed, and these before those that are compiled in.
+//! Finds and loads inputs: scenarios, configuration files by name, third-party data, the ROS domain. The user's own
+//! files take precedence over installed ones, and these over those that are compiled in.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -17,19 +17,19 @@ use crate::args::{SchemaKind, WorldArgs};
 use crate::fault::Fault;
 use crate::{key_faults, overrides, shipped};
 
-/// The scenario that runs when none is named.
+/// The scenario that runs by default.
 const DEFAULT_SCENARIO: &str = "scenario/polar.yaml";
-/// Where a ROS package named selene keeps its files, under what it is installed in.
+/// The folder of the ROS package selene, below its install prefix.
 const SHARE: &str = "share/selene";
-/// The highest ROS domain whose ports fit 16 bits.
+/// Greatest ROS domain whose ports fit 16 bits.
 const DOMAIN_ID_MAX: u16 = 232;
 
-/// Reads the scenario `file`, or the default one.
+/// Loads the scenario `file`, or the default one.
 pub(crate) fn load_scenario(file: Option<&Path>, world: &WorldArgs) -> Result<Arc<Scenario>, Fault> {
     load_scenario_with(file, world, &[])
 }
 
-/// The same with other sensors on its only rover.
+/// [`load_scenario`] with further sensors on its only rover, which replace those of the same name.
 pub(crate) fn load_scenario_with(
     file: Option<&Path>,
     world: &WorldArgs,
@@ -41,23 +41,23 @@ pub(crate) fn load_scenario_with(
     };
     let options = load_options(world, sensors)?;
     if world.set.is_empty() {
-        let told = |error: ScenarioError| key_faults::add(error.to_string(), SchemaKind::Scenario, &file);
-        return Scenario::load(&file, &options).map(Arc::new).map_err(|error| Fault::input(told(error)));
+        let reported = |error: ScenarioError| key_faults::add(error.to_string(), SchemaKind::Scenario, &file);
+        return Scenario::load(&file, &options).map(Arc::new).map_err(|error| Fault::input(reported(error)));
     }
     let text = overrides::apply(&file, &world.set)?;
     let loaded = Scenario::parse(&text, &file, &options).map(Arc::new);
     loaded.map_err(|error| Fault::input(format!("{error}\n{}", overrides::NOTE)))
 }
 
-/// The file that a name stands for: one of that name if there is one, else the first of these kinds that the
-/// configuration has, else the name as it is.
+/// Resolves a name to a file: a file of that name if there is one, else the first of these kinds in the configuration,
+/// else the name unchanged.
 pub(crate) fn configured(kinds: &[&str], named: &Path) -> PathBuf {
     let known = || kinds.iter().find_map(|kind| config_file(&format!("{kind}/{}.yaml", named.display())).ok());
     let is_name = named.extension().is_none() && !named.is_file();
     is_name.then(known).flatten().unwrap_or_else(|| named.to_owned())
 }
 
-/// How a scenario is loaded, with other sensors on its only rover.
+/// The options with which a scenario is loaded; `sensors` are added to its only rover.
 pub(crate) fn load_options(world: &WorldArgs, sensors: &[PathBuf]) -> Result<LoadOptions, Fault> {
     Ok(LoadOptions {
         data_dir: data_dir(world.data.as_deref())?,
@@ -72,17 +72,17 @@ pub(crate) fn load_options(world: &WorldArgs, sensors: &[PathBuf]) -> Result<Loa
     })
 }
 
-/// The world of a scenario, its ground included.
+/// Builds the model of a scenario, including its ground.
 pub(crate) fn load_model(file: Option<&Path>, world: &WorldArgs) -> Result<Arc<Model>, Fault> {
     model_of(load_scenario(file, world)?)
 }
 
-/// The world of a scenario that is loaded.
+/// Builds the model of a loaded scenario.
 pub(crate) fn model_of(scenario: Arc<Scenario>) -> Result<Arc<Model>, Fault> {
     Model::new(scenario).map(Arc::new).map_err(Fault::input)
 }
 
-/// Refuses, where no other process can be reached, a world whose sensors have stages of other processes.
+/// Refuses a world whose sensors have stages in other processes: for commands that reach no other process.
 pub(crate) fn check_answerable(model: &Model) -> Result<(), Fault> {
     let setups = model.rovers().values().map(|kind| kind.setup());
     for sensor in setups.flat_map(|setup| &setup.sensors) {
@@ -95,7 +95,7 @@ pub(crate) fn check_answerable(model: &Model) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The driven ground of `--ruts`, if there is such a file.
+/// Loads the driven ground of `--ruts`, if it was given.
 pub(crate) fn load_ruts(file: Option<&Path>, model: &Model) -> Result<Option<DrivenGround>, Fault> {
     let (scenario, terrain) = (model.scenario(), model.terrain());
     let ground = || Fingerprint::of_ground(&scenario.site, scenario.seed, terrain);
@@ -103,11 +103,11 @@ pub(crate) fn load_ruts(file: Option<&Path>, model: &Model) -> Result<Option<Dri
     driven.map_err(|error| Fault::input(format!("--ruts {error}")))
 }
 
-/// Where files of what is added while a world runs may lie: beside the scenario, in the configuration, and in the
-/// folder `urdf` beside that.
+/// The folders from which files may be spawned into a running world: that of the scenario, the configuration, and the
+/// folder `urdf` beside the configuration.
 pub(crate) fn allowed_folders(scenario: &Scenario) -> AllowedFolders {
     let beside = scenario.file().parent().map(Path::to_owned);
-    // `colcon build --symlink-install` makes the files of the configuration links to those of the repository.
+    // `colcon build --symlink-install` makes the configuration's files links to those of the repository.
     let file = config_file(DEFAULT_SCENARIO).ok().and_then(|file| file.canonicalize().ok());
     let linked = file.and_then(|file| file.ancestors().nth(2).map(Path::to_owned));
     let configs: Vec<_> = config_dir().ok().into_iter().chain(linked).collect();
@@ -115,12 +115,12 @@ pub(crate) fn allowed_folders(scenario: &Scenario) -> AllowedFolders {
     AllowedFolders::new(beside.into_iter().chain(configs).chain(urdfs))
 }
 
-/// Refuses a file, named after `option`, that could not be written.
+/// Refuses a file, given after `option`, that could not be written.
 pub(crate) fn check_writable(option: &str, file: &Path, kind: &FileKind) -> Result<(), Fault> {
     output::check(file, kind).map_err(|error| Fault::input(format!("{option} {error}")))
 }
 
-/// Makes the folder named after `option` if it is not there, and refuses one that cannot be written to.
+/// Creates the folder given after `option` if it is missing, and refuses one that is not writable.
 pub(crate) fn check_folder(option: &str, folder: &Path) -> Result<(), Fault> {
     let refuse = |what: &dyn std::fmt::Display| Fault::input(format!("{option} {}: {what}", folder.display()));
     std::fs::create_dir_all(folder).map_err(|error| refuse(&format_args!("cannot be made: {error}")))?;
@@ -129,39 +129,39 @@ pub(crate) fn check_folder(option: &str, folder: &Path) -> Result<(), Fault> {
     written.map_err(|error| refuse(&format_args!("cannot be written to: {error}")))
 }
 
-/// The folder of third-party data: as asked, else as the environment says. Refuses what was asked for if it is no
+/// The folder of third-party data: as given, else SELENE_DATA of the environment. Refuses a given path that is no
 /// folder.
-pub(crate) fn data_dir(asked: Option<&Path>) -> Result<Option<PathBuf>, Fault> {
-    check_is_folder("--data", asked)?;
-    let asked = asked.map(Path::to_owned);
-    Ok(asked.or_else(|| env::var_os("SELENE_DATA").filter(|value| !value.is_empty()).map(PathBuf::from)))
+pub(crate) fn data_dir(requested: Option<&Path>) -> Result<Option<PathBuf>, Fault> {
+    check_is_folder("--data", requested)?;
+    let requested = requested.map(Path::to_owned);
+    Ok(requested.or_else(|| env::var_os("SELENE_DATA").filter(|value| !value.is_empty()).map(PathBuf::from)))
 }
 
-/// Refuses what was asked for with `option` if it is no folder.
-pub(crate) fn check_is_folder(option: &str, asked: Option<&Path>) -> Result<(), Fault> {
-    match asked {
+/// Refuses a path given after `option` that is no folder.
+pub(crate) fn check_is_folder(option: &str, requested: Option<&Path>) -> Result<(), Fault> {
+    match requested {
         Some(folder) if !folder.is_dir() => Err(Fault::input(format!("{option} {}: is no folder", folder.display()))),
         _ => Ok(()),
     }
 }
 
-/// The file of rover `name`, as typed after `option`.
+/// The file of rover `name`, which was given after `option`.
 pub(crate) fn rover_file(option: &str, name: &str) -> Result<PathBuf, Fault> {
     named_file(option, "rover", name)
 }
 
-/// The file of site `name`, as typed after `option`.
+/// The file of site `name`, which was given after `option`.
 pub(crate) fn site_file(option: &str, name: &str) -> Result<PathBuf, Fault> {
     named_file(option, "site", name)
 }
 
-/// The file of soil `name`, as typed after `option`.
+/// The file of soil `name`, which was given after `option`.
 pub(crate) fn soil_file(option: &str, name: &str) -> Result<PathBuf, Fault> {
     named_file(option, "soil", name)
 }
 
-/// The file that was typed as `name` after `option`: one of that name if there is one, else that of a soil, rover or
-/// whatever `kind` says in its folder of the configuration.
+/// The file that was given as `name` after `option`: a file of that name if there is one, else the one of this name in
+/// folder `kind` (`soil`, `rover`, `site`) of the configuration.
 fn named_file(option: &str, kind: &str, name: &str) -> Result<PathBuf, Fault> {
     let file = Path::new(name);
     if file.is_file() {
@@ -174,7 +174,8 @@ fn named_file(option: &str, kind: &str, name: &str) -> Result<PathBuf, Fault> {
     Err(Fault::input(format!("{option} {name}: neither a file nor a {kind} of config/{kind}: {known}")))
 }
 
-/// All files of a kind by name, such as `viper` or `lidar/vlp16`. Of two of one name the first choice is there.
+/// All files of a kind by name, such as `viper` or `lidar/vlp16`. Of several with the same name, the one that takes
+/// precedence.
 pub(crate) fn files_of(kind: &str) -> BTreeMap<String, PathBuf> {
     let mut files = BTreeMap::new();
     for config in config_dirs() {
@@ -185,7 +186,7 @@ pub(crate) fn files_of(kind: &str) -> BTreeMap<String, PathBuf> {
     files
 }
 
-/// The ROS domain of the environment; 0 when it says nothing.
+/// The ROS domain of the environment; 0 if it is not set.
 pub(crate) fn domain_id() -> Result<u16, Fault> {
     let Some(text) = env::var_os("ROS_DOMAIN_ID").filter(|value| !value.is_empty()) else { return Ok(0) };
     let text = text.to_string_lossy();
@@ -199,7 +200,7 @@ pub(crate) fn config_dir() -> Result<PathBuf, Fault> {
     config_file("soil").map(|soils| soils.parent().map(Path::to_owned).unwrap_or_default())
 }
 
-/// A file or folder of the configuration.
+/// The path of a file or folder of the configuration, such as `soil/lunar.yaml`.
 pub(crate) fn config_file(name: &str) -> Result<PathBuf, Fault> {
     let here = env::current_dir().unwrap_or_default();
     let mut files = config_roots().into_iter().map(|root| root.join("config").join(name));
@@ -212,7 +213,7 @@ pub(crate) fn config_file(name: &str) -> Result<PathBuf, Fault> {
     })
 }
 
-/// The folders of the configuration that are there, first choice first.
+/// The existing folders of the configuration, in order of precedence.
 pub(crate) fn config_dirs() -> Vec<PathBuf> {
     let folders = config_roots().into_iter().map(|root| root.join("config"));
     folders.filter(|folder| folder.is_dir() || shipped::has(folder)).collect()
@@ -225,9 +226,9 @@ fn config_roots() -> Vec<PathBuf> {
     roots(&here, &program, &prefixes)
 }
 
-/// Where folder `config` may be, first choice first: the current folder `here` and those above it, those above the
-/// `program` and the package that it is installed with, the sourced ROS workspaces (`prefixes`, as AMENT_PREFIX_PATH
-/// has them), where it was built, the program itself.
+/// Folders that may contain `config`, in order of precedence: the current folder `here` and those above it, those above
+/// the `program` and the package that it is installed with, the sourced ROS workspaces (`prefixes`, the value of
+/// AMENT_PREFIX_PATH), the source tree that it was built from, and the program itself.
 fn roots(here: &Path, program: &Path, prefixes: &OsStr) -> Vec<PathBuf> {
     let above_program = program.ancestors().skip(1).flat_map(|folder| [folder.to_owned(), folder.join(SHARE)]);
     let sourced = env::split_paths(prefixes).map(|prefix| prefix.join(SHARE));
@@ -236,7 +237,7 @@ fn roots(here: &Path, program: &Path, prefixes: &OsStr) -> Vec<PathBuf> {
     here.ancestors().map(Path::to_owned).chain(above_program).chain(sourced).chain([built, compiled_in]).collect()
 }
 
-/// The whole path of a file that is told to people.
+/// The absolute path of a file, for messages.
 pub(crate) fn whole(file: &Path) -> PathBuf {
     std::path::absolute(file).unwrap_or_else(|_| file.to_owned())
 }
@@ -245,7 +246,7 @@ fn short(here: &Path, file: &Path) -> PathBuf {
     file.strip_prefix(here).unwrap_or(file).to_owned()
 }
 
-/// The YAML files of a folder and of those in it, by their names without ending after `prefix`.
+/// The YAML files of a folder and its subfolders, by `prefix` and their names without extension.
 fn named_files(folder: &Path, prefix: &str) -> Vec<(String, PathBuf)> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut files = Vec::new();
@@ -280,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn the_compiled_in_rover_of_a_scenario_keeps_the_scenarios_sensors_when_it_is_asked_for() {
+    fn the_compiled_in_rover_of_a_scenario_keeps_the_scenarios_sensors_when_it_is_requested() {
         crate::shipped::provide();
         let config = Path::new(compiled::FOLDER).join("config");
         let sensors = |rover: Option<&str>| {
@@ -294,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn files_have_the_name_that_they_are_asked_for_by() {
+    fn files_have_the_name_that_they_are_requested_by() {
         let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config");
         let mut named = named_files(&config.join("sensor"), "");
         named.sort();

@@ -1,6 +1,6 @@
-//! What a person sees while a run goes on: a few short lines with time, pace, distance, slip and images, and a bar where
-//! the end is known. On a terminal they are redrawn in place; elsewhere one short line comes every ten seconds. Rates of
-//! topics are told to who asks for them.
+//! Progress of a run on standard error: a few short lines with time, pace, distance, slip and images, and a bar if the
+//! duration is known. On a terminal they are redrawn in place; elsewhere one short line is printed every ten seconds.
+//! `--verbose` adds the rates of topics.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -14,45 +14,44 @@ use selene_ros::bag::is_internal;
 use crate::bar::{self, PLAIN_LINE};
 use crate::meter::{Count, Meter};
 use crate::run_report::{Drive, RunReport};
-use crate::telling::Telling;
+use crate::verbosity::Verbosity;
 
-/// How often the live lines are redrawn (wall time).
+/// Interval at which live lines are redrawn (wall time).
 const REDRAW: Duration = Duration::from_millis(250);
-/// The pace is that of so much wall time at most.
+/// Greatest time over which the pace is averaged (wall time).
 const PACE_SPAN: Duration = Duration::from_secs(10);
-/// The first rates come after this much simulated time.
+/// Simulated time until the first rates are shown.
 const FIRST_SPAN: SimTime = SimTime::from_nanos(500_000_000);
-/// Rates are means over at least this much simulated time.
+/// Least simulated time over which later rates are averaged.
 const RATE_SPAN: SimTime = SimTime::from_nanos(2_000_000_000);
-/// Lines longer than this would be cut on a usual terminal.
+/// Greatest length of a line: longer ones would be cut on a usual terminal.
 const COLUMNS: usize = 78;
-/// With and without a known end.
+/// Templates with and without a known duration.
 const BAR: &str = "[{bar:30}] {msg}";
 const SPINNER: &str = "{spinner} {msg}";
-/// Steps of the bar.
+/// Number of steps in the bar.
 const BAR_STEPS: u64 = 1000;
 
-/// A run that goes on.
+/// Shows the progress of a run.
 pub(crate) struct Progress<'a> {
-    /// Counts what it publishes.
+    /// Counts the messages that the run publishes.
     pub(crate) meter: &'a Meter,
-    /// How its rovers drive, where that is known.
+    /// Source of the rovers' distances and slip, if the process has one.
     pub(crate) drive: Option<&'a RunReport>,
-    /// Where its first image is saved as soon as there is one, if it is.
+    /// Folder in which the run's first image is saved as soon as there is one; `None` to save none.
     pub(crate) first_image_to: Option<&'a Path>,
-    /// For how long it is to go on after it began, where that is known.
+    /// Simulated duration of the run, if it is known.
     pub(crate) duration: Option<SimTime>,
-    /// How much is told.
-    pub(crate) telling: Telling,
+    pub(crate) verbosity: Verbosity,
 }
 
 impl Progress<'_> {
-    /// Shows it until `ended` is set.
+    /// Shows the progress until `ended` is set.
     pub(crate) fn show(&self, ended: &AtomicBool) {
-        let live = bar::is_live(self.telling);
+        let live = bar::is_live(self.verbosity);
         let template = if self.duration.is_some() { BAR } else { SPINNER };
         let bar = bar::drawn(live, self.duration.map(|_| BAR_STEPS), template);
-        let (mut pace, mut rates, mut said) = (Pace::default(), Rates::default(), Instant::now());
+        let (mut pace, mut rates, mut printed) = (Pace::default(), Rates::default(), Instant::now());
         let mut first_image_to = self.first_image_to;
         while !ended.load(Ordering::Relaxed) {
             std::thread::sleep(REDRAW);
@@ -61,21 +60,21 @@ impl Progress<'_> {
             rates.update(self.meter);
             if live {
                 self.redraw(&bar, &status, &rates);
-            } else if said.elapsed() >= PLAIN_LINE {
-                said = Instant::now();
-                self.telling.note(self.plain(&status, &rates));
+            } else if printed.elapsed() >= PLAIN_LINE {
+                printed = Instant::now();
+                self.verbosity.note(self.plain(&status, &rates));
             }
         }
-        // Of a run that is shorter than the time to look again.
+        // The run may be shorter than one round of the loop.
         first_image_to.into_iter().for_each(|folder| _ = self.saves_first(folder, &bar));
         bar.finish_and_clear();
     }
 
-    /// Saves the first image in `folder`, and tells so; whether there was one.
+    /// Saves the first image in `folder` and prints its path. Returns whether there was one.
     fn saves_first(&self, folder: &Path, bar: &ProgressBar) -> bool {
         let Some(saved) = self.drive.and_then(|drive| drive.save_first(folder)) else { return false };
         bar.suspend(|| match saved {
-            Ok(picture) => self.telling.wrote(&picture),
+            Ok(picture) => self.verbosity.wrote(&picture),
             Err(error) => tracing::warn!("{error}"),
         });
         true
@@ -98,7 +97,7 @@ impl Progress<'_> {
             bar.set_position((share * BAR_STEPS as f64) as u64);
         }
         let mut message = format!("{}\n{}", status.time(), status.text());
-        if self.telling == Telling::Verbose {
+        if self.verbosity == Verbosity::Verbose {
             message += &format!("\n{}", rates.lines());
         }
         bar.set_message(message);
@@ -107,26 +106,26 @@ impl Progress<'_> {
 
     fn plain(&self, status: &Status, rates: &Rates) -> String {
         let line = format!("{} · {}", status.time(), status.text());
-        if self.telling == Telling::Verbose { format!("{line}\n{}", rates.lines()) } else { line }
+        if self.verbosity == Verbosity::Verbose { format!("{line}\n{}", rates.lines()) } else { line }
     }
 }
 
-/// How far a run is at an instant.
+/// The progress of a run at an instant.
 #[derive(Debug, Default)]
 struct Status {
-    /// Where it began: the scenario's start, or the checkpoint that it goes on from.
+    /// Simulated time at the start: zero, or that of the checkpoint from which the run resumed.
     began: SimTime,
     now: SimTime,
-    /// How long it goes on after it began, where that is known.
+    /// Simulated duration of the run, if it is known.
     duration: Option<SimTime>,
-    /// Simulated over wall time.
+    /// Real-time factor: simulated time over wall time.
     factor: Option<f64>,
     drive: Option<Drive>,
     images: u64,
 }
 
 impl Status {
-    /// Part of the duration that is over, 0 to 1.
+    /// Share of the duration that has passed, 0 to 1.
     fn share(&self) -> Option<f64> {
         let duration_s = self.duration?.secs_f64();
         Some(if duration_s > 0.0 { ((self.now - self.began).secs_f64() / duration_s).clamp(0.0, 1.0) } else { 1.0 })
@@ -151,20 +150,20 @@ impl Status {
     }
 }
 
-/// Images of cameras so far.
+/// Number of camera images so far.
 fn images(counts: &BTreeMap<String, Count>) -> u64 {
     let of_cameras = counts.iter().filter(|(topic, _)| topic.ends_with("/image_raw"));
     of_cameras.map(|(_, count)| count.messages).sum()
 }
 
-/// The pace of the last while. Start-up is not counted, since no simulated time passes in it.
+/// The recent pace. Start-up is not counted, since no simulated time passes in it.
 #[derive(Default)]
 struct Pace {
     seen: VecDeque<(Instant, SimTime)>,
 }
 
 impl Pace {
-    /// Simulated over wall time of the last while in a run that began at `began`; none before there are two instants.
+    /// Simulated time over recent wall time, in a run that began at `began`; `None` until two instants are known.
     fn factor(&mut self, began: SimTime, simulated: SimTime, now: Instant) -> Option<f64> {
         if self.seen.back().is_some_and(|(_, last)| simulated < *last) {
             // The world was reset.
@@ -182,7 +181,7 @@ impl Pace {
     }
 }
 
-/// Rates over the last while.
+/// Recent rates of topics.
 #[derive(Default)]
 struct Rates {
     since: SimTime,
@@ -194,7 +193,7 @@ impl Rates {
     fn update(&mut self, meter: &Meter) {
         let (began, now) = (meter.began(), meter.simulated());
         if self.since < began || self.since > now {
-            // Another run's time comes before, or the world was reset.
+            // The run resumed from a checkpoint, or the world was reset.
             (self.since, self.counts) = (began, meter.counts());
         }
         let span = now - self.since;
@@ -213,14 +212,14 @@ impl Rates {
         self.hertz = self.counts.iter().map(rate).collect();
     }
 
-    /// Topics that are alive, with their rates in Hz of simulated time. What nodes
-    /// tell one another under /selene is left to the summary.
+    /// Active topics with their rates, Hz in simulated time. Topics between nodes, under /selene, appear only in the
+    /// summary.
     fn each(&self) -> Vec<String> {
         let alive = self.hertz.iter().filter(|(name, hertz)| **hertz > 0.0 && !is_internal(name));
         alive.map(|(name, hertz)| format!("{} {hertz:.0}", short(name))).collect()
     }
 
-    /// The rates in lines of at most `COLUMNS`.
+    /// The rates in lines of at most `COLUMNS` characters.
     fn lines(&self) -> String {
         let mut lines = vec!["Hz".to_owned()];
         for rate in self.each() {
@@ -236,14 +235,14 @@ impl Rates {
     }
 }
 
-/// The topic without what most of them share.
+/// The topic's name without its first slash and the suffix `/image_raw`.
 fn short(topic: &str) -> &str {
     topic.trim_start_matches('/').trim_end_matches("/image_raw")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Count, Drive, Meter, Pace, Progress, Rates, SimTime, Status, Telling, images};
+    use super::{Count, Drive, Meter, Pace, Progress, Rates, SimTime, Status, Verbosity, images};
     use selene_ros::in_process::InProcess;
     use std::collections::BTreeMap;
     use std::sync::Arc;
@@ -279,11 +278,11 @@ mod tests {
         let after = |wall_s| begin + Duration::from_secs(wall_s);
         let mut pace = Pace::default();
         let mut factor = |simulated_s, wall_s| pace.factor(at(100.0), at(simulated_s), after(wall_s));
-        // Start-up, then a run that is resumed at 100 s and goes at twice real time.
+        // Start-up, then a run that resumes at 100 s and goes at twice real time.
         assert_eq!(factor(100.0, 0), None);
         assert_eq!(factor(101.0, 30), None);
         assert_eq!(factor(109.0, 34), Some(2.0));
-        // It stands: what is long ago counts no more.
+        // It is paused: old times no longer count.
         assert_eq!(factor(109.0, 40), Some(0.8));
         assert_eq!(factor(109.0, 50), Some(0.0));
         // A reset.
@@ -303,11 +302,11 @@ mod tests {
             drive: None,
             first_image_to: None,
             duration: Some(at(6.0)),
-            telling: Telling::Usual,
+            verbosity: Verbosity::Usual,
         };
         let begun = progress.status(&mut Pace::default());
         assert_eq!((begun.time().as_str(), begun.factor), ("5.0 of 11 s simulated", None));
-        // Rates are of what this run has sent, in its own time.
+        // Rates count the messages of this run, in its own time.
         let mut rates = Rates::default();
         rates.update(&meter);
         assert_eq!(rates.since, at(5.0));

@@ -1,5 +1,5 @@
-//! The bag of a run: begun before it, ended after it however it went. A recording
-//! that broke off makes the command fail, since what was asked for is not there.
+//! Records the bag of a run: it begins before the run and ends after it, also when the run fails. A recording that
+//! broke off makes the command fail, since the bag is incomplete.
 
 use std::path::Path;
 
@@ -10,13 +10,13 @@ use crate::args::{CompressionArg, MetadataArg, RecordingArgs};
 use crate::fault::Fault;
 use crate::summary::Summary;
 
-/// Begins a recording, if one was asked for.
+/// Begins a recording, if a folder was given.
 pub(crate) fn begin(folder: Option<&Path>, args: &RecordingArgs) -> Result<Option<BagRecorder>, Fault> {
     let recorder = folder.map(|folder| BagRecorder::create(folder, options(args)));
     recorder.transpose().map_err(|error| Fault::input(format!("--record {error}")))
 }
 
-/// Refuses a folder that a recording would not begin in.
+/// Refuses a folder that exists already.
 pub(crate) fn check(folder: Option<&Path>) -> Result<(), Fault> {
     match folder.filter(|folder| folder.exists()) {
         Some(folder) => {
@@ -27,6 +27,7 @@ pub(crate) fn check(folder: Option<&Path>) -> Result<(), Fault> {
 }
 
 fn options(args: &RecordingArgs) -> RecordOptions {
+    let ros_distro = std::env::var("ROS_DISTRO").unwrap_or_default();
     RecordOptions {
         topics: TopicFilter {
             include: args.record_topics.clone(),
@@ -41,15 +42,23 @@ fn options(args: &RecordingArgs) -> RecordOptions {
             CompressionArg::ZstdFast => BagCompression::ZstdFast,
             CompressionArg::ZstdMax => BagCompression::ZstdMax,
         },
-        metadata: match args.record_metadata.unwrap_or(MetadataArg::Humble) {
-            MetadataArg::Humble => MetadataVersion::Humble,
-            MetadataArg::Current => MetadataVersion::Current,
-        },
-        ros_distro: std::env::var("ROS_DISTRO").unwrap_or_default(),
+        metadata: metadata(args.record_metadata, &ros_distro),
+        ros_distro,
     }
 }
 
-/// Ends the recording, if there is one, and tells in `summary` what it holds.
+/// The requested version of the metadata, else that of a ROS distribution. Distributions before Jazzy do not read its
+/// version; without a distribution the bag is for any.
+fn metadata(requested: Option<MetadataArg>, ros_distro: &str) -> MetadataVersion {
+    match (requested, ros_distro) {
+        (Some(MetadataArg::Humble), _) => MetadataVersion::Humble,
+        (Some(MetadataArg::Current), _) => MetadataVersion::Current,
+        (None, "" | "foxy" | "galactic" | "humble" | "iron") => MetadataVersion::Humble,
+        (None, _) => MetadataVersion::Current,
+    }
+}
+
+/// Ends the recording, if there is one, and adds its contents to `summary`.
 ///
 /// # Errors
 /// When the recording broke off.
@@ -59,7 +68,7 @@ pub(crate) fn end(recorder: Option<&BagRecorder>, summary: &mut Summary) -> Resu
     whole(&bag)
 }
 
-/// Refuses a recording that broke off.
+/// Fails if the recording broke off.
 pub(crate) fn whole(bag: &BagSummary) -> Result<(), Fault> {
     let Some(fault) = &bag.fault else { return Ok(()) };
     Err(Fault::run(format!("the recording broke off, {} messages are not in it: {fault}", bag.lost)))
@@ -67,7 +76,18 @@ pub(crate) fn whole(bag: &BagSummary) -> Result<(), Fault> {
 
 #[cfg(test)]
 mod tests {
-    use super::{BagSummary, whole};
+    use super::{BagSummary, MetadataArg, MetadataVersion, metadata, whole};
+
+    #[test]
+    fn metadata_are_those_of_the_distribution_unless_a_version_is_given() {
+        for (distro, expected) in
+            [("", MetadataVersion::Humble), ("humble", MetadataVersion::Humble), ("jazzy", MetadataVersion::Current)]
+        {
+            assert_eq!(metadata(None, distro), expected, "{distro:?}");
+            assert_eq!(metadata(Some(MetadataArg::Humble), distro), MetadataVersion::Humble, "{distro:?}");
+            assert_eq!(metadata(Some(MetadataArg::Current), distro), MetadataVersion::Current, "{distro:?}");
+        }
+    }
 
     #[test]
     fn a_recording_that_broke_off_is_a_fault() {

@@ -1,9 +1,9 @@
-//! A node's own name, and other names for its topics and services on the wire and in bags, as `--ros-args -r` asks.
-//! Between the nodes of one process names stay as they are.
+//! Remaps names by `--ros-args -r`: the node's own name, and names of its topics and services on the wire and in bags.
+//! Between the nodes of one process, names stay unchanged.
 //!
-//! A namespace (`__ns`) moves the node and the names that are relative to it: those of rovers. Names of the world keep
-//! theirs (docs/topics.md), and what is between Selene's nodes alone, so that they find each other. Rules apply after
-//! it, the first that fits. Services of the node itself follow its name.
+//! A namespace (`__ns`) applies to the node and to names relative to it, those of rovers. Names of the world
+//! (docs/topics.md) keep theirs, and so do topics that only Selene's nodes use, so that they find each other. Rules
+//! apply after the namespace; the first that matches counts. The node's own services follow its name.
 
 use std::sync::Arc;
 
@@ -11,66 +11,66 @@ use selene_ros::qos::checked_name;
 use selene_ros::transport::{Caller, Outlet, RequestSink, Sink, Subscription, Transport, TransportError};
 use selene_ros::{ServiceName, Topic};
 
-/// Topics of the world, whatever the namespace.
+/// Topics of the world, to which no namespace applies.
 const OF_THE_WORLD: [&str; 6] = ["/clock", "/tf", "/tf_static", "/diagnostics", "/rosout", "/parameter_events"];
-/// Topics between Selene's nodes.
+/// Prefix of topics that only Selene's nodes use.
 const INTERNAL: &str = "/selene/";
-/// A part of the names of an action's topics and services.
+/// Part of the names of an action's topics and services.
 const OF_AN_ACTION: &str = "/_action/";
 
-/// The names of a node.
+/// The name and namespace of a node, and the remapping rules.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Names {
-    /// What the node is called when nothing else is asked for.
+    /// The node's name before remapping.
     default: String,
     name: String,
-    /// Empty, or as `/moon`.
+    /// Empty, or such as `/moon`.
     namespace: String,
-    /// Full names and what they become.
+    /// Full names, before and after remapping.
     rules: Vec<(String, String)>,
 }
 
 impl Names {
-    /// Those of a node `name` in no namespace.
+    /// The names of node `name` without namespace and rules.
     pub(crate) fn plain(name: &str) -> Self {
         Self { default: name.to_owned(), name: name.to_owned(), namespace: String::new(), rules: Vec::new() }
     }
 
-    /// The name without its namespace.
+    /// The node's name without its namespace.
     #[cfg(all(feature = "dds", not(feature = "r2r")))]
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// What it is called when nothing else is asked for.
+    /// The node's name before remapping.
     #[cfg(feature = "r2r")]
     pub(crate) fn default_name(&self) -> &str {
         &self.default
     }
 
-    /// These, but no rules of topics and services.
+    /// The same names without rules for topics and services.
     #[cfg(feature = "r2r")]
     pub(crate) fn without_rules(&self) -> Self {
         Self { rules: Vec::new(), ..self.clone() }
     }
 
-    /// The namespace: `/`, or as `/moon`.
+    /// The namespace: `/`, or such as `/moon`.
     #[cfg(all(feature = "dds", not(feature = "r2r")))]
     pub(crate) fn namespace(&self) -> &str {
         if self.namespace.is_empty() { "/" } else { &self.namespace }
     }
 
-    /// The full name, `/moon/selene`.
+    /// The node's full name, such as `/moon/selene`.
     pub(crate) fn full(&self) -> String {
         format!("{}/{}", self.namespace, self.name)
     }
 
-    /// What the node is called in the log, `moon.selene`.
+    /// The node's name in the log, such as `moon.selene`.
     pub(crate) fn logger(&self) -> String {
         self.full().trim_start_matches('/').replace('/', ".")
     }
 
-    /// Gives the node another name.
+    /// Sets the node's name.
     pub(crate) fn rename(&mut self, name: &str) -> Result<(), String> {
         checked_name(format!("/{name}")).map_err(|error| error.to_string())?;
         if name.contains('/') {
@@ -80,7 +80,7 @@ impl Names {
         Ok(())
     }
 
-    /// Puts the node into a namespace.
+    /// Sets the node's namespace.
     pub(crate) fn move_to(&mut self, namespace: &str) -> Result<(), String> {
         self.namespace = match namespace {
             "/" => String::new(),
@@ -89,7 +89,7 @@ impl Names {
         Ok(())
     }
 
-    /// Adds a rule; both names may be full, relative to the namespace, or to the node (`~/`).
+    /// Adds a rule. Both names may be absolute, relative to the namespace, or relative to the node (`~/`).
     pub(crate) fn map(&mut self, from: &str, to: &str) -> Result<(), String> {
         let full = |name: &str| checked_name(self.expanded(name)).map_err(|error| error.to_string());
         let rule = (full(from)?, full(to)?);
@@ -97,7 +97,7 @@ impl Names {
         Ok(())
     }
 
-    /// Whether the node is meant by a full name in which `*` stands for one part and `**` for any.
+    /// Whether the node's full name matches `pattern`, in which `*` matches one part and `**` any number of parts.
     pub(crate) fn is_meant(&self, pattern: &str) -> bool {
         let full = self.full();
         let (pattern, name): (Vec<&str>, Vec<&str>) = (pattern.split('/').collect(), full.split('/').collect());
@@ -136,7 +136,7 @@ impl Names {
     }
 }
 
-/// Whether the parts of a name fit those of a pattern.
+/// Whether the parts of a name match those of a pattern.
 fn fits(pattern: &[&str], name: &[&str]) -> bool {
     match (pattern, name) {
         ([], []) => true,
@@ -147,14 +147,14 @@ fn fits(pattern: &[&str], name: &[&str]) -> bool {
     }
 }
 
-/// A transport under other names.
+/// A transport whose topics and services have other names.
 pub(crate) struct Remap {
     inner: Arc<dyn Transport>,
     names: Names,
 }
 
 impl Remap {
-    /// `inner` under the names of a node.
+    /// `inner` with the remapped names of a node.
     pub(crate) fn over(inner: Arc<dyn Transport>, names: &Names) -> Arc<dyn Transport> {
         if names.changes_nothing() { inner } else { Arc::new(Self { inner, names: names.clone() }) }
     }
@@ -169,7 +169,7 @@ impl Remap {
 }
 
 impl Transport for Remap {
-    /// What is sent or repeated goes to the other transport's own outlet.
+    /// Returns the inner transport's own outlet: only the name changes.
     fn advertise(&self, topic: &Topic) -> Result<Box<dyn Outlet>, TransportError> {
         self.inner.advertise(&self.topic(topic))
     }

@@ -1,9 +1,9 @@
-//! A run as a file for the Rerun viewer (`.rrd`, written by Rerun's own SDK), on the simulation's timeline `sim_time`:
-//! images, points, boxes, the frames of TF, the ground around the rovers with their ruts, and what wheels and rovers
-//! do as plots. An entity has the name of the topic that it comes from.
+//! Writes a run to a file for the Rerun viewer (`.rrd`, with Rerun's own SDK), on timeline `sim_time`, simulated time:
+//! images, points, boxes, TF frames, the ground around the rovers with their ruts, and plots of wheels and rovers. An
+//! entity has the name of the topic that it comes from.
 //!
-//! The file is given what the bag recorder is given, as one more transport beside it. Decoding and writing have their own
-//! thread behind a bounded queue; a full queue makes the sender wait, so nothing is lost in silence.
+//! The file gets the same messages as the bag recorder, as one more transport beside it. A thread of its own decodes
+//! and writes behind a bounded queue; a full queue makes the publisher wait, so that nothing is lost.
 
 mod ground;
 mod image;
@@ -17,7 +17,7 @@ use std::thread::JoinHandle;
 
 use rerun::{RecordingStream, RecordingStreamBuilder};
 use selene_base::SimTime;
-use selene_ros::tap::{PassedOver, Taker, Tap};
+use selene_ros::tap::{IgnoredOutlet, Tap, TapSink};
 use selene_ros::transport::{Outlet, Transport, TransportError};
 use selene_ros::{Encoded, Topic};
 use selene_sim::Model;
@@ -29,36 +29,36 @@ use crate::summary::size;
 use ground::Ground;
 use show::Kind;
 
-/// Messages that may wait for the disk, as those of a bag.
+/// Greatest number of messages that wait to be written, as for a bag.
 const QUEUE_LENGTH: usize = 128;
-/// What Rerun calls the program.
+/// Application id in Rerun.
 const APPLICATION: &str = "selene";
-/// The only timeline.
+/// The only timeline of the file.
 const TIMELINE: &str = "sim_time";
 
-/// A file that is being written.
+/// A file that the run is written to.
 pub(crate) struct RerunFile {
     path: PathBuf,
-    intake: Arc<Intake>,
-    thread: JoinHandle<Result<Shown, String>>,
+    intake: Arc<RerunQueue>,
+    thread: JoinHandle<Result<RerunContents, String>>,
 }
 
-/// What a file holds.
+/// The contents of a file.
 #[derive(Default)]
-struct Shown {
-    /// Messages that are in it.
+struct RerunContents {
+    /// Number of messages in it.
     messages: u64,
-    /// Why messages of a topic are not.
+    /// Why messages of a topic are missing, by topic.
     passed_over: BTreeMap<String, String>,
 }
 
-/// Takes what is published.
-struct Intake {
-    jobs: Mutex<Option<SyncSender<Arrived>>>,
+/// Receives published messages and queues them.
+struct RerunQueue {
+    jobs: Mutex<Option<SyncSender<QueuedMessage>>>,
 }
 
-/// A message as it came.
-struct Arrived {
+/// A message in the queue, still encoded.
+struct QueuedMessage {
     kind: Kind,
     topic: Arc<str>,
     stamp: SimTime,
@@ -66,7 +66,7 @@ struct Arrived {
 }
 
 impl RerunFile {
-    /// Refuses a file that would not be begun.
+    /// Refuses a file of another extension, or one that exists.
     pub(crate) fn check(path: &Path) -> Result<(), Fault> {
         if path.extension().is_none_or(|extension| extension != "rrd") {
             return Err(refused(path, "must end in .rrd, by which Rerun knows its files"));
@@ -77,32 +77,32 @@ impl RerunFile {
         Ok(())
     }
 
-    /// Begins a new file; `ruts` are those that the run begins on.
+    /// Creates a new file; `ruts` are those on which the run begins.
     pub(crate) fn begin(path: &Path, model: &Arc<Model>, ruts: Ruts) -> Result<Self, Fault> {
         Self::check(path)?;
         let name = model.scenario().name.as_str();
-        // Whatever the variable RERUN says: the command line asks for the file.
+        // The command line overrides the environment variable RERUN, which could disable the file.
         let builder = RecordingStreamBuilder::new(APPLICATION).enabled(true).recording_name(name);
         let stream = builder.save(path).map_err(|error| refused(path, error))?;
         stream.set_log_time_enabled(false);
         stream.set_log_tick_enabled(false);
         show::begin(&stream).map_err(|error| refused(path, error))?;
         let (jobs, queue) = sync_channel(QUEUE_LENGTH);
-        let writer = Writer { stream, ground: Ground::new(model, ruts), shown: Shown::default() };
+        let writer = Writer { stream, ground: Ground::new(model, ruts), shown: RerunContents::default() };
         let thread = std::thread::Builder::new().name("rerun".to_owned()).spawn(move || writer.run(&queue));
         let thread = thread.map_err(|error| refused(path, error))?;
-        Ok(Self { path: path.to_owned(), intake: Arc::new(Intake { jobs: Mutex::new(Some(jobs)) }), thread })
+        Ok(Self { path: path.to_owned(), intake: Arc::new(RerunQueue { jobs: Mutex::new(Some(jobs)) }), thread })
     }
 
-    /// The transport whose topics are shown.
+    /// The transport to publish into: its messages go to the file.
     pub(crate) fn tap(&self) -> Arc<dyn Transport> {
         Arc::new(Tap(Arc::clone(&self.intake)))
     }
 
-    /// Ends the file; what it holds, as rows of a summary.
+    /// Ends the file. Returns its contents as rows of the summary.
     ///
     /// # Errors
-    /// When it is not whole.
+    /// When the file is incomplete.
     pub(crate) fn end(self) -> Result<Vec<(&'static str, String)>, Fault> {
         self.intake.close();
         let written = self.thread.join().unwrap_or_else(|_| Err("the writing thread has failed".to_owned()));
@@ -119,53 +119,54 @@ fn refused(path: &Path, what: impl std::fmt::Display) -> Fault {
     Fault::input(format!("--rerun {}: {what}", path.display()))
 }
 
-impl Intake {
+impl RerunQueue {
     fn close(&self) {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
-    /// Where messages go; none when the file has ended.
-    fn jobs(&self) -> Option<SyncSender<Arrived>> {
+    /// The queue of messages; `None` when the file has ended.
+    fn jobs(&self) -> Option<SyncSender<QueuedMessage>> {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-impl Taker for Intake {
+impl TapSink for RerunQueue {
     fn advertise(self: Arc<Self>, topic: &Topic) -> Result<Box<dyn Outlet>, TransportError> {
-        let Some(kind) = Kind::of(topic) else { return Ok(Box::new(PassedOver)) };
-        Ok(Box::new(Inlet { intake: self, kind, topic: Arc::from(topic.name.as_str()) }))
+        let Some(kind) = Kind::of(topic) else { return Ok(Box::new(IgnoredOutlet)) };
+        Ok(Box::new(RerunOutlet { intake: self, kind, topic: Arc::from(topic.name.as_str()) }))
     }
 }
 
-struct Inlet {
-    intake: Arc<Intake>,
+struct RerunOutlet {
+    intake: Arc<RerunQueue>,
     kind: Kind,
     topic: Arc<str>,
 }
 
-impl Outlet for Inlet {
+impl Outlet for RerunOutlet {
     fn send(&self, message: &Encoded, stamp: SimTime) -> Result<(), TransportError> {
         let Some(jobs) = self.intake.jobs() else { return Err(self.closed()) };
-        let arrived = Arrived { kind: self.kind, topic: Arc::clone(&self.topic), stamp, message: message.clone() };
+        let arrived =
+            QueuedMessage { kind: self.kind, topic: Arc::clone(&self.topic), stamp, message: message.clone() };
         jobs.send(arrived).map_err(|_| self.closed())
     }
 }
 
-impl Inlet {
+impl RerunOutlet {
     fn closed(&self) -> TransportError {
         TransportError::Send { topic: self.topic.as_ref().to_owned(), what: "the Rerun file is closed".to_owned() }
     }
 }
 
-/// The thread that decodes and writes.
+/// The state of the thread that decodes and writes.
 struct Writer {
     stream: RecordingStream,
     ground: Ground,
-    shown: Shown,
+    shown: RerunContents,
 }
 
 impl Writer {
-    fn run(mut self, queue: &Receiver<Arrived>) -> Result<Shown, String> {
+    fn run(mut self, queue: &Receiver<QueuedMessage>) -> Result<RerunContents, String> {
         while let Ok(arrived) = queue.recv() {
             self.stream.set_time(TIMELINE, rerun::TimeCell::from_duration_nanos(arrived.stamp.nanos()));
             match show::show(&self.stream, &mut self.ground, &arrived) {

@@ -1,8 +1,7 @@
-//! What ROS 2 gives any of its nodes on the command line: `--ros-args … --`, as `ros2 run` and `ros2 launch` write it.
-//! Names are remapped by `-r FROM:=TO`, also the node's own (`__node`, `__ns`); parameters are set by `-p NAME:=VALUE`
-//! and `--params-file FILE`. The options of ROS for its own logging and security are refused: Selene has neither.
-//! What stands outside is left to the rest of the command line. Source: "ROS Command Line Arguments"
-//! (design.ros2.org), rcl.
+//! Parses the ROS 2 arguments of a command line: `--ros-args … --`, as `ros2 run` and `ros2 launch` write them.
+//! `-r FROM:=TO` remaps names, including the node's own (`__node`, `__ns`); `-p NAME:=VALUE` and `--params-file FILE`
+//! set parameters. The options of ROS for its own logging and security are refused: Selene has neither. All other
+//! arguments are left to the command line's own parser. Source: "ROS Command Line Arguments" (design.ros2.org), rcl.
 
 mod files;
 
@@ -16,18 +15,18 @@ use crate::remap::Names;
 
 const BEGIN: &str = "--ros-args";
 const END: &str = "--";
-/// Between what is set and what it is set to.
+/// Separates a name from its new value.
 const ASSIGN: &str = ":=";
 const ALLOWED: &str = "-r FROM:=TO, -p NAME:=VALUE and --params-file FILE are understood between --ros-args and --";
 
-/// What was typed between `--ros-args` and `--`.
+/// The arguments between `--ros-args` and `--`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct RosArgs {
     remaps: Vec<Remap>,
-    parameters: Vec<Asked>,
+    parameters: Vec<ParameterOverride>,
 }
 
-/// A remapping, of one node of the process or of all.
+/// A remapping, for the node of this name or for all nodes.
 #[derive(Clone, Debug, PartialEq)]
 struct Remap {
     node: Option<String>,
@@ -38,27 +37,27 @@ struct Remap {
 enum Remapped {
     NodeName(String),
     Namespace(String),
-    /// Of a topic or service.
+    /// Another name for a topic or service.
     Name {
         from: String,
         to: String,
     },
 }
 
-/// A parameter that is to be set.
+/// A request to set a parameter.
 #[derive(Clone, Debug, PartialEq)]
-struct Asked {
-    /// Whose: a node's full name, in which `*` stands for one part and `**` for any.
+struct ParameterOverride {
+    /// Full name of the node, in which `*` matches one part and `**` any number of parts.
     node: String,
     name: String,
     value: serde_json::Value,
-    /// Where it was asked for.
+    /// The argument or file that it comes from, for messages.
     origin: String,
-    /// Whether it may be meant for other nodes alone.
+    /// Whether it may concern only other nodes, so that a node without this parameter ignores it with a warning.
     is_for_others_too: bool,
 }
 
-/// Takes what is for ROS out of the words of a command line.
+/// Separates the words of a command line into Selene's own and the ROS arguments.
 pub(crate) fn split(words: impl IntoIterator<Item = OsString>) -> Result<(Vec<OsString>, RosArgs), Fault> {
     let (mut own, mut ros, mut words) = (Vec::new(), RosArgs::default(), words.into_iter());
     while let Some(word) = words.next() {
@@ -72,17 +71,17 @@ pub(crate) fn split(words: impl IntoIterator<Item = OsString>) -> Result<(Vec<Os
 }
 
 impl RosArgs {
-    /// Whether nothing was asked for.
+    /// Whether there are no ROS arguments.
     pub(crate) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// The names of a node that is called `default` when nothing else is asked for.
+    /// The names of the node whose name is `default` unless it is remapped.
     pub(crate) fn names(&self, default: &str) -> Result<Names, Fault> {
         let mut names = Names::plain(default);
         let is_own = |remap: &&Remap| remap.node.as_ref().is_none_or(|node| node == default);
         let own: Vec<&Remap> = self.remaps.iter().filter(is_own).collect();
-        // The node's own names first: other names are relative to them.
+        // The node's own name and namespace come first: other names are relative to them.
         for remap in &own {
             match &remap.what {
                 Remapped::NodeName(name) => names.rename(name).map_err(refused("-r __node"))?,
@@ -98,20 +97,20 @@ impl RosArgs {
         Ok(names)
     }
 
-    /// Sets those of the node's parameters that are asked for, in the order asked for.
+    /// Sets the node's parameters that were given, in the order of the command line.
     pub(crate) fn set(&self, mut parameters: Parameters, names: &Names) -> Result<Parameters, Fault> {
-        for asked in self.parameters.iter().filter(|asked| names.is_meant(&asked.node)) {
-            if asked.is_for_others_too && parameters.value(&asked.name).is_none() {
-                tracing::warn!("{}: parameter {} is none of {}'s", asked.origin, asked.name, names.full());
+        for requested in self.parameters.iter().filter(|requested| names.is_meant(&requested.node)) {
+            if requested.is_for_others_too && parameters.value(&requested.name).is_none() {
+                tracing::warn!("{}: parameter {} is none of {}'s", requested.origin, requested.name, names.full());
                 continue;
             }
-            let set = parameters.set(&asked.name, &asked.value()?);
-            set.map_err(|error| Fault::input(format!("{}: {error}", asked.origin)))?;
+            let set = parameters.set(&requested.name, &requested.value()?);
+            set.map_err(|error| Fault::input(format!("{}: {error}", requested.origin)))?;
         }
         Ok(parameters)
     }
 
-    /// Takes words up to the end of what is for ROS.
+    /// Parses words up to the end of the ROS arguments.
     fn take(&mut self, words: &mut impl Iterator<Item = OsString>) -> Result<(), Fault> {
         while let Some(word) = words.next() {
             match text(word)?.as_str() {
@@ -129,7 +128,7 @@ impl RosArgs {
     }
 }
 
-impl Asked {
+impl ParameterOverride {
     fn value(&self) -> Result<Value, Fault> {
         let value = match &self.value {
             serde_json::Value::Bool(value) => Some(Value::Bool(*value)),
@@ -144,7 +143,7 @@ impl Asked {
     }
 }
 
-/// `FROM:=TO`, perhaps with a node's name and a colon before it.
+/// Parses `FROM:=TO`, optionally with a node's name and a colon before it.
 fn remap(option: &str, text: &str) -> Result<Remap, Fault> {
     let (left, to) = assigned(option, text, "FROM:=TO, such as cmd_vel:=/nav/cmd_vel")?;
     let (node, from) = of_node(left);
@@ -157,14 +156,14 @@ fn remap(option: &str, text: &str) -> Result<Remap, Fault> {
     Ok(Remap { node: node.map(str::to_owned), what })
 }
 
-/// `NAME:=VALUE`, perhaps with a node's name and a colon before it; the value is YAML.
-fn parameter(option: &str, text: &str) -> Result<Asked, Fault> {
+/// Parses `NAME:=VALUE`, optionally with a node's name and a colon before it; the value is YAML.
+fn parameter(option: &str, text: &str) -> Result<ParameterOverride, Fault> {
     let (left, value) = assigned(option, text, "NAME:=VALUE, such as pace:=2.0")?;
     let (node, name) = of_node(left);
     let origin = format!("{option} {text}");
     let value = serde_yaml::from_str(value).map_err(|error| Fault::input(format!("{origin}: {error}")))?;
     let node = node.map_or_else(|| "/**".to_owned(), |node| format!("/{}", node.trim_start_matches('/')));
-    Ok(Asked { node, name: name.to_owned(), value, origin, is_for_others_too: false })
+    Ok(ParameterOverride { node, name: name.to_owned(), value, origin, is_for_others_too: false })
 }
 
 fn assigned<'a>(option: &str, text: &'a str, allowed: &str) -> Result<(&'a str, &'a str), Fault> {

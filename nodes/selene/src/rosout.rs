@@ -1,7 +1,7 @@
-//! What the program logs, on `/rosout` for those who watch a run from elsewhere: warnings, errors, and what Selene tells
-//! of its progress, stamped with the run's simulated time. Lines wait in a bounded queue from the program's start on;
-//! a thread publishes them as soon as there is a transport. What the middleware logs, and what is logged while a line
-//! is published, is left out: publishing it would make more of it.
+//! Publishes the log on `/rosout`: warnings, errors, and Selene's own informative lines, stamped with the run's
+//! simulated time. Lines wait in a bounded queue from the program's start; a thread publishes them as soon as there is
+//! a transport. Lines of the middleware, and those logged while a line is published, are left out: publishing them
+//! would cause more of them.
 
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,51 +22,51 @@ use crate::fault::Fault;
 use crate::meter::Meter;
 
 const TOPIC: &str = "/rosout";
-/// Lines that may wait: as many as ROS keeps for late subscribers.
+/// Greatest number of lines in the queue: as many as ROS keeps for late subscribers.
 const WAITING_MAX: usize = 1000;
-/// The thread that publishes.
+/// Name of the thread that publishes.
 const THREAD: &str = "rosout";
-/// Crates of the middleware.
+/// Crates of the middleware, whose lines are left out.
 const MIDDLEWARE: [&str; 4] = ["rustdds", "ros2_client", "r2r", "mio"];
 
-/// Takes what is logged.
+/// The layer of the log that queues lines.
 pub(crate) struct Rosout {
-    queue: SyncSender<Told>,
+    queue: SyncSender<RosoutJob>,
     lost: Arc<AtomicU64>,
 }
 
-/// What was logged and is not published yet. One thread at a time publishes it: between two worlds of a process lines
-/// wait here.
+/// The lines that were logged and are not yet published. One thread at a time publishes them; between two worlds of a
+/// process they wait.
 #[derive(Clone)]
 pub(crate) struct Backlog {
-    told: Arc<Mutex<Receiver<Told>>>,
-    queue: SyncSender<Told>,
-    /// Lines for which there was no room, and of which nothing was said yet.
+    reported: Arc<Mutex<Receiver<RosoutJob>>>,
+    queue: SyncSender<RosoutJob>,
+    /// Number of lines that were dropped because the queue was full, since the last report of them.
     lost: Arc<AtomicU64>,
 }
 
-/// The thread that publishes; dropping it ends and joins it, when all that waits is published.
-pub(crate) struct Telling {
-    queue: SyncSender<Told>,
+/// The thread that publishes. Dropping this publishes all waiting lines, then ends and joins the thread.
+pub(crate) struct RosoutThread {
+    queue: SyncSender<RosoutJob>,
     thread: Option<JoinHandle<()>>,
 }
 
-enum Told {
+enum RosoutJob {
     Line(Log),
     End,
 }
 
-/// What takes lines, and where they wait.
+/// The layer that queues lines, and the queue.
 pub(crate) fn queue() -> (Rosout, Backlog) {
-    let (queue, told) = sync_channel(WAITING_MAX);
+    let (queue, reported) = sync_channel(WAITING_MAX);
     let lost = Arc::<AtomicU64>::default();
     (
         Rosout { queue: queue.clone(), lost: Arc::clone(&lost) },
-        Backlog { told: Arc::new(Mutex::new(told)), queue, lost },
+        Backlog { reported: Arc::new(Mutex::new(reported)), queue, lost },
     )
 }
 
-/// What is worth telling.
+/// The lines that go to `/rosout`: warnings of all crates, informative lines of Selene, none of the middleware.
 pub(crate) fn filter() -> Targets {
     let all = Targets::new().with_default(LevelFilter::WARN).with_target("selene", LevelFilter::INFO);
     MIDDLEWARE.iter().fold(all, |targets, name| targets.with_target(*name, LevelFilter::OFF))
@@ -77,47 +77,47 @@ impl<S: Subscriber> Layer<S> for Rosout {
         if thread::current().name() == Some(THREAD) {
             return;
         }
-        // When nobody publishes any more, nobody is told.
-        if let Err(TrySendError::Full(_)) = self.queue.try_send(Told::Line(line(event))) {
+        // A closed queue has no publisher any more: the line is dropped.
+        if let Err(TrySendError::Full(_)) = self.queue.try_send(RosoutJob::Line(line(event))) {
             self.lost.fetch_add(1, Ordering::Relaxed);
         }
     }
 }
 
 impl Backlog {
-    /// Publishes what was logged and what is logged from now on, as node `node`.
-    pub(crate) fn publish(&self, transport: &Arc<Meter>, node: &str) -> Result<Telling, Fault> {
+    /// Starts a thread that publishes waiting and new lines, as node `node`.
+    pub(crate) fn publish(&self, transport: &Arc<Meter>, node: &str) -> Result<RosoutThread, Fault> {
         let publisher = Publisher::new(&**transport, TOPIC, Qos::rosout()).map_err(Fault::run)?;
         let (queue, node, transport) = (self.queue.clone(), node.to_owned(), Arc::clone(transport));
-        let tell = move |line: Log| {
+        let report = move |line: Log| {
             let time = transport.simulated();
             let line = Log { stamp: time.into(), name: node.clone(), ..line };
-            // The meter counts what cannot be sent; a line about it would be another one.
+            // The meter counts messages that cannot be sent; logging it would queue another line.
             drop(publisher.publish(&line, time));
         };
         let backlog = self.clone();
-        let thread = Builder::new().name(THREAD.to_owned()).spawn(move || backlog.tell_all(tell));
+        let thread = Builder::new().name(THREAD.to_owned()).spawn(move || backlog.report_all(report));
         let thread = thread.map_err(|error| Fault::run(format!("{TOPIC}: no thread could be started: {error}")))?;
-        Ok(Telling { queue, thread: Some(thread) })
+        Ok(RosoutThread { queue, thread: Some(thread) })
     }
 
-    fn tell_all(&self, tell: impl Fn(Log)) {
-        let told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        while let Ok(Told::Line(line)) = told.recv() {
+    fn report_all(&self, report: impl Fn(Log)) {
+        let reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Ok(RosoutJob::Line(line)) = reported.recv() {
             let lost = self.lost.swap(0, Ordering::Relaxed);
             if lost > 0 {
                 let msg = format!("{lost} lines are missing: more was logged than could be published");
-                tell(Log { level: Log::WARN, msg, ..Log::default() });
+                report(Log { level: Log::WARN, msg, ..Log::default() });
             }
-            tell(line);
+            report(line);
         }
     }
 }
 
-impl Drop for Telling {
+impl Drop for RosoutThread {
     fn drop(&mut self) {
-        // A thread that is gone needs not be told, and one that panicked has said so.
-        let _ = self.queue.send(Told::End);
+        // A thread that has ended needs no message, and a panic has been printed.
+        let _ = self.queue.send(RosoutJob::End);
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
@@ -144,7 +144,7 @@ fn level(level: Level) -> u8 {
     }
 }
 
-/// What an event says: its message, and its values after it.
+/// The text of an event: its message, followed by its values.
 #[derive(Default)]
 struct Text {
     message: String,
@@ -155,7 +155,7 @@ impl Visit for Text {
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
         match field.name() {
             "message" => self.message = format!("{value:?}"),
-            // Where a line of the crate `log` comes from.
+            // Source location of a line of the crate `log`.
             name if name.starts_with("log.") => {}
             name => self.values += &format!(" {name}={value:?}"),
         }
@@ -178,7 +178,7 @@ mod tests {
         tracing::subscriber::with_default(subscriber, log);
     }
 
-    /// All that is published of what waits.
+    /// Publishes the backlog and returns the lines.
     fn published(backlog: Backlog) -> Vec<Log> {
         let (bus, (tx, rx)) = (InProcess::new(), channel());
         let on = move |line: Log| tx.send(line).unwrap();
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_selene_and_warnings_of_others_are_told_but_not_those_of_the_middleware() {
+    fn lines_of_selene_and_warnings_of_others_are_reported_but_not_those_of_the_middleware() {
         let (rosout, backlog) = queue();
         logging(rosout, || {
             tracing::info!("begins");
@@ -198,30 +198,37 @@ mod tests {
             tracing::info!(target: "wgpu_core::device", "is there");
             tracing::error!(target: "rustdds::rtps::writer", "cannot send");
         });
-        let told = published(backlog);
-        let said: Vec<_> = told.iter().map(|line| (line.level, line.msg.as_str())).collect();
-        assert_eq!(said, [(Log::INFO, "begins"), (Log::WARN, "slips wheel=3"), (Log::ERROR, "is lost")]);
-        assert!(told.iter().all(|line| line.name == "selene"));
-        assert!(told[0].file.ends_with("rosout.rs") && told[0].line > 0, "{:?}", told[0]);
-        assert_eq!((told[0].function.as_str(), told[2].function.as_str()), (module_path!(), "wgpu_core::device"));
+        let reported = published(backlog);
+        let lines: Vec<_> = reported.iter().map(|line| (line.level, line.msg.as_str())).collect();
+        assert_eq!(lines, [(Log::INFO, "begins"), (Log::WARN, "slips wheel=3"), (Log::ERROR, "is lost")]);
+        assert!(reported.iter().all(|line| line.name == "selene"));
+        assert!(reported[0].file.ends_with("rosout.rs") && reported[0].line > 0, "{:?}", reported[0]);
+        assert_eq!(
+            (reported[0].function.as_str(), reported[2].function.as_str()),
+            (module_path!(), "wgpu_core::device")
+        );
     }
 
     #[test]
     fn what_finds_no_room_is_counted() {
         let (rosout, backlog) = queue();
         logging(rosout, || (0..WAITING_MAX + 5).for_each(|i| tracing::info!("line {i}")));
-        let told = published(backlog);
-        assert_eq!(told.len(), WAITING_MAX + 1);
-        assert!(told[0].level == Log::WARN && told[0].msg.starts_with("5 lines are missing"), "{:?}", told[0]);
-        assert_eq!((told[1].msg.as_str(), told[WAITING_MAX].msg.as_str()), ("line 0", "line 999"));
+        let reported = published(backlog);
+        assert_eq!(reported.len(), WAITING_MAX + 1);
+        assert!(
+            reported[0].level == Log::WARN && reported[0].msg.starts_with("5 lines are missing"),
+            "{:?}",
+            reported[0]
+        );
+        assert_eq!((reported[1].msg.as_str(), reported[WAITING_MAX].msg.as_str()), ("line 0", "line 999"));
     }
 
     #[test]
-    fn what_is_logged_while_a_line_is_published_is_not_told() {
+    fn what_is_logged_while_a_line_is_published_is_not_reported() {
         let (rosout, backlog) = queue();
         let inside = std::thread::Builder::new().name(THREAD.to_owned());
         let inside = inside.spawn(move || logging(rosout, || tracing::error!("cannot send"))).unwrap();
         inside.join().unwrap();
-        assert!(backlog.told.lock().unwrap().try_recv().is_err());
+        assert!(backlog.reported.lock().unwrap().try_recv().is_err());
     }
 }

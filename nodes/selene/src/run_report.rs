@@ -1,5 +1,5 @@
-//! What is kept of a run for its pictures, in bounded memory: it listens inside
-//! the process to camera, lidar and truth topics, and draws at the end.
+//! Collects data of a run for its pictures, in bounded memory: it subscribes to camera, lidar and truth topics inside
+//! the process, and draws at the end.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,79 +15,96 @@ use selene_pictures::{PictureError, save_png};
 use selene_ros::transport::{Subscription, TransportError, subscribe};
 use selene_ros::{Qos, nav_msgs, selene_msgs, sensor_msgs, std_msgs};
 use selene_sensors::{CameraSpec, DepthUnit, TruthImage};
-use selene_sim::{Model, Mounted, RoverSetup};
+use selene_sim::{Model, Mounted, RoverSetup, Scenario};
 use selene_terrain::{Clipmap, Ruts};
 use selene_vehicle::BucketDrum;
 
 use crate::digging::{self, DrumLoad};
 use crate::series::Series;
 
-/// Camera frames kept of the run, shared by the rovers: some 4 MB at 640 × 360.
+/// Number of camera images kept of the run, shared by the rovers: some 4 MB at 640 × 360.
 const STILLS: usize = 16;
-/// Instants kept of paths and wheels, shared by the rovers: finer than a plot can show.
+/// Number of instants kept of paths and wheels, shared by the rovers: more than a plot can show.
 const INSTANTS: usize = 16_384;
-/// Rovers whose wheels are drawn and whose cameras are on the sheet, at most.
+/// Greatest number of rovers whose wheels are drawn and whose cameras are on the contact sheet.
 const ROVERS_SHOWN: usize = 12;
-/// Slip says nothing of wheels that turn slower, rad/s.
+/// Wheels that turn slower than this are left out of mean slip, rad/s.
 const TURNING_RAD_S: f64 = 0.02;
-/// The picture that is there while the run goes on.
+/// File of the picture that is saved while the run goes on.
 const FIRST_IMAGE: &str = "first_image.png";
+/// Files of the pictures that every run draws.
+const CONTACT_SHEET: &str = "contact_sheet.png";
+const PATH: &str = "path.png";
+/// File of the picture of granular windows.
+const GRANULAR: &str = "granular.png";
 /// `sensor_msgs/PointField` FLOAT32.
 const FLOAT32: u8 = 7;
 
-/// Everything that pictures are drawn from.
+/// The data of a run from which its pictures are drawn.
 pub(crate) struct RunReport {
     model: Arc<Model>,
-    kept: Arc<Mutex<Kept>>,
+    kept: Arc<Mutex<ReportData>>,
     _subscriptions: Vec<Subscription>,
 }
 
-struct Kept {
-    /// What the run begins on, and the number of heights that were told of it before.
+struct ReportData {
+    /// The ruts on which the run began, and the number of terrain edits before the first message.
     first_ruts: Ruts,
     first_terrain: Option<u64>,
     ruts: Ruts,
-    /// How many times the world was reset: the pictures are of what came after.
+    /// Number of resets of the world: the pictures show what came after the last one.
     epoch: u32,
     sun: Vector3<f64>,
-    /// Of the newest state of the world.
+    /// Simulated time of the newest state of the world.
     time: SimTime,
-    rovers: Vec<KeptRover>,
-    /// The newest image of each further topic, by its name on the sheet.
+    rovers: Vec<RoverReport>,
+    /// The newest image of each further topic, with its caption on the contact sheet.
     newest: Vec<(String, Option<Still>)>,
     sweeps: Vec<(String, Option<LidarRevolution>)>,
 }
 
-struct KeptRover {
-    /// Of its first camera.
+struct RoverReport {
+    /// Images of its first camera.
     stills: Series<Still>,
     /// Map x, y [m] and heading [rad].
     path: Series<[f64; 3]>,
     /// Time and, for each wheel, slip ratio, sinkage [m] and rate [rad/s].
     wheels: Series<(SimTime, Vec<[f64; 3]>)>,
-    /// Where it was last, map x, y [m], and how far it has come [m].
+    /// Its latest position, map x, y [m], and the distance driven [m].
     at_m: Option<[f64; 2]>,
     way_m: f64,
     drums: Vec<DrumLoad>,
 }
 
-/// How rovers drive.
+/// Distance and slip of the rovers so far.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Drive {
-    /// Way of all of them since the run began or was reset, m in the plane.
+    /// Sum of the distances of all rovers since the start or the last reset, m in the horizontal plane.
     pub(crate) distance_m: f64,
-    /// Mean of the slip ratio's size over the wheels that turn now; none while none does.
+    /// Mean absolute slip ratio of the wheels that turn now; `None` if none does.
     pub(crate) slip: Option<f64>,
 }
 
+/// Files of the pictures that a run of a scenario may draw.
+pub(crate) fn picture_files(scenario: &Scenario) -> Vec<String> {
+    let wheels = scenario.rovers.iter().take(ROVERS_SHOWN).map(|of| wheels_file(of, scenario.rovers.len()));
+    let granular = (!scenario.granular.is_empty()).then(|| GRANULAR.to_owned());
+    [FIRST_IMAGE, CONTACT_SHEET, PATH].map(str::to_owned).into_iter().chain(wheels).chain(granular).collect()
+}
+
+/// File of the picture of a rover's wheels, in a scenario of so many rovers.
+fn wheels_file(of: &RoverSetup, rovers: usize) -> String {
+    if rovers == 1 { "wheels.png".to_owned() } else { format!("wheels_{}.png", of.name) }
+}
+
 impl RunReport {
-    /// Listens to the nodes of this process from now on; `ruts` are those that the run begins on.
+    /// Subscribes to the nodes of this process; `ruts` are those on which the run begins.
     ///
     /// # Errors
-    /// When a topic cannot be listened to.
+    /// When a topic cannot be subscribed to.
     pub(crate) fn open(links: &Links, model: &Arc<Model>, ruts: Ruts) -> Result<Self, TransportError> {
         let rovers = &model.scenario().rovers;
-        let kept_rover = |of: &RoverSetup| KeptRover {
+        let kept_rover = |of: &RoverSetup| RoverReport {
             stills: Series::new(STILLS / rovers.len().max(1)),
             path: Series::new(INSTANTS / rovers.len().max(1)),
             wheels: Series::new(INSTANTS / rovers.len().max(1)),
@@ -95,7 +112,7 @@ impl RunReport {
             way_m: 0.0,
             drums: drum_loads(of, rovers.len()),
         };
-        let kept = Kept {
+        let kept = ReportData {
             first_ruts: ruts.clone(),
             first_terrain: None,
             ruts,
@@ -106,8 +123,8 @@ impl RunReport {
             newest: Vec::new(),
             sweeps: Vec::new(),
         };
-        let listener = Listener { links, kept: Arc::new(Mutex::new(kept)), one_rover: rovers.len() == 1 };
-        let mut subscriptions = vec![listener.on(&links.world_state(), Qos::state(), Kept::take_world)?];
+        let listener = ReportSubscriber { links, kept: Arc::new(Mutex::new(kept)), one_rover: rovers.len() == 1 };
+        let mut subscriptions = vec![listener.on(&links.world_state(), Qos::state(), ReportData::take_world)?];
         for (number, rover) in rovers.iter().enumerate() {
             subscriptions.extend(listener.truth(number, rover)?);
             subscriptions.extend(listener.drums(number, rover)?);
@@ -118,17 +135,17 @@ impl RunReport {
         Ok(Self { model: Arc::clone(model), kept: listener.kept, _subscriptions: subscriptions })
     }
 
-    /// Saves the first image that came as a picture in `folder`, once there is one.
+    /// Saves the first image in `folder`; `None` if none has arrived yet.
     pub(crate) fn save_first(&self, folder: &Path) -> Option<Result<PathBuf, PictureError>> {
-        // Written without the lock: whoever tells of images does not wait for a disk.
+        // Written without the lock, so that publishers of images do not wait for the disk.
         let first = locked(&self.kept).rovers.iter().find_map(|rover| rover.stills.iter().next().cloned());
         let picture = first?.coloured()?;
         let path = folder.join(FIRST_IMAGE);
         Some(save_png(&picture, &path).map(|()| path))
     }
 
-    /// Draws the pictures into `folder`; each that cannot be written is told and
-    /// does not keep the others from being written.
+    /// Draws the pictures into `folder`. Returns the path or the error of each: one failure does not prevent the
+    /// others.
     pub(crate) fn draw(&self, folder: &Path, run: &str) -> Vec<Result<PathBuf, PictureError>> {
         let kept = locked(&self.kept);
         let drawn = |name: &str, draw: &dyn Fn(&Path) -> Result<(), PictureError>| {
@@ -137,19 +154,18 @@ impl RunReport {
         };
         let ground = self.ground(&kept);
         let mut pictures = vec![
-            drawn("contact_sheet.png", &|path| contact_sheet::save(run, &self.tiles(&kept), path)),
-            drawn("path.png", &|path| self.path_picture(&kept, &ground, run).save(path)),
+            drawn(CONTACT_SHEET, &|path| contact_sheet::save(run, &self.tiles(&kept), path)),
+            drawn(PATH, &|path| self.path_picture(&kept, &ground, run).save(path)),
         ];
         for (of, rover) in self.rovers().iter().zip(&kept.rovers).take(ROVERS_SHOWN) {
-            let (name, title) = match self.rovers().len() {
-                1 => ("wheels.png".to_owned(), run.to_owned()),
-                _ => (format!("wheels_{}.png", of.name), format!("{} · {run}", of.name)),
-            };
-            pictures.push(drawn(&name, &|path| wheels::save(&title, &wheel_tracks(of, rover), path)));
+            let rovers = self.rovers().len();
+            let title = if rovers == 1 { run.to_owned() } else { format!("{} · {run}", of.name) };
+            pictures
+                .push(drawn(&wheels_file(of, rovers), &|path| wheels::save(&title, &wheel_tracks(of, rover), path)));
         }
         let drums: Vec<_> = kept.rovers.iter().flat_map(|rover| &rover.drums).collect();
         let dug = digging::chart(run, &self.model, [&kept.first_ruts, &kept.ruts], &drums);
-        pictures.extend(dug.map(|chart| drawn("granular.png", &|path| chart.save(path))));
+        pictures.extend(dug.map(|chart| drawn(GRANULAR, &|path| chart.save(path))));
         pictures
     }
 
@@ -157,10 +173,10 @@ impl RunReport {
         &self.model.scenario().rovers
     }
 
-    fn tiles(&self, kept: &Kept) -> Vec<Tile> {
+    fn tiles(&self, kept: &ReportData) -> Vec<Tile> {
         let stills = kept.newest.iter().filter_map(|(name, still)| Some(Tile::still(name, still.as_ref()?)));
         let sweeps = kept.sweeps.iter().filter_map(|(name, sweep)| Some(Tile::sweep(name, sweep.as_ref()?)));
-        // With several rovers what each sees comes first.
+        // With several rovers, the images of each rover's first camera take precedence.
         let further_max = if self.rovers().len() == 1 { TILES } else { TILES / 4 };
         let further: Vec<_> = stills.chain(sweeps).take(further_max).collect();
         let seeing = kept.rovers.iter().filter(|rover| rover.stills.iter().next().is_some()).count().max(1);
@@ -179,8 +195,8 @@ impl RunReport {
         caption(self.rovers().len() == 1, rover, sensor)
     }
 
-    /// The detailed ground where the paths' middle is: there their ruts are seen.
-    fn ground(&self, kept: &Kept) -> Clipmap {
+    /// The ground, most detailed at the middle of the paths, so that their ruts are visible.
+    fn ground(&self, kept: &ReportData) -> Clipmap {
         let [x, y] = [0, 1].map(|axis| {
             let along = kept.rovers.iter().flat_map(|rover| rover.path.iter()).map(|at| at[axis]);
             let [low, high] =
@@ -192,8 +208,8 @@ impl RunReport {
         ground
     }
 
-    fn path_picture<'a>(&self, kept: &Kept, ground: &'a Clipmap, run: &str) -> PathPicture<'a> {
-        let track = |(of, rover): (&RoverSetup, &KeptRover)| Track {
+    fn path_picture<'a>(&self, kept: &ReportData, ground: &'a Clipmap, run: &str) -> PathPicture<'a> {
+        let track = |(of, rover): (&RoverSetup, &RoverReport)| Track {
             name: of.name.clone(),
             driven_m: rover.path.iter().map(|[x, y, _]| [*x, *y]).collect(),
             yaw_rad: rover.path.iter().last().map_or(0.0, |at| at[2]),
@@ -203,7 +219,7 @@ impl RunReport {
         PathPicture { title: run.to_owned(), ground, sun: kept.sun, tracks }
     }
 
-    /// How far the rovers have come, and how their wheels slip now.
+    /// Distance and slip of the rovers so far.
     pub(crate) fn so_far(&self) -> Drive {
         let kept = locked(&self.kept);
         let newest = kept.rovers.iter().filter_map(|rover| rover.wheels.iter().last());
@@ -211,14 +227,14 @@ impl RunReport {
         Drive { distance_m: kept.rovers.iter().map(|rover| rover.way_m).sum(), slip: mean_slip(&wheels) }
     }
 
-    /// Where rovers were last, by their names: map x, y [m] and heading [rad].
+    /// The latest position and heading of each rover, by name: map x, y [m] and heading [rad].
     pub(crate) fn ends(&self) -> Vec<(String, [f64; 3])> {
         let kept = locked(&self.kept);
         let ends = self.rovers().iter().zip(&kept.rovers);
         ends.filter_map(|(of, rover)| Some((of.name.clone(), *rover.path.iter().last()?))).collect()
     }
 
-    /// Mean of the slip ratio's size over the wheels that turn, and the deepest sinkage of any [m].
+    /// Mean absolute slip ratio of turning wheels over the run, and the deepest sinkage of any wheel [m].
     pub(crate) fn slip_and_sinkage(&self) -> (f64, f64) {
         let kept = locked(&self.kept);
         let instants = kept.rovers.iter().flat_map(|rover| rover.wheels.iter());
@@ -228,14 +244,14 @@ impl RunReport {
     }
 }
 
-/// Mean of the slip ratio's size over the wheels (slip ratio, sinkage, rate) that turn; none where none does.
+/// Mean absolute slip ratio of the wheels (slip ratio, sinkage, rate) that turn; `None` if none does.
 fn mean_slip(wheels: &[[f64; 3]]) -> Option<f64> {
     let turning = wheels.iter().filter(|[_, _, rate_rad_s]| rate_rad_s.abs() > TURNING_RAD_S);
     let (sum, count) = turning.fold((0.0, 0.0), |(sum, count), [slip, ..]| (sum + slip.abs(), count + 1.0));
     (count > 0.0).then(|| sum / count)
 }
 
-fn wheel_tracks(of: &RoverSetup, rover: &KeptRover) -> Vec<WheelTrack> {
+fn wheel_tracks(of: &RoverSetup, rover: &RoverReport) -> Vec<WheelTrack> {
     let track = |(index, name): (usize, &str)| {
         let quantity = |quantity: usize| {
             let at = |(time, wheels): &(SimTime, Vec<[f64; 3]>)| Some((time.secs_f64(), wheels.get(index)?[quantity]));
@@ -250,20 +266,20 @@ fn caption(one_rover: bool, rover: &RoverSetup, sensor: &str) -> String {
     if one_rover { sensor.to_owned() } else { format!("{} {sensor}", rover.name) }
 }
 
-/// Subscribes for the report.
-struct Listener<'a> {
+/// Subscribes to topics for the report.
+struct ReportSubscriber<'a> {
     links: &'a Links,
-    kept: Arc<Mutex<Kept>>,
+    kept: Arc<Mutex<ReportData>>,
     one_rover: bool,
 }
 
-impl Listener<'_> {
+impl ReportSubscriber<'_> {
     fn truth(&self, number: usize, rover: &RoverSetup) -> Result<[Subscription; 2], TransportError> {
-        let take_odometry = move |kept: &mut Kept, odometry: nav_msgs::Odometry| {
+        let take_odometry = move |kept: &mut ReportData, odometry: nav_msgs::Odometry| {
             let pose = pose(&odometry.pose.pose);
             kept.rovers[number].moved_to([pose.translation.x, pose.translation.y], frames::yaw_rad(&pose));
         };
-        let take_wheels = move |kept: &mut Kept, wheels: selene_msgs::WheelStates| {
+        let take_wheels = move |kept: &mut ReportData, wheels: selene_msgs::WheelStates| {
             let each =
                 wheels.wheels.iter().map(|wheel| [wheel.slip_ratio, wheel.sinkage, wheel.angular_velocity]).collect();
             kept.rovers[number].wheels.push((wheels.header.stamp.into(), each));
@@ -274,11 +290,11 @@ impl Listener<'_> {
         ])
     }
 
-    /// Soil in each drum.
+    /// Subscribes to the soil mass in each drum.
     fn drums(&self, number: usize, rover: &RoverSetup) -> Result<Vec<Subscription>, TransportError> {
         let listen = |(drum, of): (usize, &BucketDrum)| {
             let topic = rover.topic(&format!("ground_truth/{}/soil_kg", rover.model.links()[of.link].name));
-            self.on(&topic, Qos::reliable(), move |kept: &mut Kept, load: std_msgs::Float64| {
+            self.on(&topic, Qos::reliable(), move |kept: &mut ReportData, load: std_msgs::Float64| {
                 let time_s = kept.time.secs_f64();
                 kept.rovers[number].drums[drum].load_kg.push((time_s, load.data));
             })
@@ -286,13 +302,13 @@ impl Listener<'_> {
         rover.model.drums().iter().enumerate().map(listen).collect()
     }
 
-    /// The first camera over time; of everything else the newest.
+    /// Subscribes to sensors: of the first camera images over time are kept, of all others the newest datum.
     fn sensors(&self, number: usize, rover: &RoverSetup) -> Result<Vec<Subscription>, TransportError> {
         let mut subscriptions = Vec::new();
         for (index, Mounted { spec, .. }) in rover.cameras().enumerate() {
             let (topic, qos) = (rover.topic(&format!("{}/image_raw", spec.name)), qos_of(spec.qos));
             if index == 0 {
-                let take = move |kept: &mut Kept, image| kept.rovers[number].stills.extend(still(&image));
+                let take = move |kept: &mut ReportData, image| kept.rovers[number].stills.extend(still(&image));
                 subscriptions.push(self.on(&topic, qos, take)?);
                 subscriptions.extend(self.truth_images(rover, spec, qos)?);
             } else {
@@ -347,21 +363,21 @@ impl Listener<'_> {
         &self,
         topic: &str,
         qos: Qos,
-        take: impl Fn(&mut Kept, M) + Send + Sync + 'static,
+        take: impl Fn(&mut ReportData, M) + Send + Sync + 'static,
     ) -> Result<Subscription, TransportError> {
         let kept = Arc::clone(&self.kept);
         subscribe(self.links.internal.as_ref(), topic, qos, move |message| take(&mut locked(&kept), message))
     }
 }
 
-/// Nothing yet of each drum of a rover, one of `rovers`.
+/// An empty series for each drum of a rover; the run has `rovers` of them.
 fn drum_loads(of: &RoverSetup, rovers: usize) -> Vec<DrumLoad> {
     let name = |drum: &BucketDrum| of.model.links()[drum.link].name.clone();
     let load = |drum| DrumLoad { name: name(drum), load_kg: Series::new(INSTANTS / rovers.max(1)) };
     of.model.drums().iter().map(load).collect()
 }
 
-/// Adds a row for a caption; its index.
+/// Adds a row for a caption. Returns its index.
 fn pushed<T>(rows: &mut Vec<(String, Option<T>)>, caption: &str) -> usize {
     rows.push((caption.to_owned(), None));
     rows.len() - 1
@@ -371,7 +387,7 @@ fn still(image: &sensor_msgs::Image) -> Option<Still> {
     Still::read(image.header.stamp.into(), [image.width, image.height], &image.encoding, &image.data)
 }
 
-/// The cloud's points; none when it has no x, y, z as 32-bit floats.
+/// The cloud's points; `None` if it has no x, y, z as 32-bit floats.
 fn sweep(cloud: &sensor_msgs::PointCloud2) -> Option<LidarRevolution> {
     let offset = |name: &str| {
         let field = cloud.fields.iter().find(|field| field.name == name && field.datatype == FLOAT32)?;
@@ -381,7 +397,7 @@ fn sweep(cloud: &sensor_msgs::PointCloud2) -> Option<LidarRevolution> {
     LidarRevolution::read(cloud.header.stamp.into(), &cloud.data, cloud.point_step as usize, offsets)
 }
 
-impl Kept {
+impl ReportData {
     fn take_world(&mut self, state: selene_msgs::WorldState) {
         let first_terrain = *self.first_terrain.get_or_insert(state.terrain_sequence);
         if state.epoch != self.epoch {
@@ -395,7 +411,7 @@ impl Kept {
         }
     }
 
-    /// Forgets what was before a reset, and the ruts where the ground went back too.
+    /// Discards all data from before a reset, and the ruts too if the ground was reset.
     fn begin_anew(&mut self, ground_too: bool) {
         if ground_too {
             self.ruts = self.first_ruts.clone();
@@ -410,7 +426,7 @@ impl Kept {
     }
 }
 
-impl KeptRover {
+impl RoverReport {
     fn moved_to(&mut self, [x, y]: [f64; 2], yaw_rad: f64) {
         let from = self.at_m.replace([x, y]);
         self.way_m += from.map_or(0.0, |[from_x, from_y]| (x - from_x).hypot(y - from_y));
@@ -418,24 +434,24 @@ impl KeptRover {
     }
 }
 
-/// At most `most` indices below `count`, evenly spread, first and last included.
+/// At most `most` indices below `count`, evenly spread, including the first and the last.
 fn spread(count: usize, most: usize) -> impl Iterator<Item = usize> {
     let taken = count.min(most);
     (0..taken).map(move |i| if taken < 2 { 0 } else { i * (count - 1) / (taken - 1) })
 }
 
-fn locked(kept: &Mutex<Kept>) -> MutexGuard<'_, Kept> {
+fn locked(kept: &Mutex<ReportData>) -> MutexGuard<'_, ReportData> {
     kept.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{KeptRover, Series, mean_slip, spread, sweep};
+    use super::{RoverReport, Series, mean_slip, spread, sweep};
     use selene_ros::sensor_msgs::{PointCloud2, PointField};
 
     #[test]
     fn the_way_adds_up_and_only_turning_wheels_slip() {
-        let mut rover = KeptRover {
+        let mut rover = RoverReport {
             stills: Series::new(2),
             path: Series::new(2),
             wheels: Series::new(2),

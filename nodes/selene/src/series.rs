@@ -1,6 +1,6 @@
-//! A series of bounded length over a run of unknown length. It keeps every n-th
-//! entry; when full it drops every other one and doubles n, so that what is left
-//! is always evenly spread over the whole run. The newest entry is kept beside.
+//! A series of bounded length over a run of unknown length. It keeps every n-th entry; when it is full it drops every
+//! second one and doubles n, so that the rest is always evenly spread over the whole run. It also keeps the newest
+//! entry.
 
 /// At most `capacity` evenly spread entries, and the newest.
 #[derive(Clone, Debug)]
@@ -18,7 +18,6 @@ impl<T> Series<T> {
         Self { kept: Vec::new(), newest: None, capacity: capacity.max(2), stride: 1, seen: 0 }
     }
 
-    /// Adds an entry.
     pub(crate) fn push(&mut self, entry: T) {
         if self.is_due() && self.kept.len() == self.capacity {
             self.halve();
@@ -32,17 +31,15 @@ impl<T> Series<T> {
         self.seen += 1;
     }
 
-    /// Adds entries.
     pub(crate) fn extend(&mut self, entries: impl IntoIterator<Item = T>) {
         entries.into_iter().for_each(|entry| self.push(entry));
     }
 
-    /// Forgets all entries.
     pub(crate) fn clear(&mut self) {
         *self = Self::new(self.capacity);
     }
 
-    /// What is kept, oldest first, ending with the newest entry.
+    /// The kept entries, oldest first; the last is the newest entry.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.kept.iter().chain(&self.newest)
     }

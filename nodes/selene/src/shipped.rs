@@ -1,5 +1,4 @@
-//! The configuration that is compiled into the program, for where no folder of it is: a program that was copied alone
-//! still runs.
+//! The configuration that is compiled into the program: a program that was copied without its folders still runs.
 
 use std::path::{Path, PathBuf};
 
@@ -9,18 +8,18 @@ use selene_base::compiled;
 static CONFIG: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../config");
 static URDF: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../urdf");
 
-/// Says where these files are, before any is read.
+/// Makes the compiled-in files readable through `selene_base::input`. Call it before any file is read.
 pub(crate) fn provide() {
     compiled::provide(bytes);
 }
 
-/// Whether such a file or folder is compiled in.
+/// Whether a file or folder is compiled in.
 pub(crate) fn has(path: &Path) -> bool {
     let Ok(inner) = path.strip_prefix(compiled::FOLDER) else { return false };
     bytes(inner).is_some() || folder(inner).is_some()
 }
 
-/// What lies in a compiled-in folder; nothing where `path` names none.
+/// The paths in a compiled-in folder; empty if `path` is no such folder.
 pub(crate) fn entries(path: &Path) -> Vec<PathBuf> {
     let inner = path.strip_prefix(compiled::FOLDER).ok();
     let entries = inner.and_then(folder).map(Dir::entries).unwrap_or_default();
@@ -37,7 +36,7 @@ fn folder(path: &Path) -> Option<&'static Dir<'static>> {
     if inner.as_os_str().is_empty() { Some(root) } else { root.get_entry(inner).and_then(DirEntry::as_dir) }
 }
 
-/// The compiled-in folder that `path` begins with, and the rest.
+/// The compiled-in root folder that `path` begins with, and the rest of the path.
 fn root(path: &Path) -> Option<(&'static Dir<'static>, &Path)> {
     let roots = [("config", &CONFIG), ("urdf", &URDF)];
     roots.into_iter().find_map(|(name, root)| Some((root, path.strip_prefix(name).ok()?)))

@@ -1,4 +1,4 @@
-//! The table at the end of a run.
+//! The summary table printed at the end of a run.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
@@ -6,57 +6,57 @@ use std::fmt::{self, Display, Formatter};
 use selene_base::SimTime;
 use selene_ros::bag::BagSummary;
 use selene_sim::Scenario;
-use selene_simulation::{Ending, HoldReport, Outcome, PaceReport, SimulationOptions, file_at};
+use selene_simulation::{EndReason, HoldReport, PaceReport, RunOutcome, SimulationOptions, file_at};
 
 use crate::fault::Fault;
 use crate::meter::{Count, Meter};
 use crate::places;
 use crate::traffic::Traffic;
 
-/// How a run ended: with an outcome, a fault, or both where a sensor failed.
-pub(crate) struct End {
-    /// What the simulation says of itself.
-    pub(crate) outcome: Option<Outcome>,
-    /// The first node that failed.
+/// How a run ended: with an outcome, a fault, or both if a sensor failed.
+pub(crate) struct RunEnd {
+    /// The outcome that the simulation reports.
+    pub(crate) outcome: Option<RunOutcome>,
+    /// The fault of the first node that failed.
     pub(crate) fault: Option<Fault>,
 }
 
-impl End {
-    /// The end of a run whose simulation and sensors ended so.
-    pub(crate) fn new(simulation: Result<Outcome, Fault>, sensors: Result<(), Fault>) -> Self {
+impl RunEnd {
+    /// The end of a run from the results of its simulation and its sensors.
+    pub(crate) fn new(simulation: Result<RunOutcome, Fault>, sensors: Result<(), Fault>) -> Self {
         let (outcome, failed) = match simulation {
             Ok(outcome) => (Some(outcome), None),
             Err(fault) => (None, Some(fault)),
         };
-        // A sensor that failed is why the simulation was stopped: it comes first.
+        // If a sensor failed, that stopped the simulation: its fault comes first.
         Self { outcome, fault: sensors.err().or(failed) }
     }
 
-    /// Simulated time at the end; the latest stamp where the simulation failed.
+    /// Simulated time at the end; the latest stamp if the simulation failed.
     pub(crate) fn simulated(&self, meter: &Meter) -> SimTime {
         self.outcome.as_ref().map_or_else(|| meter.simulated(), |outcome| outcome.simulated)
     }
 
-    /// Good or bad, for the exit status.
+    /// The result of the run, for the exit status.
     pub(crate) fn result(self) -> Result<(), Fault> {
         self.fault.map_or(Ok(()), Err)
     }
 }
 
-/// What a run came to, ready to be printed.
+/// The table of a run's results, ready to print.
 pub(crate) struct Summary {
     rows: Vec<(&'static str, String)>,
     topics: BTreeMap<String, Count>,
     /// Simulated time at the end.
     simulated: SimTime,
-    /// Simulated time that this run went through since its beginning or its last reset, s.
+    /// Simulated time since the start or the last reset, s.
     span_s: f64,
 }
 
 impl Summary {
-    /// What the run came to, and what its topics carried until `simulated`. A run
-    /// that failed has no ending of its own; a simulation that did, no outcome.
-    pub(crate) fn new(scenario: &Scenario, end: &End, traffic: &Traffic) -> Self {
+    /// The results of a run and the traffic of its topics. A run that failed has no ending; if its simulation failed,
+    /// it has no outcome either.
+    pub(crate) fn new(scenario: &Scenario, end: &RunEnd, traffic: &Traffic) -> Self {
         let simulated = end.simulated(&traffic.meter);
         let ended = end.outcome.as_ref().filter(|_| end.fault.is_none());
         let mut rows = vec![
@@ -69,19 +69,18 @@ impl Summary {
         }
         rows.extend(end.outcome.iter().flat_map(figures));
         for (topic, left_out) in traffic.left_out() {
-            let told = format!("{topic}: {} late, {} over the limit", left_out.late, left_out.over_limit);
-            rows.push(("frames left out", told));
+            let reported = format!("{topic}: {} late, {} over the limit", left_out.late, left_out.over_limit);
+            rows.push(("frames left out", reported));
         }
         let span_s = (simulated - traffic.meter.began()).secs_f64();
         Self { rows, topics: traffic.meter.counts(), simulated, span_s }
     }
 
-    /// Adds a row.
     pub(crate) fn row(&mut self, label: &'static str, value: impl Into<String>) {
         self.rows.push((label, value.into()));
     }
 
-    /// Adds what was saved of the world.
+    /// Adds the files in which the world was saved.
     pub(crate) fn saved(&mut self, options: &SimulationOptions) {
         let saved = options.save_ruts.as_ref().and_then(|file| Some((file, std::fs::metadata(file).ok()?.len())));
         if let Some((file, bytes)) = saved {
@@ -93,7 +92,7 @@ impl Summary {
         }
     }
 
-    /// Adds what the bag holds.
+    /// Adds the contents of the bag.
     pub(crate) fn bag(&mut self, bag: &BagSummary) {
         self.row("bag", bag_holds(bag));
         for pattern in &bag.unmatched {
@@ -122,22 +121,22 @@ impl Display for Summary {
     }
 }
 
-fn figures(outcome: &Outcome) -> Vec<(&'static str, String)> {
+fn figures(outcome: &RunOutcome) -> Vec<(&'static str, String)> {
     let factor = (outcome.simulated - outcome.since).secs_f64() / outcome.wall_s.max(1e-9);
     let distance = |(name, m): &(String, f64)| ("distance", format!("{name}: {m:.2} m"));
     let mut figures = vec![
         ("wall", format!("{:.3} s", outcome.wall_s)),
         ("real-time factor", format!("{factor:.3} (simulated over wall)")),
     ];
-    figures.extend(pace(&outcome.pace).map(|told| ("pace", told)));
-    figures.extend(holds(&outcome.holds).into_iter().map(|told| ("lockstep", told)));
+    figures.extend(pace(&outcome.pace).map(|reported| ("pace", reported)));
+    figures.extend(holds(&outcome.holds).into_iter().map(|reported| ("lockstep", reported)));
     figures.extend(outcome.distances_m.iter().map(distance));
-    figures.extend(outcome.told_bytes.map(|bytes| ("told the others", format!("{bytes} B"))));
+    figures.extend(outcome.sent_bytes.map(|bytes| ("sent to others", format!("{bytes} B"))));
     figures.push(("state hash", format!("{:016x}", outcome.state_hash)));
     figures
 }
 
-/// What time the run went through.
+/// The simulated time of a run, in words.
 fn spans(began: SimTime, ended: SimTime) -> String {
     let span_s = (ended - began).secs_f64();
     if began == SimTime::ZERO {
@@ -146,7 +145,7 @@ fn spans(began: SimTime, ended: SimTime) -> String {
     format!("{span_s:.3} s, from {:.3} to {:.3}", began.secs_f64(), ended.secs_f64())
 }
 
-/// How well the pace was kept; none where there was none.
+/// How well the pace was kept, in words; `None` if the run had no pace.
 fn pace(pace: &PaceReport) -> Option<String> {
     let PaceReport { jitter, missed, forgiven, .. } = pace;
     let ms = |time: std::time::Duration| time.as_secs_f64() * 1e3;
@@ -161,34 +160,34 @@ fn pace(pace: &PaceReport) -> Option<String> {
     })
 }
 
-/// What came of waiting for topics, a line each and one for all.
+/// The results of waiting for topics: a line for each topic and one for all.
 fn holds(holds: &HoldReport) -> Vec<String> {
     let of = |topic: &selene_simulation::HoldCounts| {
         format!("{}: {} holds, {} in vain", topic.topic, topic.holds, topic.timeouts)
     };
-    let mut told: Vec<String> = holds.topics.iter().map(of).collect();
-    if !told.is_empty() {
-        told.push(format!("held {:.3} s in all, {:.3} s at most", holds.held_s, holds.longest_s));
+    let mut reported: Vec<String> = holds.topics.iter().map(of).collect();
+    if !reported.is_empty() {
+        reported.push(format!("held {:.3} s in all, {:.3} s at most", holds.held_s, holds.longest_s));
     }
-    told
+    reported
 }
 
-fn ending(ending: Ending) -> &'static str {
+fn ending(ending: EndReason) -> &'static str {
     match ending {
-        Ending::Duration => "the time asked for is over",
-        Ending::RouteDone => "every route's end is reached",
-        Ending::Stopped => "stopped by hand",
+        EndReason::Duration => "the requested time is over",
+        EndReason::RouteDone => "every route's end is reached",
+        EndReason::Stopped => "stopped by hand",
     }
 }
 
-/// Where a bag is and how much it holds.
+/// The path and size of a bag, in words.
 pub(crate) fn bag_holds(bag: &BagSummary) -> String {
     let messages: u64 = bag.messages.values().sum();
     let files = if bag.files > 1 { format!(" in {} files", bag.files) } else { String::new() };
     format!("{}: {messages} messages, {}{files}", places::whole(&bag.directory).display(), size(bag.bytes))
 }
 
-/// Bytes as one reads them.
+/// A number of bytes with a readable unit.
 pub(crate) fn size(bytes: u64) -> String {
     match bytes {
         0..10_000 => format!("{bytes} B"),
@@ -199,7 +198,9 @@ pub(crate) fn size(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{BagSummary, Count, End, Ending, Fault, HoldReport, Outcome, PaceReport, Summary, holds, pace};
+    use super::{
+        BagSummary, Count, EndReason, Fault, HoldReport, PaceReport, RunEnd, RunOutcome, Summary, holds, pace,
+    };
     use selene_base::SimTime;
     use selene_simulation::HoldCounts;
     use std::collections::BTreeMap;
@@ -221,15 +222,15 @@ mod tests {
     }
 
     #[test]
-    fn pace_and_holds_are_told_where_there_were_any() {
+    fn pace_and_holds_are_reported_where_there_were_any() {
         assert_eq!((pace(&PaceReport::default()), holds(&HoldReport::default())), (None, Vec::new()));
         let counts = HoldCounts { topic: "/cmd_vel".to_owned(), holds: 250, timeouts: 3, of_another_clock: 0 };
-        let told = holds(&HoldReport { topics: vec![counts], held_s: 7.5, longest_s: 2.0 });
-        assert_eq!(told, ["/cmd_vel: 250 holds, 3 in vain", "held 7.500 s in all, 2.000 s at most"]);
+        let reported = holds(&HoldReport { topics: vec![counts], held_s: 7.5, longest_s: 2.0 });
+        assert_eq!(reported, ["/cmd_vel: 250 holds, 3 in vain", "held 7.500 s in all, 2.000 s at most"]);
     }
 
     #[test]
-    fn a_filter_that_matched_nothing_is_said() {
+    fn a_filter_that_matched_nothing_is_reported() {
         let unmatched = vec!["radar".to_owned()];
         let bag = BagSummary { files: 3, bytes: 2_000_000, unmatched, ..BagSummary::default() };
         let mut summary = Summary { rows: Vec::new(), topics: BTreeMap::new(), simulated: SimTime::ZERO, span_s: 1.0 };
@@ -242,21 +243,21 @@ mod tests {
 
     #[test]
     fn a_failed_sensor_comes_before_what_it_made_of_the_simulation() {
-        let outcome = || Outcome {
+        let outcome = || RunOutcome {
             simulated: SimTime::ZERO,
             since: SimTime::ZERO,
             wall_s: 1.0,
             state_hash: 0,
             distances_m: Vec::new(),
-            ending: Ending::Stopped,
+            ending: EndReason::Stopped,
             pace: PaceReport::default(),
             holds: HoldReport::default(),
-            told_bytes: None,
+            sent_bytes: None,
         };
-        assert!(End::new(Ok(outcome()), Ok(())).result().is_ok());
-        let both = End::new(Err(Fault::run("simulation")), Err(Fault::run("camera")));
+        assert!(RunEnd::new(Ok(outcome()), Ok(())).result().is_ok());
+        let both = RunEnd::new(Err(Fault::run("simulation")), Err(Fault::run("camera")));
         assert!(both.outcome.is_none() && both.fault.is_some_and(|fault| format!("{fault:?}").contains("camera")));
-        let sensor = End::new(Ok(outcome()), Err(Fault::run("camera")));
+        let sensor = RunEnd::new(Ok(outcome()), Err(Fault::run("camera")));
         assert!(sensor.outcome.is_some() && sensor.result().is_err());
     }
 }

@@ -1,11 +1,12 @@
-//! By whose clock simulated time passes, as the command line says.
+//! Selects the clock that simulated time follows, from the command line.
 
 use selene_simulation::{ClockAuthority, Timeline};
 
 use crate::args::{PaceArg, PacingArgs};
 use crate::fault::Fault;
 
-/// The clock that was asked for; refused where the pace does not follow it, it cannot be read, or a thread of real time would not wait.
+/// The timeline of `--clock-authority`. Refused if the pace does not follow that clock, if the clock cannot be read, or
+/// if a real-time thread would never wait.
 pub(crate) fn timeline(pacing: &PacingArgs) -> Result<Timeline, Fault> {
     let follows = matches!(pacing.pace, PaceArg::RealTime);
     if pacing.clock_authority != ClockAuthority::Simulation && !follows {

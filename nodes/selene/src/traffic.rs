@@ -1,5 +1,5 @@
-//! What each topic carries, told once a second of wall time in `/diagnostics`, with a warning before a limited link
-//! is full; and as soon as a topic carries something for the first time, for viewers learn from it which there are.
+//! Reports the bandwidth of each topic in `/diagnostics`, once a second of wall time, with a warning before a limited
+//! link is full. It also reports as soon as a topic carries its first message, since viewers list topics from it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,38 +9,38 @@ use std::time::{Duration, Instant};
 use selene_coherence::{Diagnostics, DiagnosticsTopic, Links, NodeError, Severity};
 
 use crate::meter::{Count, Meter};
-use crate::wire::{LeftOut, Wire};
+use crate::wire::{DroppedFrames, Wire};
 
-/// How often it is told, and how often the end is looked for (wall time).
-const TELL_EVERY: Duration = Duration::from_secs(1);
+/// Interval between reports, and between checks for the end of the run (wall time).
+const REPORT_EVERY: Duration = Duration::from_secs(1);
 const POLL: Duration = Duration::from_millis(100);
-/// Part of the limit from which on a link is nearly full.
+/// Share of the limit above which a link is nearly full.
 const NEARLY_FULL: f64 = 0.8;
 
-/// What the topics of a process carry.
+/// Measures the traffic of a process.
 pub(crate) struct Traffic {
-    /// Counts all of it.
+    /// Counts all messages of the process.
     pub(crate) meter: Arc<Meter>,
-    /// Where it leaves, if it does.
+    /// The connection to other processes, if any.
     pub(crate) wire: Option<Arc<Wire>>,
-    /// What the wire carries at most, bytes a second.
+    /// Greatest rate on the wire, bytes/s.
     pub(crate) limit_bytes_s: Option<f64>,
 }
 
 impl Traffic {
-    /// Frames that were left out on the wire, by topic.
-    pub(crate) fn left_out(&self) -> BTreeMap<String, LeftOut> {
+    /// Frames that were dropped on the wire, by topic.
+    pub(crate) fn left_out(&self) -> BTreeMap<String, DroppedFrames> {
         self.wire.as_ref().map(|wire| wire.left_out()).unwrap_or_default()
     }
 
-    /// Tells it until `ended` is set.
-    pub(crate) fn tell(&self, links: &Links, ended: &AtomicBool) {
-        if let Err(error) = self.try_tell(links, ended) {
-            tracing::warn!("bandwidths are not told: {error}");
+    /// Reports until `ended` is set.
+    pub(crate) fn report(&self, links: &Links, ended: &AtomicBool) {
+        if let Err(error) = self.try_report(links, ended) {
+            tracing::warn!("bandwidths are not published: {error}");
         }
     }
 
-    fn try_tell(&self, links: &Links, ended: &AtomicBool) -> Result<(), NodeError> {
+    fn try_report(&self, links: &Links, ended: &AtomicBool) -> Result<(), NodeError> {
         let topic = DiagnosticsTopic::open(links)?;
         let (mut before, mut since, mut was_nearly_full) = (self.meter.counts(), Instant::now(), false);
         let mut carrying = 0;
@@ -48,13 +48,13 @@ impl Traffic {
             std::thread::sleep(POLL);
             let (counts, passed) = (self.meter.counts(), since.elapsed());
             let carry = counts.values().filter(|count| count.bytes > 0).count();
-            if passed < TELL_EVERY && carry == carrying {
+            if passed < REPORT_EVERY && carry == carrying {
                 continue;
             }
             carrying = carry;
-            // Before a second has passed, what was carried in it so far: a burst is no rate.
-            let rates = Rates::between(&before, &counts, passed.max(TELL_EVERY).as_secs_f64());
-            if passed >= TELL_EVERY {
+            // In less than a second, the bytes so far count as those of a whole second: a burst is no rate.
+            let rates = Rates::between(&before, &counts, passed.max(REPORT_EVERY).as_secs_f64());
+            if passed >= REPORT_EVERY {
                 (before, since) = (counts, Instant::now());
             }
             let is_nearly_full = self.limit_bytes_s.is_some_and(|limit| rates.total() > NEARLY_FULL * limit);
@@ -62,14 +62,14 @@ impl Traffic {
                 tracing::warn!("the wire is nearly full: {:.0} bytes/s are offered", rates.total());
             }
             was_nearly_full = is_nearly_full;
-            let status = rates.told(topic.status("bandwidth"), self.limit_bytes_s, &self.left_out());
+            let status = rates.reported(topic.status("bandwidth"), self.limit_bytes_s, &self.left_out());
             topic.publish(vec![status], self.meter.simulated())?;
         }
         Ok(())
     }
 }
 
-/// Bytes a second by topic, of those that carry any.
+/// Bytes per second of each topic that carried any.
 struct Rates(BTreeMap<String, f64>);
 
 impl Rates {
@@ -85,11 +85,11 @@ impl Rates {
         self.0.values().sum()
     }
 
-    fn told(
+    fn reported(
         &self,
         mut status: Diagnostics,
         limit_bytes_s: Option<f64>,
-        left_out: &BTreeMap<String, LeftOut>,
+        left_out: &BTreeMap<String, DroppedFrames>,
     ) -> Diagnostics {
         status.value("bytes_per_s", format_args!("{:.0}", self.total()));
         if let Some(limit) = limit_bytes_s {
@@ -101,7 +101,7 @@ impl Rates {
         for (topic, rate) in &self.0 {
             status.value(format!("bytes_per_s {topic}"), format_args!("{rate:.0}"));
         }
-        for (topic, LeftOut { late, over_limit }) in left_out {
+        for (topic, DroppedFrames { late, over_limit }) in left_out {
             status.value(format!("frames_late {topic}"), late).value(format!("frames_over_limit {topic}"), over_limit);
         }
         if !left_out.is_empty() {
@@ -113,7 +113,7 @@ impl Rates {
 
 #[cfg(test)]
 mod tests {
-    use super::{Count, Diagnostics, LeftOut, Rates};
+    use super::{Count, Diagnostics, DroppedFrames, Rates};
     use selene_ros::diagnostic_msgs::DiagnosticStatus;
     use std::collections::BTreeMap;
 
@@ -127,9 +127,9 @@ mod tests {
         Rates::between(&before, &counts(&[("/tf", 300), ("/silent", 7), ("/lidar/points", 1400)]), 2.0)
     }
 
-    fn told(limit_bytes_s: Option<f64>, left_out: &BTreeMap<String, LeftOut>) -> DiagnosticStatus {
+    fn reported(limit_bytes_s: Option<f64>, left_out: &BTreeMap<String, DroppedFrames>) -> DiagnosticStatus {
         let status = Diagnostics::new("bandwidth", &"polar".parse().expect("an id"));
-        rates().told(status, limit_bytes_s, left_out).finish()
+        rates().reported(status, limit_bytes_s, left_out).finish()
     }
 
     fn value<'a>(status: &'a DiagnosticStatus, key: &str) -> Option<&'a str> {
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn rates_are_of_the_last_span_and_silent_topics_are_left_out() {
-        let status = told(None, &BTreeMap::new());
+        let status = reported(None, &BTreeMap::new());
         assert_eq!(status.level, DiagnosticStatus::OK);
         assert_eq!(value(&status, "bytes_per_s"), Some("800"));
         assert_eq!(value(&status, "bytes_per_s /lidar/points"), Some("700"));
@@ -148,10 +148,10 @@ mod tests {
     #[test]
     fn a_link_that_is_nearly_full_and_frames_left_out_are_warned_of() {
         let none = BTreeMap::new();
-        assert_eq!(told(Some(1001.0), &none).level, DiagnosticStatus::OK);
-        assert_eq!(told(Some(999.0), &none).level, DiagnosticStatus::WARN);
-        let left_out = BTreeMap::from([("/lidar/points".to_owned(), LeftOut { late: 3, over_limit: 0 })]);
-        let status = told(None, &left_out);
+        assert_eq!(reported(Some(1001.0), &none).level, DiagnosticStatus::OK);
+        assert_eq!(reported(Some(999.0), &none).level, DiagnosticStatus::WARN);
+        let left_out = BTreeMap::from([("/lidar/points".to_owned(), DroppedFrames { late: 3, over_limit: 0 })]);
+        let status = reported(None, &left_out);
         assert_eq!((status.level, value(&status, "frames_late /lidar/points")), (DiagnosticStatus::WARN, Some("3")));
     }
 }

@@ -1,6 +1,6 @@
-//! What leaves over the wire. Frames (images and clouds) may be left out, whole and counted, when they are late for
-//! their reader or more than the link carries; commands, transforms, the clock and all else always pass. Bags and the
-//! nodes of this process get everything.
+//! The wire: messages to other processes. Whole frames (images and point clouds) are dropped and counted when they are
+//! late for their reader or exceed the bandwidth of the link; commands, transforms, the clock and all else always pass.
+//! Bags and the nodes of this process get everything.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,45 +17,45 @@ use selene_simulation::Timeline;
 use crate::args::{LateFrames, LinkArgs};
 use crate::fault::Fault;
 
-/// Types of messages of which some may be left out.
+/// Types of messages that may be dropped.
 const FRAMES: [&str; 3] = ["sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage", "sensor_msgs/msg/PointCloud2"];
-/// What a link may carry at once after a pause: what goes over it in this time.
+/// Greatest burst after a pause, as the time in which the link carries it.
 const BURST: Duration = Duration::from_millis(100);
 
-/// The wire, on which frames may be left out.
+/// A transport to other processes that drops frames.
 pub(crate) struct Wire {
     inner: Arc<dyn Transport>,
-    gate: Arc<Gate>,
+    gate: Arc<FrameFilter>,
 }
 
-/// Frames of a topic that were left out.
+/// Number of dropped frames of a topic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct LeftOut {
-    /// Because they were late.
+pub(crate) struct DroppedFrames {
+    /// Frames dropped because they were late.
     pub(crate) late: u64,
-    /// Because the link had no room.
+    /// Frames dropped because they exceeded the bandwidth.
     pub(crate) over_limit: u64,
 }
 
 impl Wire {
-    /// What leaves over `inner`, as the command line says.
+    /// A wire over `inner`, with the limits and impairments of the command line.
     pub(crate) fn open(inner: Arc<dyn Transport>, link: &LinkArgs, timeline: &Timeline) -> Result<Arc<Self>, Fault> {
         let inner: Arc<dyn Transport> = match &link.impair[..] {
             [] => inner,
             rules => Arc::new(Impaired::new(inner, rules.to_vec()).map_err(Fault::run)?),
         };
-        let gate = Gate {
+        let gate = FrameFilter {
             late_frames: link.late_frames,
             timeline: timeline.clone(),
-            budget: link.bandwidth_limit.map(|limit_bytes_s| Mutex::new(Budget::new(limit_bytes_s))),
+            budget: link.bandwidth_limit.map(|limit_bytes_s| Mutex::new(TokenBucket::new(limit_bytes_s))),
             begun: Instant::now(),
             left_out: Mutex::default(),
         };
         Ok(Arc::new(Self { inner, gate: Arc::new(gate) }))
     }
 
-    /// What was left out so far, by topic.
-    pub(crate) fn left_out(&self) -> BTreeMap<String, LeftOut> {
+    /// The frames dropped so far, by topic.
+    pub(crate) fn left_out(&self) -> BTreeMap<String, DroppedFrames> {
         locked(&self.gate.left_out).clone()
     }
 }
@@ -72,7 +72,7 @@ impl Layer for Wire {
     }
 }
 
-/// Whether messages of a topic may be left out. Not those that a stage of another process is asked on: the node waits
+/// Whether messages of a topic may be dropped. Requests to sensor stages in other processes may not: the node waits
 /// for their answers.
 fn is_frame(topic: &Topic) -> bool {
     FRAMES.contains(&topic.type_name) && !is_question(&topic.name)
@@ -82,12 +82,12 @@ struct WireOutlet {
     inner: Box<dyn Outlet>,
     topic: String,
     is_frame: bool,
-    gate: Arc<Gate>,
+    gate: Arc<FrameFilter>,
 }
 
 impl Outlet for WireOutlet {
     fn send(&self, message: &Encoded, stamp: SimTime) -> Result<(), TransportError> {
-        // What goes to several leaves several times, and what nobody hears does not leave.
+        // A message is sent once for each subscriber.
         let bytes = message.bytes().len() * self.inner.subscribers().unwrap_or(1);
         let passes = self.gate.passes(bytes, self.is_frame.then_some((self.topic.as_str(), stamp)));
         if passes { self.inner.send(message, stamp) } else { Ok(()) }
@@ -102,17 +102,17 @@ impl Outlet for WireOutlet {
     }
 }
 
-/// Decides what passes.
-struct Gate {
+/// Decides which messages pass.
+struct FrameFilter {
     late_frames: LateFrames,
     timeline: Timeline,
-    budget: Option<Mutex<Budget>>,
+    budget: Option<Mutex<TokenBucket>>,
     begun: Instant,
-    left_out: Mutex<BTreeMap<String, LeftOut>>,
+    left_out: Mutex<BTreeMap<String, DroppedFrames>>,
 }
 
-impl Gate {
-    /// Whether a message passes; of a frame its topic and stamp are given.
+impl FrameFilter {
+    /// Whether a message passes; `frame` is the topic and stamp if it is a frame.
     fn passes(&self, bytes: usize, frame: Option<(&str, SimTime)>) -> bool {
         if let Some((topic, stamp)) = frame
             && self.is_late(stamp)
@@ -136,21 +136,21 @@ impl Gate {
     }
 }
 
-/// What a link can still carry. It fills up at the limit, to what goes over in `BURST` at most. Messages may overdraw
-/// it; a frame passes while something is left, so that the mean rate stays below the limit and a frame that is larger
-/// than a burst passes at times. Time is passed in.
-struct Budget {
+/// A token bucket: the bytes that a link can still carry. It fills at the limit, up to the bytes of one `BURST`.
+/// Messages may overdraw it; a frame passes while anything is left, so that the mean rate stays below the limit and a
+/// frame larger than a burst can pass. The caller passes the time in.
+struct TokenBucket {
     limit_bytes_s: f64,
     left_bytes: f64,
     filled: Duration,
 }
 
-impl Budget {
+impl TokenBucket {
     fn new(limit_bytes_s: f64) -> Self {
         Self { limit_bytes_s, left_bytes: limit_bytes_s * BURST.as_secs_f64(), filled: Duration::ZERO }
     }
 
-    /// Takes a message at `now`, unless it is a frame for which there is no room; whether it was taken.
+    /// Accepts a message at `now`, unless it is a frame and nothing is left. Returns whether it was accepted.
     fn takes(&mut self, now: Duration, bytes: usize, is_frame: bool) -> bool {
         let fresh = self.limit_bytes_s * now.saturating_sub(self.filled).as_secs_f64();
         self.left_bytes = (self.left_bytes + fresh).min(self.limit_bytes_s * BURST.as_secs_f64());
@@ -163,7 +163,7 @@ impl Budget {
     }
 }
 
-/// The lock's content; a thread that panicked elsewhere leaves it usable.
+/// Locks a mutex; a panic of another thread leaves it usable.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -171,8 +171,8 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::{
-        BURST, Budget, Encoded, LateFrames, LeftOut, LinkArgs, Outlet, Topic, TransportError, Wire, WireOutlet,
-        is_frame, locked,
+        BURST, DroppedFrames, Encoded, LateFrames, LinkArgs, Outlet, TokenBucket, Topic, TransportError, Wire,
+        WireOutlet, is_frame, locked,
     };
     use selene_base::SimTime;
     use selene_ros::in_process::InProcess;
@@ -185,9 +185,9 @@ mod tests {
 
     const FRAME_BYTES: usize = 1000;
 
-    /// How many of a hundred frames a second pass in ten seconds, beside so many bytes a second of other messages.
+    /// How many frames pass in ten seconds, at a hundred frames a second beside `other_bytes_s` of other messages.
     fn frames_that_pass(limit_bytes_s: f64, other_bytes_s: usize) -> usize {
-        let mut budget = Budget::new(limit_bytes_s);
+        let mut budget = TokenBucket::new(limit_bytes_s);
         let frame = |tick: u64| {
             let now = Duration::from_millis(10 * tick);
             assert!(budget.takes(now, other_bytes_s / 100, false), "what is no frame always passes");
@@ -201,30 +201,30 @@ mod tests {
         assert_eq!(frames_that_pass(1e9, 1000), 1000);
         for (limit_bytes_s, other_bytes_s, expected) in [(50_000.0, 0, 500), (50_000.0, 20_000, 300), (500.0, 0, 5)] {
             let passed = frames_that_pass(limit_bytes_s, other_bytes_s);
-            // A burst at the beginning, and one frame that overdraws.
+            // One burst at the start, and one frame that overdraws.
             let burst = (limit_bytes_s * 0.1) as usize / FRAME_BYTES + 1;
             assert!((expected..=expected + burst).contains(&passed), "{passed} at {limit_bytes_s} bytes/s");
         }
-        // Where the others take more than all, what was left at the beginning lets one through.
+        // If other messages exceed the limit, one frame passes on the initial burst.
         assert_eq!(frames_that_pass(10_000.0, 20_000), 1);
     }
 
     #[test]
-    fn a_frame_that_nobody_hears_passes_a_full_link() {
-        let mut budget = Budget::new(10_000.0);
+    fn a_frame_without_subscribers_passes_a_full_link() {
+        let mut budget = TokenBucket::new(10_000.0);
         let passes = [FRAME_BYTES, FRAME_BYTES, 0].map(|bytes| budget.takes(Duration::ZERO, bytes, true));
         assert_eq!(passes, [true, false, true]);
     }
 
-    /// How many images and how many numbers arrive of ten each, and what was left out of the images.
-    fn carried(link: &LinkArgs, timeline: &Timeline) -> ([u64; 2], LeftOut) {
+    /// How many of ten images and of ten numbers arrive, and how many images were dropped.
+    fn carried(link: &LinkArgs, timeline: &Timeline) -> ([u64; 2], DroppedFrames) {
         let bus = InProcess::new();
         let wire = Wire::open(Arc::new(bus.clone()), link, timeline).expect("a wire");
-        let heard = [(); 2].map(|()| Arc::new(AtomicU64::new(0)));
-        let [images, numbers] = heard.each_ref().map(Arc::clone);
+        let received = [(); 2].map(|()| Arc::new(AtomicU64::new(0)));
+        let [images, numbers] = received.each_ref().map(Arc::clone);
         let on_image = move |_: sensor_msgs::Image| _ = images.fetch_add(1, Ordering::Relaxed);
         let on_number = move |_: std_msgs::Float64| _ = numbers.fetch_add(1, Ordering::Relaxed);
-        let _ears = [
+        let _subscriptions = [
             subscribe(&bus, "/cam/image_raw", Qos::sensor_data(), on_image).expect("topic"),
             subscribe(&bus, "/mast_pan/command", Qos::reliable(), on_number).expect("topic"),
         ];
@@ -237,28 +237,28 @@ mod tests {
             number.publish(&std_msgs::Float64 { data: 0.5 }, SimTime::ZERO).expect("taken");
         }
         let left_out = wire.left_out().get("/cam/image_raw").copied().unwrap_or_default();
-        (heard.map(|count| count.load(Ordering::Relaxed)), left_out)
+        (received.map(|count| count.load(Ordering::Relaxed)), left_out)
     }
 
     #[test]
     fn frames_alone_are_left_out_and_counted() {
-        assert_eq!(carried(&LinkArgs::default(), &Timeline::default()), ([10, 10], LeftOut::default()));
-        // A tenth of a byte at most: the first frame overdraws it for hours.
+        assert_eq!(carried(&LinkArgs::default(), &Timeline::default()), ([10, 10], DroppedFrames::default()));
+        // A burst of a tenth of a byte: the first frame overdraws it for 1000 s.
         let narrow = LinkArgs { bandwidth_limit: Some(1.0), ..LinkArgs::default() };
-        let left_out = LeftOut { late: 0, over_limit: 9 };
+        let left_out = DroppedFrames { late: 0, over_limit: 9 };
         assert_eq!(carried(&narrow, &Timeline::default()), ([1, 10], left_out));
     }
 
     #[test]
-    fn what_a_stage_of_another_process_is_asked_is_no_frame() {
+    fn a_request_to_a_stage_of_another_process_is_no_frame() {
         let is_frame = |name| is_frame(&Topic::new::<sensor_msgs::Image>(name, Qos::reliable()).expect("a name"));
         assert_eq!(["/cam/image_raw", "/cam/stages/darken/in"].map(is_frame), [true, false]);
     }
 
-    /// An outlet that takes all, with so many subscribers.
-    struct Heard(usize);
+    /// An outlet that accepts everything and has this many subscribers.
+    struct Subscribers(usize);
 
-    impl Outlet for Heard {
+    impl Outlet for Subscribers {
         fn send(&self, _message: &Encoded, _stamp: SimTime) -> Result<(), TransportError> {
             Ok(())
         }
@@ -268,14 +268,14 @@ mod tests {
         }
     }
 
-    /// How many of ten frames pass at once a link that carries two and a half of them in a burst.
+    /// How many of ten frames pass at once over a link whose burst is two and a half frames.
     fn passed_to(subscribers: usize) -> u64 {
         let limit = 2.5 * FRAME_BYTES as f64 / BURST.as_secs_f64();
         let link = LinkArgs { bandwidth_limit: Some(limit), ..LinkArgs::default() };
         let wire = Wire::open(Arc::new(InProcess::new()), &link, &Timeline::default()).expect("a wire");
-        // Not filled again while the test runs.
+        // It does not fill again while the test runs.
         locked(wire.gate.budget.as_ref().expect("a limit")).filled = Duration::from_secs(3600);
-        let (inner, topic) = (Box::new(Heard(subscribers)), "/cam/image_raw".to_owned());
+        let (inner, topic) = (Box::new(Subscribers(subscribers)), "/cam/image_raw".to_owned());
         let outlet = WireOutlet { inner, topic, is_frame: true, gate: Arc::clone(&wire.gate) };
         let message = Encoded::from_bytes(vec![0; FRAME_BYTES]);
         (0..10).for_each(|_| outlet.send(&message, SimTime::ZERO).expect("taken"));
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_to_several_counts_several_times_and_what_nobody_hears_does_not() {
+    fn a_message_to_several_counts_several_times_and_one_without_subscribers_does_not() {
         assert_eq!([0, 1, 3].map(passed_to), [10, 3, 1]);
     }
 
@@ -291,13 +291,13 @@ mod tests {
     fn frames_that_are_late_on_the_timeline_are_dropped() {
         let drop = LinkArgs { late_frames: LateFrames::Drop(Duration::from_millis(20)), ..LinkArgs::default() };
         // Without a pace nothing is late.
-        assert_eq!(carried(&drop, &Timeline::default()), ([10, 10], LeftOut::default()));
+        assert_eq!(carried(&drop, &Timeline::default()), ([10, 10], DroppedFrames::default()));
         let timeline = Timeline::default();
         let mut pacer = Pacer::new(Pace::Times(1.0), &timeline);
         for time in [SimTime::ZERO, SimTime::from_nanos(25_000_000)] {
             pacer.wait_for(time, || {}).expect("a clock");
         }
-        // What is stamped zero was due 25 ms ago.
-        assert_eq!(carried(&drop, &timeline), ([0, 10], LeftOut { late: 10, over_limit: 0 }));
+        // A frame stamped zero was due 25 ms ago.
+        assert_eq!(carried(&drop, &timeline), ([0, 10], DroppedFrames { late: 10, over_limit: 0 }));
     }
 }

@@ -1,4 +1,4 @@
-//! Bags as people record, look at and use them: what the program prints, and what is in the files.
+//! Tests of recording, inspecting and using bags: what the program prints, and what the files contain.
 
 mod common;
 
@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use common::{assert_refused, folder, repository, run, selene, text};
 use selene_ros::bag::BagReader;
 
-/// Publish time and bytes of every message, by topic.
+/// Publish time, ns, and bytes of every message, by topic.
 type Messages = BTreeMap<String, Vec<(u64, Vec<u8>)>>;
 
-/// The default scenario with one camera of so many pixels across, and its lidar.
+/// Writes the default scenario with its lidar and one camera, `width` pixels wide.
 fn scenario(folder: &Path, name: &str, width: u32) -> PathBuf {
     let config = repository().join("config").canonicalize().expect("a folder").display().to_string();
     let read = |file: &str| std::fs::read_to_string(repository().join("config").join(file)).expect("a file");
@@ -31,7 +31,7 @@ fn path(path: &Path) -> &str {
     path.to_str().expect("UTF-8")
 }
 
-/// Records `seconds` of a scenario; the summary that was printed.
+/// Records `seconds` of a scenario. Returns the printed summary.
 fn record(scenario: &Path, bag: &Path, seconds: &str, more: &[&str]) -> String {
     let out = bag.with_extension("out");
     let run = ["run", path(scenario), "--no-dds", "--device", "cpu", "--pace", "fast", "--for", seconds];
@@ -57,7 +57,7 @@ fn stamps(of: &[(u64, Vec<u8>)]) -> Vec<u64> {
 }
 
 #[test]
-fn a_bag_by_filter_in_several_files_is_told_and_found_sound() {
+fn a_bag_by_filter_in_several_files_is_reported_and_found_sound() {
     let folder = folder("bag_filter");
     let (scenario, bag) = (scenario(&folder, "filter", 64), folder.join("bag"));
     let (take, leave) = ("^/tf|imu|image_raw|camera_info", "depth|segmentation");
@@ -79,8 +79,11 @@ fn a_bag_by_filter_in_several_files_is_told_and_found_sound() {
     let rate_hz = topics[0]["rate_hz"].as_f64().expect("a rate");
     assert!((195.0..=206.0).contains(&rate_hz), "{rate_hz}");
     assert_eq!(topics[4]["messages"], 3, "what is latched is in each file");
-    let told = text(&run(&["bag", "info", path(&bag)]).stdout);
-    assert!(told.contains("reliable, transient local, last 1") && told.contains("not compressed"), "{told}");
+    let reported = text(&run(&["bag", "info", path(&bag)]).stdout);
+    assert!(
+        reported.contains("reliable, transient local, last 1") && reported.contains("not compressed"),
+        "{reported}"
+    );
     let verified = run(&["bag", "verify", path(&bag)]);
     assert!(verified.status.success() && text(&verified.stdout).contains("sound: "), "{}", text(&verified.stdout));
 }
@@ -96,7 +99,7 @@ fn a_damaged_bag_is_found_and_listed() {
     let output = run(&["bag", "verify", path(&bag)]);
     let listed = text(&output.stdout);
     assert_eq!(output.status.code(), Some(1), "{listed}");
-    assert!(listed.contains("breaks off in the record") && listed.contains("metadata.yaml tells of"), "{listed}");
+    assert!(listed.contains("breaks off in the record") && listed.contains("metadata.yaml counts"), "{listed}");
     assert!(text(&output.stderr).contains(" faults"));
 }
 
@@ -108,8 +111,8 @@ fn a_drive_is_seen_again_byte_for_byte_and_by_other_sensors_at_the_same_times() 
     let then = messages(&drive);
     let rerender = |out: &str, scenario: &Path, more: &[&str]| {
         let out = folder.join(out);
-        let ask = ["bag", "rerender", path(&drive), path(scenario), "--device", "cpu", "--out", path(&out)];
-        let output = run(&[&ask[..], more].concat());
+        let arguments = ["bag", "rerender", path(&drive), path(scenario), "--device", "cpu", "--out", path(&out)];
+        let output = run(&[&arguments[..], more].concat());
         assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
         messages(&out)
     };
@@ -117,7 +120,7 @@ fn a_drive_is_seen_again_byte_for_byte_and_by_other_sensors_at_the_same_times() 
     for topic in ["/navcam_left/image_raw", "/navcam_left/depth/image_rect_raw", "/lidar/points", "/imu/data", "/tf"] {
         assert!(again.get(topic).is_some_and(|messages| !messages.is_empty()), "{topic}");
     }
-    // What sensor nodes tell of themselves is of their own run.
+    // Diagnostics of sensor nodes differ: they are of their own run.
     for (topic, messages) in again.iter().filter(|(topic, _)| *topic != "/diagnostics") {
         assert!(*messages == then[topic], "{topic} is another");
     }
@@ -147,11 +150,11 @@ fn a_drive_is_seen_again_byte_for_byte_and_by_other_sensors_at_the_same_times() 
     };
     let last = "    - quantise: {bits: 8}";
     let foreign = sensor("foreign.yaml", last, &format!("{last}\n    - own: {{name: darken, timeout_s: 1}}\n   "));
-    let told = ["own: 'darken' is done by another process", "there are none here"];
-    refused(&[path(&drive), path(&first), "--device", "cpu", "--sensor", path(&foreign)], &told);
+    let reported = ["own: 'darken' is done by another process", "there are none here"];
+    refused(&[path(&drive), path(&first), "--device", "cpu", "--sensor", path(&foreign)], &reported);
     let elsewhere = sensor("elsewhere.yaml", "  rate_hz: 2", "  device: gpu:4096\n  rate_hz: 2");
-    let told = ["'gpu:4096' is not allowed"];
-    refused(&[path(&drive), path(&first), "--device", "cpu", "--sensor", path(&elsewhere)], &told);
+    let reported = ["'gpu:4096' is not allowed"];
+    refused(&[path(&drive), path(&first), "--device", "cpu", "--sensor", path(&elsewhere)], &reported);
     refused(&[path(&folder.join("again")), path(&first)], &["no snapshots", "--record-internal"]);
 }
 

@@ -1,7 +1,11 @@
-//! The program as people call it: what it prints, and its exit status. 0 when all
-//! went well, 2 when arguments or input files are refused, with one message.
+//! Tests of the program from the command line: what it prints, and its exit status, which is 0 on success, and 2 with
+//! one message when arguments or input files are refused.
 
 mod common;
+#[path = "command_line/convoy.rs"]
+mod convoy;
+#[path = "command_line/facts.rs"]
+mod facts;
 #[path = "command_line/pages.rs"]
 mod pages;
 #[path = "command_line/worlds.rs"]
@@ -125,14 +129,14 @@ fn peers_that_cannot_be_looked_for_are_refused_with_what_can_be() {
 }
 
 #[test]
-fn the_sky_tells_sun_and_earth_now_and_over_time() {
+fn the_sky_reports_sun_and_earth_now_and_over_time() {
     let plot = folder("sky").join("sky.png");
     let plot_name = plot.to_str().expect("UTF-8");
     let place = ["sky", "--lat", "-85.6995", "--lon", "-27.1931", "--at", "2013-10-31T00:36:19Z"];
     let over_time = ["--json", "--for", "12h", "--step", "90m", "--plot", plot_name];
     let output = run(&[&place[..], &over_time[..]].concat());
     let sky: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    // Skyfield with DE421 for this place and instant (crates/sky/src/site.rs).
+    // Values of Skyfield with DE421 for this place and instant (crates/sky/src/site.rs).
     let close = |body: &str, key: &str, expected: f64| {
         let value = sky[body][key].as_f64().unwrap_or(f64::NAN);
         assert!((value - expected).abs() < 0.05, "{body}.{key}: {value}");
@@ -146,7 +150,7 @@ fn the_sky_tells_sun_and_earth_now_and_over_time() {
 }
 
 #[test]
-fn a_sky_that_cannot_be_told_is_refused() {
+fn a_sky_that_cannot_be_reported_is_refused() {
     let at = ["sky", "--at", "2026-11-21T12:00:00Z", "--lon", "0"];
     let refused = |more: &[&str], parts: &[&str]| assert_refused(&run(&[&at[..], more].concat()), parts);
     refused(&["--lat", "91"], &["--lat 91", "-90 to 90"]);
@@ -174,7 +178,7 @@ fn viewers_that_cannot_begin_are_refused_before_anything_begins() {
     assert_refused(&run(&["run", "--foxglove=nowhere"]), &["--foxglove", "must be a port", "8765"]);
     assert_refused(&run(&["run", "--foxglove-origin", "https://a.example"]), &["--foxglove"]);
     assert_refused(&run(&["run", "--foxglove", "--foxglove-origin", "a.example/x"]), &["a.example/x", "no path"]);
-    // Whether it was built with Rerun or not.
+    // Programs with and without Rerun both refuse it.
     assert_refused(&run(&["run", "--rerun", "Cargo.toml"]), &["--rerun Cargo.toml"]);
 }
 
@@ -189,20 +193,40 @@ fn the_help_of_record_says_what_is_recorded() {
 #[test]
 fn a_file_of_another_kind_is_never_replaced() {
     let folder = folder("kinds");
-    let (site, out) = (folder.join("site.yaml"), folder.join("out"));
+    let (site, out, columns) = (folder.join("site.yaml"), folder.join("out"), folder.join("columns"));
     let text_of_site = "name: somebody's site\nlevels: []\n";
-    std::fs::create_dir_all(&out).expect("a folder");
-    let others = [site.clone(), out.join("wheel.csv"), out.join("slope.png"), out.join("navcam_left.png")];
+    [&out, &columns].iter().for_each(|folder| std::fs::create_dir_all(folder).expect("a folder"));
+    let taken = [
+        "wheel.csv",
+        "slope.png",
+        "navcam_left.png",
+        "campaign.csv",
+        "heading.csv",
+        "convoy.csv",
+        "scaling.csv",
+        "labels.csv",
+        "scenario.json",
+        "selene.1",
+        "contact_sheet.png",
+    ];
+    let mut others = vec![site.clone(), columns.join("campaign.parquet")];
+    others.extend(taken.map(|name| out.join(name)));
     for file in &others {
         std::fs::write(file, text_of_site).expect("written");
     }
-    let [yaml, out] = [&site, &out].map(|path| path.to_str().expect("UTF-8"));
+    let [yaml, out, columns] = [&site, &out, &columns].map(|path| path.to_str().expect("UTF-8"));
+    let [few, _] = campaign("kinds-campaign", "seeds: [1, 2]\nfor_s: 0.05");
+    let few = ["campaign", few.to_str().expect("UTF-8")];
+    let square = ["--x", "0", "--y", "0", "--side", "20"];
+    let export = [&["terrain", "export", "config/site/polar.yaml"][..], &square].concat();
+    let crop = ["terrain", "crop", "no/such.tif", "--lat", "1", "--lon", "0", "--side", "10"];
     let polar = "config/scenario/polar.yaml";
     let render = ["render", polar, "--device", "cpu", "--at", "0.5"];
     let sky = ["sky", "--lat", "1", "--lon", "0", "--at", "2026-11-21T12:00:00Z", "--for", "1d"];
     let (wheel, slope) = (["rig", "wheel", "--soil", "lunar"], ["rig", "slope", "config/rover/sorato.yaml", "--soil"]);
     let run_of = ["run", polar, "--no-dds", "--device", "cpu", "--out", out];
-    let rows: [(&[&str], &[&str], &str, &str); 11] = [
+    let drawn = ["run", polar, "--no-dds", "--device", "cpu", "--for", "0.1"];
+    let rows: [(&[&str], &[&str], &str, &str); 24] = [
         (&render, &["--camera", "navcam_left", "--out", yaml], "site.yaml", "PNG picture"),
         (&render, &["--out", out], "navcam_left.png", "PNG picture"),
         (&run_of, &["--save-ruts", yaml], "site.yaml", "saved state"),
@@ -214,12 +238,25 @@ fn a_file_of_another_kind_is_never_replaced() {
         (&slope, &["lunar", "--out", out], "slope.png", "PNG picture"),
         (&["fit", "no/such.csv"], &["--out", yaml], "site.yaml", "soil file of `selene fit`"),
         (&["fit", "no/such.csv"], &["--plot", yaml], "site.yaml", "PNG picture"),
+        (&export, &["--out", yaml], "site.yaml", "TIFF file"),
+        (&crop, &["--out", yaml], "site.yaml", "TIFF file"),
+        (&["terrain", "preview", "no/such.tif"], &["--out", yaml], "site.yaml", "PNG picture"),
+        (&few, &["--out", out], "campaign.csv", "CSV table"),
+        (&few, &["--out", columns], "campaign.parquet", "Parquet table"),
+        (&["study", "heading"], &["--out", out], "heading.csv", "CSV table"),
+        (&["study", "heading"], &["--training-images", out], "labels.csv", "CSV table"),
+        (&["study", "convoy"], &["--out", out], "convoy.csv", "CSV table"),
+        (&["study", "scaling"], &["--out", out], "scaling.csv", "CSV table"),
+        (&["schema"], &["--out", out], "scenario.json", "JSON Schema"),
+        (&["man"], &["--out", out], "selene.1", "manual page of Selene"),
+        (&run_of, &["--figures", yaml], "site.yaml", "JSON file"),
+        (&drawn, &["--out", out], "contact_sheet.png", "PNG picture"),
     ];
     for (command, options, file, kind) in rows {
         // The last option names the file or its folder.
         let option = options[options.len() - 2];
-        let told = format!("is there already and is no {kind}; name another file");
-        assert_refused(&run(&[command, options].concat()), &[option, file, &told]);
+        let reported = format!("is there already and is no {kind}; name another file");
+        assert_refused(&run(&[command, options].concat()), &[option, file, &reported]);
     }
     for file in &others {
         assert_eq!(std::fs::read_to_string(file).expect("still there"), text_of_site, "{}", file.display());
@@ -229,10 +266,10 @@ fn a_file_of_another_kind_is_never_replaced() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_folder_that_cannot_be_written_to_is_noticed_before_the_run() {
-    // A file in the place of the folder or above it, and a folder that takes no files.
-    for (out, told) in [("Cargo.toml", "made"), ("Cargo.toml/out", "made"), ("/proc", "written to")] {
+    // A file in place of the folder or of its parent, and a folder that is not writable.
+    for (out, reported) in [("Cargo.toml", "made"), ("Cargo.toml/out", "made"), ("/proc", "written to")] {
         let output = run(&["run", "--no-dds", "--device", "cpu", "--for", "0.1", "--out", out]);
-        assert_refused(&output, &[&format!("--out {out}: cannot be {told}")]);
+        assert_refused(&output, &[&format!("--out {out}: cannot be {reported}")]);
         assert!(!text(&output.stderr).contains("tracing on"), "{out}: a run began: {}", text(&output.stderr));
         assert!(output.stdout.is_empty(), "{out}: {}", text(&output.stdout));
     }
@@ -246,10 +283,7 @@ fn the_environment_is_checked_too() {
     let output = selene(&["run", "--for", "1"]).env("ROS_DOMAIN_ID", "999").output().expect("starts");
     assert_refused(&output, &["ROS_DOMAIN_ID=999", "232"]);
     let output = selene(&["run", "--for", "1"]).env("RMW_IMPLEMENTATION", "rmw_zenoh_cpp").output().expect("starts");
-    assert_refused(
-        &output,
-        &["RMW_IMPLEMENTATION=rmw_zenoh_cpp", "speaks DDS", "r2r", "rmw_cyclonedds_cpp", "--no-dds"],
-    );
+    assert_refused(&output, &["RMW_IMPLEMENTATION=rmw_zenoh_cpp", "uses DDS", "r2r", "rmw_cyclonedds_cpp", "--no-dds"]);
 }
 
 #[cfg(target_os = "linux")]
@@ -273,7 +307,7 @@ fn an_installed_program_finds_the_configuration_beside_it_or_in_a_sourced_worksp
     let [lib, soils] = ["lib/selene", "share/selene/config/soil"].map(|name| prefix.join(name));
     [&lib, &soils].iter().for_each(|folder| std::fs::create_dir_all(folder).expect("a folder"));
     std::fs::hard_link(env!("CARGO_BIN_EXE_selene"), lib.join("selene")).expect("a link");
-    // A name that neither the repository has nor the place where the program was built.
+    // A name that exists neither in the repository nor where the program was built.
     std::fs::copy(repository().join("config/soil/rigid.yaml"), soils.join("installed.yaml")).expect("a soil");
     let rig = |program: &Path, sourced: &Path| {
         let mut command = Command::new(program);
@@ -287,7 +321,7 @@ fn an_installed_program_finds_the_configuration_beside_it_or_in_a_sourced_worksp
     assert_refused(&rig(built, Path::new("/nowhere")), &["--soil installed", "config/soil", "lunar"]);
 }
 
-/// The program called in another folder than the repository.
+/// Runs a copy of the program in a folder outside of the repository.
 fn alone(folder: &Path, arguments: &[&str]) -> Output {
     let program = folder.join("selene");
     if !program.exists() {
@@ -311,19 +345,20 @@ fn a_new_scenario_runs_as_it_is_written_and_is_never_replaced() {
     assert_eq!(std::fs::read_to_string(&file).expect("still there"), written);
     assert_refused(&alone(&folder, &["new", "scenario", "other", "--rover", "none"]), &["--rover none", "viper"]);
     let explained = alone(&folder, &["check", "mine.yaml", "--explain"]);
-    let told = text(&explained.stdout);
+    let reported = text(&explained.stdout);
     for part in ["mine.yaml: Scenario, OK", "gravity_m_s2: 1.62   (default)", "sensors: sorato_front"] {
-        assert!(told.contains(part), "{part} is missing in: {told}{}", text(&explained.stderr));
+        assert!(reported.contains(part), "{part} is missing in: {reported}{}", text(&explained.stderr));
     }
 }
 
 #[test]
 fn everything_that_can_be_named_is_listed_with_a_line() {
-    let told = text(&run(&["list"]).stdout);
-    let of = |name: &str| told.lines().find(|line| line.trim_start().starts_with(&format!("{name} "))).expect("listed");
-    assert!(of("polar").contains("The default scenario: VIPER drives a short loop"), "{told}");
-    assert!(of("mare").contains("A made-up plain of a mare"), "{told}");
-    assert!(of("lidar/vlp16").len() > 20 && of("grc1").len() > 10, "{told}");
+    let reported = text(&run(&["list"]).stdout);
+    let of =
+        |name: &str| reported.lines().find(|line| line.trim_start().starts_with(&format!("{name} "))).expect("listed");
+    assert!(of("polar").contains("The default scenario: VIPER drives a short loop"), "{reported}");
+    assert!(of("mare").contains("A made-up plain of a mare"), "{reported}");
+    assert!(of("lidar/vlp16").len() > 20 && of("grc1").len() > 10, "{reported}");
     let soils = text(&run(&["list", "soils"]).stdout);
     assert!(soils.contains("lunar") && !soils.contains("viper "), "{soils}");
     assert_refused(&run(&["list", "planets"]), &["planets", "scenarios, rovers, sites, soils, sensors"]);
@@ -340,7 +375,7 @@ fn schemas_completions_and_manual_pages_are_printed_or_written() {
     let folder = folder("pages");
     let [pages, schemas] = ["man", "schema"].map(|name| folder.join(name));
     for (command, out) in [("man", &pages), ("schema", &schemas)] {
-        // Twice: what was written before is replaced.
+        // Twice, since earlier pages and schemas are replaced.
         for _ in 0..2 {
             let output = run(&[command, "--out", &out.to_string_lossy()]);
             assert!(output.status.success(), "{}", text(&output.stderr));
@@ -349,7 +384,7 @@ fn schemas_completions_and_manual_pages_are_printed_or_written() {
     assert!(pages.join("selene-new-scenario.1").is_file() && schemas.join("site.json").is_file());
     std::fs::write(schemas.join("rover.json"), "{\"mine\": 1}\n").expect("written");
     let refused = run(&["schema", "rover", "--out", &schemas.to_string_lossy()]);
-    assert_eq!(refused.status.code(), Some(1));
+    assert_eq!(refused.status.code(), Some(2));
     assert!(text(&refused.stderr).contains("is no JSON Schema"), "{}", text(&refused.stderr));
 }
 
@@ -376,7 +411,7 @@ fn values_of_a_scenario_are_replaced_on_the_command_line() {
 }
 
 #[test]
-fn all_keys_at_fault_are_told_at_once() {
+fn all_keys_at_fault_are_reported_at_once() {
     let folder = folder("keys");
     let file = folder.join("mine.yaml");
     std::fs::write(&file, "sit: polar\nrover: {x: 1}\nsoil: lunar\n").expect("written");
@@ -407,24 +442,24 @@ fn a_run_says_what_it_does_and_where_to_look_unless_it_is_to_be_quiet() {
     let folder = folder("told");
     let out = folder.join("out");
     let drive = ["run", "sorato", "--no-dds", "--device", "cpu", "--pace", "fast", "--for", "0.2", "--out"];
-    let told = |more: &[&str]| {
+    let reported = |more: &[&str]| {
         let output = run(&[&drive[..], &[&*out.to_string_lossy()], more].concat());
         assert!(output.status.success(), "{}", text(&output.stderr));
         (text(&output.stdout), text(&output.stderr))
     };
-    let (summary, before) = told(&[]);
+    let (summary, before) = reported(&[]);
     for part in ["tracing on: ", "as fast as it goes until 0.2 s", "no topics outside this process"] {
         assert!(before.contains(part), "{part} is missing in: {before}");
     }
     let picture = out.join("path.png").display().to_string();
     assert!(summary.contains(&picture) && summary.contains("(simulated over wall)"), "{summary}");
     assert!(before.lines().all(|line| line.chars().count() < 200 + picture.len()), "{before}");
-    let (summary, before) = told(&["--quiet"]);
+    let (summary, before) = reported(&["--quiet"]);
     assert!(summary.contains(&picture) && !before.contains("tracing on"), "{before}");
-    let (_, before) = told(&["--quiet", "--console=127.0.0.1:0"]);
+    let (_, before) = reported(&["--quiet", "--console=127.0.0.1:0"]);
     assert!(!before.contains("console:"), "{before}");
-    // Nobody could use what its token is not told of.
-    let (_, before) = told(&["--quiet", "--console=127.0.0.1:0", "--console-control"]);
+    // The token is printed even with `--quiet`: without it, nobody could use control.
+    let (_, before) = reported(&["--quiet", "--console=127.0.0.1:0", "--console-control"]);
     assert!(before.contains("#token="), "{before}");
     assert_refused(&run(&["run", "--quiet", "--verbose"]), &["--quiet", "--verbose"]);
 }
@@ -441,7 +476,7 @@ fn a_standard_error_that_nobody_reads_ends_no_run() {
 }
 
 #[test]
-fn missing_files_are_told_by_name() {
+fn missing_files_are_reported_by_name() {
     assert_refused(&run(&["run", "no/such.yaml"]), &["no/such.yaml"]);
     assert_refused(&run(&["run", "config/scenario/hadley.yaml", "--no-dds"]), &["--data", "SELENE_DATA"]);
     assert_refused(&run(&["check", "no/such.urdf"]), &["no/such.urdf"]);
@@ -461,7 +496,7 @@ fn check_takes_all_of_the_configuration() {
 }
 
 #[test]
-fn check_tells_every_refused_file_with_line_value_and_what_is_allowed() {
+fn check_reports_every_refused_file_with_line_value_and_what_is_allowed() {
     let folder = folder("check");
     let good = std::fs::read_to_string(repository().join("config/soil/lunar.yaml")).expect("a soil");
     let bent = good.replace("friction_deg: 35", "friction_deg: 95");
@@ -506,7 +541,7 @@ fn check_looks_at_a_sites_elevation_file_where_it_has_the_data_folder() {
     assert_refused(&run(&["check", &site, "--data", &data]), &["site.yaml", "notes.txt", "GeoTIFF"]);
 }
 
-/// What `selene check` prints of files that are good.
+/// The output of `selene check` for valid files.
 fn text_of_check(files: &[&str]) -> String {
     let output = run(&[&["check"][..], files].concat());
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -524,13 +559,13 @@ fn check_says_which_inertias_of_a_good_urdf_ros_2_would_drop() {
         if line == first || line == last { lines[line].replace(" iyz=\"0\"", "") } else { lines[line].to_owned() }
     };
     std::fs::write(&file, (0..lines.len()).map(bent).collect::<Vec<_>>().join("\n")).expect("written");
-    let told = text_of_check(&[&file.to_string_lossy(), "urdf/viper/viper.urdf", "config/rover/viper.yaml"]);
-    let told: Vec<_> = told.lines().collect();
+    let reported = text_of_check(&[&file.to_string_lossy(), "urdf/viper/viper.urdf", "config/rover/viper.yaml"]);
+    let reported: Vec<_> = reported.lines().collect();
     assert!(
-        told[0].contains(&format!("Urdf, OK (<inertia> in line {}, {} of the URDF", first + 1, last + 1)),
-        "{told:?}"
+        reported[0].contains(&format!("Urdf, OK (<inertia> in line {}, {} of the URDF", first + 1, last + 1)),
+        "{reported:?}"
     );
-    assert!(told[1].ends_with("Urdf, OK") && told[2].ends_with("Rover, OK"), "{told:?}");
+    assert!(reported[1].ends_with("Urdf, OK") && reported[2].ends_with("Rover, OK"), "{reported:?}");
 }
 
 #[test]
@@ -542,15 +577,15 @@ fn check_refuses_a_stage_that_only_a_users_own_program_has() {
     let hazy = read("sensor/navcam_left.yaml").replace("    - aggregator", "    - own: {name: haze}\n    - aggregator");
     assert!(hazy.contains("haze"), "the test adds a stage");
     std::fs::write(&sensor, hazy).expect("written");
-    let (sensor, told) = (sensor.to_string_lossy(), "'haze' is no stage of this program");
-    assert_refused(&run(&["check", &sensor]), &["hazy.yaml", "stage 1", told]);
+    let (sensor, reported) = (sensor.to_string_lossy(), "'haze' is no stage of this program");
+    assert_refused(&run(&["check", &sensor]), &["hazy.yaml", "stage 1", reported]);
     let foggy = read("scenario/polar.yaml").replace("../sensor/navcam_left.yaml", &sensor);
     assert!(foggy.contains("hazy.yaml"), "the test changes a sensor");
     std::fs::write(&scenario, foggy.replace("../", &format!("{config}/"))).expect("written");
-    assert_refused(&run(&["check", &scenario.to_string_lossy()]), &["foggy.yaml", "navcam_left", "stage 1", told]);
+    assert_refused(&run(&["check", &scenario.to_string_lossy()]), &["foggy.yaml", "navcam_left", "stage 1", reported]);
 }
 
-/// The default scenario, its left camera changed, in a folder of this name.
+/// Writes the default scenario, with a change to its left camera, in a folder of this name.
 fn scenario_with(name: &str, from: &str, to: &str) -> String {
     let folder = folder(name);
     let config = repository().join("config").canonicalize().expect("a folder").display().to_string();
@@ -570,15 +605,15 @@ fn a_stage_of_another_process_is_refused_where_none_can_be_reached() {
     let last = "    - quantise: {bits: 8}";
     let scenario = scenario_with("foreign", last, &format!("{last}\n    - own: {{name: darken, timeout_s: 1}}\n   "));
     let out = folder("foreign-out").display().to_string();
-    let told = ["navcam_left", "own: 'darken' is done by another process", "there are none here"];
-    assert_refused(&run(&["run", &scenario, "--no-dds", "--device", "cpu", "--out", &out]), &told);
+    let reported = ["navcam_left", "own: 'darken' is done by another process", "there are none here"];
+    assert_refused(&run(&["run", &scenario, "--no-dds", "--device", "cpu", "--out", &out]), &reported);
 }
 
 #[test]
 fn a_node_refuses_a_device_that_is_not_there_before_it_waits_for_a_run() {
     let scenario = scenario_with("device", "  rate_hz: 2", "  device: gpu:4096\n  rate_hz: 2");
-    let told = ["sensor navcam_left", "'gpu:4096' is not allowed", "there are cpu"];
-    assert_refused(&run(&["camera", "--scenario", &scenario, "--device", "cpu"]), &told);
+    let reported = ["sensor navcam_left", "'gpu:4096' is not allowed", "there are cpu"];
+    assert_refused(&run(&["camera", "--scenario", &scenario, "--device", "cpu"]), &reported);
 }
 
 #[test]
@@ -617,7 +652,7 @@ fn the_wheel_rig_prints_its_five_figures() {
         serde_json::from_slice(&output.stdout).expect("JSON on standard output");
     let keys: Vec<_> = printed.keys().map(String::as_str).collect();
     assert_eq!(keys, ["drawbar_n", "lateral_n", "normal_n", "sinkage_m", "torque_nm"]);
-    // The wheel carries its load: the mean over two seconds is within a newton.
+    // The wheel carries its load of 100 N: the mean over two seconds is within a newton.
     let normal_n = printed["normal_n"].as_f64().expect("a number");
     assert!((normal_n - 100.0).abs() < 1.0, "{normal_n}");
 }
@@ -664,7 +699,7 @@ fn an_interrupt_ends_a_run_with_its_bag_ruts_pictures_and_summary() {
     let mut first = String::new();
     lines.read_line(&mut first).expect("the report of the first image");
     assert_eq!(first.trim(), "\"first_image\"");
-    // As a terminal and `ros2 launch` do it together: one request that comes twice.
+    // A terminal and `ros2 launch` together send one request twice.
     let twice = ["-c", "kill -INT $0 && sleep 0.1 && kill -INT $0", &child.id().to_string()];
     assert!(Command::new("sh").args(twice).status().expect("sh").success());
     let mut rest = String::new();
@@ -685,7 +720,7 @@ fn an_interrupt_more_than_a_second_after_the_first_ends_a_run_at_once() {
 
     const SIGNALS_MAX: usize = 40;
     let bag = folder("interrupt-twice").join("bag");
-    // Nobody reads what the run prints, so that its clean end takes as long as one likes.
+    // Nobody reads the run's output, so its clean end takes as long as the test likes.
     let (unread, mut full) = std::io::pipe().expect("a pipe");
     let stdout = full.try_clone().expect("a pipe");
     let filling = std::thread::spawn(move || full.write_all(&vec![b'\n'; 1 << 22]));
@@ -693,7 +728,7 @@ fn an_interrupt_more_than_a_second_after_the_first_ends_a_run_at_once() {
     command.arg(folder("interrupt-twice-out")).arg("--record").arg(&bag).stdout(stdout).stderr(Stdio::null());
     let mut child = command.spawn().expect("starts");
     drop(command);
-    // The bag is the last thing that is made before the run begins.
+    // The run creates the bag last before it begins.
     while !bag.is_dir() {
         assert!(child.try_wait().expect("state").is_none(), "the run ended by itself");
         std::thread::sleep(Duration::from_millis(20));
@@ -713,31 +748,7 @@ fn an_interrupt_more_than_a_second_after_the_first_ends_a_run_at_once() {
     panic!("{SIGNALS_MAX} interrupts did not end the run");
 }
 
-#[test]
-fn a_convoy_ends_with_pictures_of_all_three_rovers() {
-    let folder = folder("convoy");
-    let mut command = selene(&["run", "--no-dds", "--device", "cpu", "--pace", "fast", "--for", "2", "--out"]);
-    let output = command.arg(&folder).arg(repository().join("config/scenario/convoy.yaml")).output().expect("starts");
-    let summary = text(&output.stdout);
-    assert!(output.status.success(), "{summary}{}", text(&output.stderr));
-    for rover in ["viper", "ex1", "sorato"] {
-        assert!(summary.contains(rover), "{summary}");
-    }
-    let picture = |name: &str| image::open(folder.join(name)).expect(name).to_rgb8();
-    let path = picture("path.png");
-    for colour in (0..3).map(selene_pictures::path::driven_colour) {
-        let drawn = path.pixels().filter(|pixel| pixel.0 == colour).count();
-        assert!(drawn > 50, "a way in {colour:?} has {drawn} pixels");
-    }
-    // One tile a camera at least, and none of one colour.
-    let sheet = picture("contact_sheet.png");
-    let mean =
-        sheet.pixels().map(|pixel| f64::from(pixel.0[0])).sum::<f64>() / f64::from(sheet.width() * sheet.height());
-    let uneven = sheet.pixels().filter(|pixel| (f64::from(pixel.0[0]) - mean).abs() > 20.0).count();
-    assert!(uneven > 10_000, "{uneven} pixels");
-}
-
-/// A scenario in `folder` that begins at the border of its site, where it has to end.
+/// Writes a scenario in `folder` that begins at the border of its site and ends there.
 fn scenario_that_leaves_its_site(folder: &Path) -> PathBuf {
     let config = repository().join("config").canonicalize().expect("a folder").display().to_string();
     let polar = std::fs::read_to_string(repository().join("config/scenario/polar.yaml")).expect("a scenario");
@@ -774,7 +785,7 @@ fn a_rover_that_leaves_its_site_still_leaves_bag_ruts_pictures_and_summary() {
 fn a_recording_that_breaks_off_fails_the_run_after_its_summary() {
     let folder = folder("full");
     let bag = folder.join("bag");
-    // Files of at most 512 blocks stand for a full disk; the pictures fit or not.
+    // A limit of 512 blocks per file simulates a full disk; the pictures may fit or not.
     let limited = "trap '' XFSZ; ulimit -f 512; exec \"$0\" \"$@\"";
     let arguments = ["run", "--no-dds", "--device", "cpu", "--pace", "fast", "--for", "2", "--out"];
     let mut command = Command::new("sh");
@@ -817,8 +828,8 @@ fn the_slope_rig_ends_where_the_rover_stalls() {
     let csv = text(&output.stdout);
     let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
     assert_eq!(rows[0], ["slope_deg", "speed_m_s", "slip", "sinkage_m", "drive_torque_nm", "stalled"]);
-    let told: Vec<_> = rows[1..].iter().map(|row| (row[0], row[5])).collect();
-    assert_eq!(told, [("0", "false"), ("10", "false"), ("42", "true")]);
+    let reported: Vec<_> = rows[1..].iter().map(|row| (row[0], row[5])).collect();
+    assert_eq!(reported, [("0", "false"), ("10", "false"), ("42", "true")]);
 }
 
 #[test]
@@ -838,16 +849,15 @@ fn fit_makes_a_soil_that_check_accepts_and_refuses_gaps_with_their_line() {
     std::fs::write(&table, &csv).expect("written");
     let output = run(&["fit", &table_name, "--out", &soil_name, "--plot", &plot_name]);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let told = text(&output.stdout);
-    assert!(told.contains("per_slip_mm") && told.contains("(95 %)") && plot.is_file(), "{told}");
+    let reported = text(&output.stdout);
+    assert!(reported.contains("per_slip_mm") && reported.contains("(95 %)") && plot.is_file(), "{reported}");
     let output = run(&["check", &soil_name]);
     assert!(text(&output.stdout).contains("Soil, OK"), "{}", text(&output.stderr));
     std::fs::write(&table, csv + "0.1,0,,8,0.003\n").expect("written");
     assert_refused(&run(&["fit", &table_name]), &["runs.csv", "line 32", "slip"]);
 }
 
-/// Pairs of pictures of an even radiance by the left NavCam with a black level and 16 bits,
-/// as PNG files.
+/// Writes pairs of images of uniform radiance by the left NavCam, with a black level and 16 bits, as PNG files.
 fn photograph_evenly(to: &Path, radiance: f32, exposures_ms: &[f64]) {
     let stages = "- aggregator: {quantum_efficiency: 0.5}\n- noise: {read_sigma_e: 12}\n\
                   - response: {linear: {full_well_e: 12000, black: 0.02}}\n- quantise: {bits: 16}\n";
@@ -920,7 +930,7 @@ fn arguments_of_ros_that_nobody_takes_are_refused() {
     assert_refused(&run(&[&drive[..], &["use_sim_time:=false"]].concat()), &["use_sim_time", "its own"]);
 }
 
-/// The files of a ROS package with a rover in it, in a folder of the test's own.
+/// Writes a ROS package with a rover into a folder of the test.
 fn description(name: &str) -> PathBuf {
     let folder = folder(name);
     let package = folder.join("found_description");
@@ -939,15 +949,15 @@ fn a_urdf_is_imported_with_guesses_to_check_and_a_picture() {
     let folder = description("import");
     let [urdf, out] = ["found_description/found.urdf", "rovers"].map(|name| folder.join(name));
     let [urdf, out] = [&urdf, &out].map(|path| path.to_str().expect("UTF-8"));
-    let told = run(&["import", urdf, "--out", out]);
-    let page = text(&told.stdout);
-    assert!(told.status.success(), "{}", text(&told.stderr));
+    let reported = run(&["import", urdf, "--out", out]);
+    let page = text(&reported.stdout);
+    assert!(reported.status.success(), "{}", text(&reported.stderr));
     assert!(page.contains("2 driven and 1 free wheels") && page.contains("lines to check"), "{page}");
     let rover = folder.join("rovers/found.yaml");
     let yaml = std::fs::read_to_string(&rover).expect("a rover file");
     assert!(yaml.contains("urdf: \"../found_description/found.urdf\"") && yaml.contains("# check"), "{yaml}");
     let picture = image::open(folder.join("rovers/found.png")).expect("a picture").to_rgb8();
-    // The root frame is grey-black, the plate 0.8 0.2 0.2 at most: something of it is to be seen.
+    // The root link is grey-black and the plate at most 0.8 0.2 0.2: some of the plate must be visible.
     assert!(picture.pixels().any(|pixel| pixel.0[0] > 150 && pixel.0[1] < 60 && pixel.0[2] < 60), "no plate");
     let checked = run(&["check", rover.to_str().expect("UTF-8")]);
     assert!(text(&checked.stdout).contains("Rover, OK"), "{}", text(&checked.stderr));
@@ -977,7 +987,7 @@ fn a_xacro_is_expanded_by_its_program_and_its_packages_are_found_from_where_it_w
     use std::os::unix::fs::PermissionsExt;
     let folder = description("import-expanded");
     let package = folder.join("found_description");
-    // What stands for the program prints the URDF, with an argument of its own in a comment.
+    // A stand-in for xacro prints the URDF, with one of its arguments in a comment.
     let program = folder.join("bin/xacro");
     std::fs::create_dir_all(folder.join("bin")).expect("a folder");
     let script = format!("#!/bin/sh\necho \"<!-- $2 -->\"\ncat {}\n", package.join("body.xml").display());
@@ -997,7 +1007,7 @@ fn a_xacro_is_expanded_by_its_program_and_its_packages_are_found_from_where_it_w
     assert!(yaml.contains("found_description: \"../found_description\""), "{yaml}");
 }
 
-/// A campaign of `rows` in a folder of its own: its file and its results.
+/// Writes a campaign with `rows` in a folder of its own. Returns its file and its output folder.
 fn campaign(name: &str, rows: &str) -> [PathBuf; 2] {
     let folder = folder(name);
     let file = folder.join("few.yaml");
@@ -1013,7 +1023,7 @@ fn run_campaign(campaign: &[PathBuf; 2], more: &[&str]) -> Output {
 }
 
 #[test]
-fn a_campaign_makes_one_table_and_tells_which_rows_failed() {
+fn a_campaign_makes_one_table_and_reports_which_rows_failed() {
     let few = campaign("campaign", "seeds: [1, 2]\nfor_s: 0.2\nset: {gravity_m_s2: [1.62, 99]}");
     let [file, out] = &few;
     let done = run_campaign(&few, &["--workers", "2"]);
@@ -1031,7 +1041,7 @@ fn a_campaign_makes_one_table_and_tells_which_rows_failed() {
     assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"));
     assert!(image::open(out.join("campaign.png")).is_ok());
 
-    // A row that is gone is run again, to the same figures; the others stay as they are.
+    // A deleted row is run again with the same figures; the others stay unchanged.
     let read = |row: usize| std::fs::read_to_string(out.join(format!("rows/{row:06}.json"))).expect("a row");
     let [first, second] = [0, 1].map(read);
     std::fs::remove_file(out.join("rows/000001.json")).expect("removed");
@@ -1041,7 +1051,7 @@ fn a_campaign_makes_one_table_and_tells_which_rows_failed() {
     assert_eq!((read(0), hash(&read(1))), (first, hash(&second)));
     assert!(hash(&second).is_string());
 
-    // Another campaign's rows are not mixed in, and what is no row is refused.
+    // Rows of another campaign are refused, and so are row numbers that do not exist.
     let text = std::fs::read_to_string(file).expect("a campaign");
     std::fs::write(file, text.replace("1.62", "1.7")).expect("written");
     assert_refused(&run_campaign(&few, &[]), &["000000.json", "another campaign", "1.7"]);

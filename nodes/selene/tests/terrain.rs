@@ -1,5 +1,5 @@
-//! `selene terrain` and saved ruts as people call them: a site's ground is exported, looked at, cropped
-//! and drawn, with ruts and without; what cannot be done is refused with exit status 2.
+//! Tests of `selene terrain` and saved ruts: a site's ground is exported, inspected, cropped and drawn, with ruts and
+//! without; invalid requests are refused with exit status 2.
 
 mod common;
 
@@ -13,9 +13,9 @@ use serde_json::Value;
 
 const SITE: &str = "config/site/polar.yaml";
 
-/// What a command prints that must succeed.
+/// The output of a command, which must succeed.
 #[track_caller]
-fn told(arguments: &[&str]) -> String {
+fn reported(arguments: &[&str]) -> String {
     let output = run(arguments);
     assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
     text(&output.stdout)
@@ -23,7 +23,7 @@ fn told(arguments: &[&str]) -> String {
 
 #[track_caller]
 fn json(arguments: &[&str]) -> Value {
-    serde_json::from_str(&told(&[arguments, &["--json"]].concat())).expect("JSON on standard output")
+    serde_json::from_str(&reported(&[arguments, &["--json"]].concat())).expect("JSON on standard output")
 }
 
 #[track_caller]
@@ -31,7 +31,7 @@ fn assert_refused(arguments: &[&str], parts: &[&str]) {
     common::assert_refused(&run(arguments), parts);
 }
 
-/// A folder of this test's own, and paths in it as text.
+/// A folder for one test, which gives paths in it as text.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -50,7 +50,7 @@ fn ground() -> Clipmap {
     Clipmap::of_site(&site, &file, None, 1).expect("ground")
 }
 
-/// Heights of some tens of metres are stored as `f32`.
+/// Rounding error of heights of some tens of metres that are stored as `f32`, m.
 const STORED_M: f64 = 1e-5;
 
 #[test]
@@ -58,7 +58,7 @@ fn a_sites_ground_is_exported_looked_at_cropped_and_drawn() {
     let folder = Folder::new("terrain");
     let [tif, crop, png] = ["start.tif", "crop.tif", "start.png"].map(|name| folder.file(name));
     let square = ["--x", "0", "--y", "0", "--side", "40", "--spacing", "0.2", "--out", &tif];
-    let line = told(&[&["terrain", "export", SITE][..], &square].concat());
+    let line = reported(&[&["terrain", "export", SITE][..], &square].concat());
     assert!(line.contains("200 columns × 200 rows, 0.2 m apart, 0 posts without data"), "{line}");
 
     let info = json(&["terrain", "info", &tif]);
@@ -76,36 +76,36 @@ fn a_sites_ground_is_exported_looked_at_cropped_and_drawn() {
     write_geotiff(&whole, bare.as_ref(), Compression::None).expect("writes");
     let part = json(&["terrain", "info", &bare, "--posts", "2000"]);
     assert_eq!(part["posts_read"].as_u64(), Some(2000), "{part}");
-    // Ten rows: the first, the last and eight between.
+    // The sample has ten rows: the first, the last and eight between.
     let rows = (0..10).flat_map(|i| &whole.heights_m()[i * 199 / 9 * 200..][..200]);
     let highest_m = rows.copied().fold(f32::NEG_INFINITY, f32::max);
     assert_eq!(part["height_max_m"].as_f64(), Some(f64::from(highest_m)), "{part} of {info}");
-    let sampled = told(&["terrain", "info", &bare, "--posts", "2000"]);
+    let sampled = reported(&["terrain", "info", &bare, "--posts", "2000"]);
     assert!(sampled.contains("in a sample of 2000 posts") && sampled.contains("--posts 0 reads all"), "{sampled}");
-    assert!(!told(&["terrain", "info", &bare, "--posts", "0"]).contains("sample"));
+    assert!(!reported(&["terrain", "info", &bare, "--posts", "0"]).contains("sample"));
 
     let ground = ground();
     for (x, y) in [(-12.2, 3.4), (7.0, 15.8), (0.4, -19.6)] {
         let place = [x, y].map(|m: f64| m.to_string());
         let sample = json(&["terrain", "sample", &tif, "--x", &place[0], "--y", &place[1]]);
         let height_m = sample["height_m"].as_f64().expect("a height");
-        // Posts 0.2 m apart come from the level of 0.16 m.
+        // Posts 0.2 m apart come from the level with a spacing of 0.16 m.
         let truth_m = ground.levels().nth(1).and_then(|level| level.height_m(x, y)).expect("on the ground");
         assert!((height_m - truth_m).abs() < STORED_M, "{height_m} m at {x}, {y}, not {truth_m} m");
     }
-    // The map's origin is where the site's file says, at height zero.
+    // The map's origin is at the site's latitude and longitude, at height zero.
     let origin = json(&["terrain", "sample", &tif, "--lat", "-85.4", "--lon", "31.6"]);
     assert!(origin["interpolated_m"].as_f64().is_some_and(|m| m.abs() < 1e-3), "{origin}");
     for key in ["column", "row", "x", "y", "latitude_deg", "longitude_deg"] {
         assert!(origin[key].is_number(), "{key} is missing in {origin}");
     }
 
-    told(&["terrain", "crop", &tif, "--lat", "-85.4", "--lon", "31.6", "--side", "10", "--out", &crop]);
+    reported(&["terrain", "crop", &tif, "--lat", "-85.4", "--lon", "31.6", "--side", "10", "--out", &crop]);
     let cropped = json(&["terrain", "info", &crop]);
     assert!(cropped["columns"].as_u64().is_some_and(|columns| (50..=51).contains(&columns)), "{cropped}");
     assert_eq!(cropped["crs"], info["crs"]);
 
-    told(&["terrain", "preview", &tif, "--out", &png]);
+    reported(&["terrain", "preview", &tif, "--out", &png]);
     let picture = image::open(&png).expect("a picture").into_rgb8();
     assert_eq!(picture.dimensions(), (200, 200));
 }
@@ -116,7 +116,7 @@ fn slopes_rocks_and_heights_over_the_sphere_are_exported_too() {
     let at = ["--x", "-6", "--y", "4", "--side", "16", "--spacing", "0.04"];
     let read = |name: &str, more: &[&str]| -> Vec<f32> {
         let tif = folder.file(name);
-        told(&[&["terrain", "export", SITE][..], &at, more, &["--out", &tif]].concat());
+        reported(&[&["terrain", "export", SITE][..], &at, more, &["--out", &tif]].concat());
         let mut file = ElevationFile::open(Path::new(&tif), &ReadOptions::default()).expect("opened");
         file.read().expect("read").heights_m().to_vec()
     };
@@ -126,7 +126,8 @@ fn slopes_rocks_and_heights_over_the_sphere_are_exported_too() {
     let covered = rocks.iter().filter(|height| **height > 0.0).count();
     assert!(covered > 20 && covered < rocks.len() / 4, "{covered} of {}", rocks.len());
     let [map, sphere] = ["map", "sphere"].map(|height| read(&format!("{height}.tif"), &["--height", height]));
-    // The origin's height; ten metres away the sphere is 3e-5 m lower. f32 of 5400 m: 5e-4 m.
+    // The difference is the origin's height, 5400 m: ten metres away the sphere is 3e-5 m lower, and f32 rounds to 5e-4
+    // m.
     assert!(map.iter().zip(&sphere).all(|(map, sphere)| (sphere - map - 5400.0).abs() < 1e-3));
 }
 
@@ -150,7 +151,7 @@ fn what_terrain_cannot_do_is_refused() {
     assert!(!Path::new(&out).exists());
 
     let tif = folder.file("small.tif");
-    told(&["terrain", "export", SITE, "--x", "0", "--y", "0", "--side", "4", "--out", &tif]);
+    reported(&["terrain", "export", SITE, "--x", "0", "--y", "0", "--side", "4", "--out", &tif]);
     assert_refused(&["terrain", "info", "no/such.tif"], &["no/such.tif"]);
     assert_refused(&["terrain", "info", "Cargo.toml"], &["Cargo.toml"]);
     assert_refused(&["terrain", "sample", &tif, "--x", "50", "--y", "0"], &["outside the file"]);
@@ -169,7 +170,7 @@ fn what_terrain_cannot_do_is_refused() {
         &["--out", "folder"],
     );
     for command in ["info", "sample", "crop", "preview", "export"] {
-        let page = told(&["terrain", command, "--help"]);
+        let page = reported(&["terrain", command, "--help"]);
         assert!(page.contains("Example") && page.contains("selene terrain"), "{page}");
     }
 }
@@ -179,13 +180,13 @@ fn ruts_are_saved_by_one_run_taken_by_the_next_and_exported() {
     let folder = Folder::new("ruts");
     let [ruts, more, out] = ["day1.ruts", "day2.ruts", "out"].map(|name| folder.file(name));
     let drive = ["run", "--no-dds", "--device", "cpu", "--pace", "fast", "--for", "2", "--out", &out];
-    let summary = told(&[&drive[..], &["--save-ruts", &ruts]].concat());
+    let summary = reported(&[&drive[..], &["--save-ruts", &ruts]].concat());
     assert!(summary.contains("day1.ruts"), "{summary}");
-    told(&[&drive[..], &["--ruts", &ruts, "--save-ruts", &more, "--x", "2", "--y", "2.5"]].concat());
+    reported(&[&drive[..], &["--ruts", &ruts, "--save-ruts", &more, "--x", "2", "--y", "2.5"]].concat());
     let read = |ruts: &[&str]| -> Vec<f32> {
         let tif = folder.file("square.tif");
         let square = ["--x", "1", "--y", "1.5", "--side", "9", "--out", &tif];
-        told(&[&["terrain", "export", "config/scenario/polar.yaml"][..], &square, ruts].concat());
+        reported(&[&["terrain", "export", "config/scenario/polar.yaml"][..], &square, ruts].concat());
         let mut file = ElevationFile::open(Path::new(&tif), &ReadOptions::default()).expect("opened");
         file.read().expect("read").heights_m().to_vec()
     };

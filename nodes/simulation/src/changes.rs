@@ -1,9 +1,8 @@
-//! The one way in which a running world is changed. What is asked for, by somebody in the process or over a
-//! service, comes into one list, in the order in which it is asked. The node does it between two heartbeats,
-//! while simulated time stands too.
+//! The queue of all changes to a running world. Requests from this process and from services enter it in the order in
+//! which they are made. The node carries them out between two heartbeats, also while simulated time is paused.
 //!
-//! The list is bounded, and so is what is done between two heartbeats: a flood of requests slows the world and is
-//! refused beyond that, but nothing stops or grows.
+//! The queue is bounded, and so is the work between two heartbeats: a flood of requests slows the world down and is
+//! refused beyond that, but it neither stops the world nor uses ever more memory.
 
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
@@ -14,40 +13,40 @@ use std::time::{Duration, Instant};
 use selene_coherence::NodeError;
 use selene_sim::{Entity, Placement, ResetScope, Spawn, SpawnError};
 
-use crate::going::{RunState, Waiting};
 use crate::node::Node;
+use crate::run_control::{RunState, StepClient};
 
-/// Requests that wait at most.
+/// Maximum number of waiting requests.
 pub(crate) const WAITING_MAX: usize = 256;
-/// Of those that cost little so many are dealt with between two heartbeats.
+/// Maximum number of light tasks between two heartbeats.
 const LIGHT_MAX: usize = 32;
-/// Of the others so many are.
+/// Maximum number of heavy tasks between two heartbeats.
 const HEAVY_MAX: usize = 1;
-/// Refused requests are told of no more often (wall time).
-const TELL_EVERY: Duration = Duration::from_secs(1);
+/// Minimum interval between two log messages about refused requests (wall time).
+const REPORT_EVERY: Duration = Duration::from_secs(1);
 
 /// A change of the world.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change {
-    /// Add this.
+    /// Add an entity.
     Spawn(Spawn),
-    /// Take this away.
+    /// Remove an entity.
     Remove(Entity),
-    /// Put this elsewhere, or give it another motion.
+    /// Move an entity, or set its velocity.
     Place(Entity, Placement),
-    /// Go back to where the world began.
+    /// Reset the world, or parts of it, to its beginning.
     Reset(ResetScope),
-    /// Let time pass or stand, or end the run.
+    /// Play, pause, stop or end the run.
     Enter(RunState),
 }
 
 /// Why a change was not made.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeError {
-    /// It cannot be.
+    /// The entity cannot be added, removed or placed.
     #[error(transparent)]
     Spawn(#[from] SpawnError),
-    /// Its topics cannot be opened.
+    /// The topics of an added entity cannot be opened.
     #[error("its topics cannot be opened: {0}")]
     Topics(String),
     /// Several processes share the world.
@@ -56,32 +55,32 @@ pub enum ChangeError {
     /// The run is in that state already.
     #[error("the simulation is in that state already")]
     AlreadySo,
-    /// Time passes.
+    /// Steps were requested while the run is not paused.
     #[error("steps are made while the simulation is paused; pause it first")]
     NotPaused,
-    /// Others are made.
-    #[error("steps are under way; ask again when they are made")]
+    /// Other steps are under way.
+    #[error("steps are in progress; request again when they are done")]
     Stepping,
     /// Not all steps were made.
     #[error("only {done} steps were made: {why}")]
     StepsEnded {
-        /// How many were made.
+        /// Number of steps that were made.
         done: u64,
-        /// Why no more.
+        /// Why no more were made.
         why: &'static str,
     },
-    /// Too much is asked.
-    #[error("{WAITING_MAX} requests wait already; ask again when they are dealt with")]
+    /// Too many requests are waiting.
+    #[error("{WAITING_MAX} requests wait already; request again when they are done")]
     Full,
-    /// There is no world any more.
+    /// The run has ended.
     #[error("the run has ended")]
     Ended,
 }
 
-/// What was added, moved or taken away, nothing where the whole world was changed, or why it was not.
+/// The entity that was added, moved or removed (`None` if the whole world was changed), or why nothing was changed.
 pub type Answer = Result<Option<Entity>, ChangeError>;
 
-/// What is asked of a world that runs; all copies are one list.
+/// Requests to a running world; all clones share one queue.
 #[derive(Clone, Default)]
 pub struct Changes {
     shared: Arc<Shared>,
@@ -97,54 +96,54 @@ struct Shared {
 struct List {
     waiting: VecDeque<Box<dyn Task>>,
     refused: u64,
-    /// When refused requests were last told of.
-    told: Option<Instant>,
+    /// When refused requests were last logged.
+    reported: Option<Instant>,
     has_ended: bool,
 }
 
-/// Something that the node does between two heartbeats.
+/// A piece of work that the node does between two heartbeats.
 pub(crate) trait Task: Send {
     fn cost(&self) -> Cost;
 
-    /// Does it; what is left of it is done after heartbeats to come, before all else.
+    /// Does the work; a remainder that it returns is done first after the next heartbeats.
     fn carry_out(self: Box<Self>, node: &mut Node, stop: &AtomicBool) -> Result<Option<Box<dyn Task>>, NodeError>;
 
-    /// Answers that it is not done.
+    /// Answers that the work is not done, and why.
     fn refuse(self: Box<Self>, why: ChangeError);
 }
 
-/// How long something takes.
+/// How much time a task takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cost {
-    /// It looks at the world.
+    /// It only reads the world, or changes little.
     Light,
-    /// It reads files, looks for ground where nobody was, or has others begin anew.
+    /// It reads files, searches for free ground, or has other nodes begin anew.
     Heavy,
 }
 
-/// What may still be done between two heartbeats.
-pub(crate) struct Budget {
+/// The number of tasks that may still be done between these two heartbeats.
+pub(crate) struct TaskBudget {
     light: usize,
     heavy: usize,
 }
 
-struct Asked {
+struct QueuedChange {
     change: Change,
     answer: Sender<Answer>,
 }
 
-/// Heartbeats to be made while time stands.
-pub(crate) struct AskedSteps {
+/// A request for heartbeats while time is paused.
+pub(crate) struct StepRequest {
     pub(crate) heartbeats: u64,
-    pub(crate) waiting: Waiting,
+    pub(crate) waiting: StepClient,
 }
 
-impl Budget {
+impl TaskBudget {
     pub(crate) fn of_a_heartbeat() -> Self {
         Self { light: LIGHT_MAX, heavy: HEAVY_MAX }
     }
 
-    /// Whether there is room for it, which is then taken.
+    /// Takes one task of this cost off the budget; false if there is no room for it.
     fn spend(&mut self, cost: Cost) -> bool {
         let left = match cost {
             Cost::Light => &mut self.light,
@@ -157,21 +156,21 @@ impl Budget {
 }
 
 impl Changes {
-    /// Asks for a change. The answer comes when it was made or refused, at the latest when the run ends.
-    pub fn ask(&self, change: Change) -> Receiver<Answer> {
+    /// Requests a change. The answer arrives when the change was made or refused, at the latest when the run ends.
+    pub fn request(&self, change: Change) -> Receiver<Answer> {
         let (answer, answered) = channel();
-        self.put(Box::new(Asked { change, answer }));
+        self.put(Box::new(QueuedChange { change, answer }));
         answered
     }
 
-    /// Asks for so many heartbeats of a world whose time stands; the answer comes when they were made.
+    /// Requests this many heartbeats while time is paused; the answer arrives when they were made.
     pub fn step(&self, heartbeats: u64) -> Receiver<Answer> {
         let (answer, answered) = channel();
-        self.put(Box::new(AskedSteps { heartbeats, waiting: Waiting::Process(answer) }));
+        self.put(Box::new(StepRequest { heartbeats, waiting: StepClient::Process(answer) }));
         answered
     }
 
-    /// Puts something at the end of the list, or refuses it at once.
+    /// Puts a task at the end of the queue, or refuses it at once.
     pub(crate) fn put(&self, task: Box<dyn Task>) {
         let mut list = self.list();
         match list.refusal() {
@@ -180,9 +179,9 @@ impl Changes {
                 self.shared.came.notify_all();
             }
             Some(why) => {
-                let (refused, tell) = list.count_refused();
+                let (refused, report) = list.count_refused();
                 drop(list);
-                if tell {
+                if report {
                     tracing::warn!(refused, "a request was refused: {why}");
                 }
                 task.refuse(why);
@@ -190,39 +189,39 @@ impl Changes {
         }
     }
 
-    /// What is left of something that was begun comes first.
+    /// Puts the remainder of a task at the front of the queue.
     pub(crate) fn put_back(&self, task: Box<dyn Task>) {
         self.list().waiting.push_front(task);
     }
 
-    /// The next thing to do, if there is room for it between these two heartbeats.
-    pub(crate) fn take(&self, budget: &mut Budget) -> Option<Box<dyn Task>> {
+    /// The next task, if the budget has room for it.
+    pub(crate) fn take(&self, budget: &mut TaskBudget) -> Option<Box<dyn Task>> {
         let mut list = self.list();
         let cost = list.waiting.front()?.cost();
         if budget.spend(cost) { list.waiting.pop_front() } else { None }
     }
 
-    /// Waits until something is asked for, or for a while.
+    /// Waits until a request arrives, at most for `longest` (wall time).
     pub(crate) fn wait(&self, longest: Duration) {
         let list = self.list();
         if list.waiting.is_empty() {
-            // However it ends, who waits looks again.
+            // The caller checks the queue again, however this wait ends.
             drop(self.shared.came.wait_timeout(list, longest));
         }
     }
 
-    /// How many requests wait, and how many were refused because too many did.
+    /// The number of waiting requests, and of those refused because the queue was full.
     pub(crate) fn counts(&self) -> (usize, u64) {
         let list = self.list();
         (list.waiting.len(), list.refused)
     }
 
-    /// A run begins.
+    /// Accepts requests: a run begins.
     pub(crate) fn open(&self) {
         self.list().has_ended = false;
     }
 
-    /// The run has ended: whoever waits is told so.
+    /// Refuses all waiting and later requests: the run has ended.
     pub(crate) fn close(&self) {
         let mut list = self.list();
         list.has_ended = true;
@@ -231,7 +230,7 @@ impl Changes {
         waiting.into_iter().for_each(|task| task.refuse(ChangeError::Ended));
     }
 
-    /// A list is whole even if somebody panicked while holding it.
+    /// The queue is consistent even if a thread panicked while holding the lock.
     fn list(&self) -> MutexGuard<'_, List> {
         self.shared.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -253,18 +252,18 @@ impl List {
         }
     }
 
-    /// Counts a refused request: how many there were, and whether that is to be told now.
+    /// Counts a refused request; returns the count so far and whether to log it now.
     fn count_refused(&mut self) -> (u64, bool) {
         self.refused += 1;
-        let tell = self.told.is_none_or(|told| told.elapsed() >= TELL_EVERY);
-        if tell {
-            self.told = Some(Instant::now());
+        let report = self.reported.is_none_or(|reported| reported.elapsed() >= REPORT_EVERY);
+        if report {
+            self.reported = Some(Instant::now());
         }
-        (self.refused, tell)
+        (self.refused, report)
     }
 }
 
-impl Task for Asked {
+impl Task for QueuedChange {
     fn cost(&self) -> Cost {
         match &self.change {
             Change::Spawn(_) | Change::Place(..) | Change::Reset(_) | Change::Enter(_) => Cost::Heavy,
@@ -274,7 +273,7 @@ impl Task for Asked {
 
     fn carry_out(self: Box<Self>, node: &mut Node, stop: &AtomicBool) -> Result<Option<Box<dyn Task>>, NodeError> {
         let made = node.make(self.change, stop)?;
-        // Who asked may not wait for the answer.
+        // The receiver may already be dropped.
         drop(self.answer.send(made));
         Ok(None)
     }
@@ -284,7 +283,7 @@ impl Task for Asked {
     }
 }
 
-impl Task for AskedSteps {
+impl Task for StepRequest {
     fn cost(&self) -> Cost {
         Cost::Light
     }
@@ -301,13 +300,13 @@ impl Task for AskedSteps {
 
 #[cfg(test)]
 mod tests {
-    use super::{Budget, Change, ChangeError, Changes, HEAVY_MAX, LIGHT_MAX, WAITING_MAX};
+    use super::{Change, ChangeError, Changes, HEAVY_MAX, LIGHT_MAX, TaskBudget, WAITING_MAX};
     use selene_sim::{Entity, ResetScope};
 
     #[test]
     fn beyond_what_may_wait_requests_are_refused_at_once_and_counted() {
         let changes = Changes::default();
-        let remove = || changes.ask(Change::Remove(Entity::Rock(1)));
+        let remove = || changes.request(Change::Remove(Entity::Rock(1)));
         let waiting: Vec<_> = (0..WAITING_MAX).map(|_| remove()).collect();
         assert!(waiting.iter().all(|answer| answer.try_recv().is_err()));
         assert!(matches!(remove().try_recv(), Ok(Err(ChangeError::Full))));
@@ -320,16 +319,16 @@ mod tests {
     }
 
     #[test]
-    fn between_two_heartbeats_so_much_is_done_and_no_more_in_the_order_of_asking() {
+    fn between_two_heartbeats_so_much_is_done_and_no_more_in_the_order_of_requests() {
         let changes = Changes::default();
-        let _light: Vec<_> = (0..2 * LIGHT_MAX).map(|_| changes.ask(Change::Remove(Entity::Rock(1)))).collect();
-        let _heavy: Vec<_> = (0..3).map(|_| changes.ask(Change::Reset(ResetScope::ALL))).collect();
-        let _last = changes.ask(Change::Remove(Entity::Rock(2)));
+        let _light: Vec<_> = (0..2 * LIGHT_MAX).map(|_| changes.request(Change::Remove(Entity::Rock(1)))).collect();
+        let _heavy: Vec<_> = (0..3).map(|_| changes.request(Change::Reset(ResetScope::ALL))).collect();
+        let _last = changes.request(Change::Remove(Entity::Rock(2)));
         let taken = || {
-            let mut budget = Budget::of_a_heartbeat();
+            let mut budget = TaskBudget::of_a_heartbeat();
             std::iter::from_fn(|| changes.take(&mut budget)).count()
         };
-        // What comes after something for which there is no room waits with it.
+        // Tasks behind one for which there is no room wait with it.
         let expected = [LIGHT_MAX, LIGHT_MAX + HEAVY_MAX, HEAVY_MAX, HEAVY_MAX + 1, 0];
         assert_eq!([taken(), taken(), taken(), taken(), taken()], expected);
     }

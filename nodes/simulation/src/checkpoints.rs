@@ -1,5 +1,5 @@
-//! Checkpoints of a run, written at equal times in a thread of their own: a heartbeat only copies the state,
-//! which shares its ground with the run until that is written.
+//! Writes checkpoints of a run at regular times in a thread of their own. A heartbeat only copies the state, which
+//! shares its ground with the run until it is written.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,9 +13,9 @@ use selene_sim::{Checkpoint, CheckpointError, Fingerprint, Snapshot, World};
 /// When checkpoints are written, and where.
 #[derive(Clone, Debug)]
 pub struct CheckpointOptions {
-    /// Simulated time from one to the next.
+    /// Simulated time between two checkpoints.
     pub every: SimTime,
-    /// The folder.
+    /// Folder in which they are written.
     pub folder: PathBuf,
 }
 
@@ -24,7 +24,7 @@ pub(crate) struct Checkpoints {
     of: Fingerprint,
     recorder: Recorder,
     next: SimTime,
-    /// Of when the last one is, since the run began or the world was reset.
+    /// Simulated time of the latest checkpoint since the run began or the world was reset.
     latest: Option<SimTime>,
     writing: Option<JoinHandle<Result<(), CheckpointError>>>,
     /// The first write that failed.
@@ -32,11 +32,11 @@ pub(crate) struct Checkpoints {
 }
 
 impl Checkpoints {
-    /// Begins at the world's time, with the last while before it.
+    /// Begins at the world's time; `recorder` holds the snapshots that precede it.
     pub(crate) fn new(options: &CheckpointOptions, world: &World, recorder: Recorder) -> Self {
         let every = options.every.max(world.scenario().heartbeat);
         let options = CheckpointOptions { every, ..options.clone() };
-        // A run that goes on from a checkpoint of this folder has that one.
+        // A run that is resumed from a checkpoint in this folder does not write it again.
         let latest = Some(world.time()).filter(|time| file_at(&options.folder, *time).exists());
         Self {
             of: Fingerprint::of(world.scenario(), world.model().terrain()),
@@ -49,14 +49,14 @@ impl Checkpoints {
         }
     }
 
-    /// Begins anew with a world that was reset. Checkpoints of the same times are written over.
+    /// Begins anew after a reset of the world. Checkpoints of the same times are overwritten.
     pub(crate) fn begin_anew(&mut self, world: &World, recorder: Recorder) {
         self.recorder = recorder;
         self.next = next_after(world.time(), self.options.every);
         self.latest = None;
     }
 
-    /// Takes in a snapshot of the world and has a checkpoint written when one is due.
+    /// Records a snapshot of the world and starts writing a checkpoint when one is due.
     pub(crate) fn take(&mut self, world: &World, snapshot: &Arc<Snapshot>) -> Result<(), NodeError> {
         self.recorder.push(Arc::clone(snapshot), recall_span(world.model()));
         if snapshot.time >= self.next {
@@ -66,7 +66,7 @@ impl Checkpoints {
         Ok(())
     }
 
-    /// Writes the last one and waits for it.
+    /// Writes the final checkpoint and waits for it.
     pub(crate) fn end(&mut self, world: &World) -> Result<(), NodeError> {
         if self.latest != Some(world.time()) {
             self.write(world)?;
@@ -85,7 +85,7 @@ impl Checkpoints {
         Ok(())
     }
 
-    /// Waits for the one that is written. One that fails is said at once; the run goes on.
+    /// Waits for the checkpoint that is being written. A failure is logged at once; the run goes on.
     fn wait(&mut self) {
         let Some(writing) = self.writing.take() else { return };
         if let Ok(Err(error)) = writing.join() {
@@ -99,12 +99,12 @@ impl Checkpoints {
     }
 }
 
-/// When the next one is due.
+/// When the next checkpoint is due, in simulated time.
 fn next_after(time: SimTime, every: SimTime) -> SimTime {
     every * (time / every + 1)
 }
 
-/// The file of a folder with the checkpoint of a simulated time.
+/// The checkpoint file for a simulated time in a folder.
 #[must_use]
 pub fn file_at(folder: &Path, time: SimTime) -> PathBuf {
     folder.join(format!("{:010.3}s.state", time.secs_f64()))

@@ -1,39 +1,40 @@
-//! Clocks of the machine, and waiting until one of them reads an instant. A wait is absolute: the system wakes the
-//! thread shortly before, and the rest of at most `SPIN` is spent looking at the clock, since a thread that sleeps is
-//! woken some ten to a hundred microseconds late.
+//! Clocks of the machine, and waiting until one of them reads a given time. A wait has an absolute end: the system
+//! wakes the thread shortly before it, and the thread reads the clock in a loop for the rest of at most `SPIN`, since a
+//! sleeping thread is woken some ten to a hundred microseconds late.
 
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use selene_coherence::NodeError;
 
-/// Whose clock simulated time follows.
+/// The clock that simulated time follows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ClockAuthority {
-    /// The simulation's own: time that a slow machine loses stays lost.
+    /// The simulation's own clock: time that a slow machine loses stays lost.
     #[default]
     Simulation,
-    /// The system's clock of UTC: simulated time catches up with it.
+    /// The system's UTC clock: simulated time catches up with it.
     Wall,
-    /// The hardware clock of a network card that PTP disciplines, by its device: simulated time catches up with it.
+    /// The hardware clock of a network card that PTP disciplines, by its device file: simulated time catches up with
+    /// it.
     Ptp(PathBuf),
 }
 
 /// A clock that can be read.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Clock {
-    /// Goes evenly, from some instant of the past on.
+    /// Steady clock with an arbitrary epoch.
     #[default]
     Monotonic,
     /// UTC since 1970.
     Wall,
-    /// As its hardware counts, TAI since 1970 by custom.
+    /// A PTP hardware clock: by convention TAI since 1970.
     #[cfg(target_os = "linux")]
     Ptp(ptp::Device),
 }
 
 impl Clock {
-    /// Opens the clock of an authority and reads it once, so that one that cannot be read is refused at the start.
+    /// Opens an authority's clock and reads it once, so that an unreadable one is refused at the start.
     pub(crate) fn open(authority: &ClockAuthority) -> Result<Self, NodeError> {
         let clock = match authority {
             ClockAuthority::Simulation => Self::Monotonic,
@@ -53,7 +54,7 @@ impl Clock {
     pub(crate) fn now(&self) -> Result<Duration, NodeError> {
         match self {
             Self::Monotonic => Ok(monotonic::now()),
-            // A clock that stands before 1970 goes from there.
+            // A clock that is set before 1970 reads zero.
             Self::Wall => Ok(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()),
             #[cfg(target_os = "linux")]
             Self::Ptp(device) => device.now(),
@@ -68,13 +69,13 @@ impl Clock {
     }
 }
 
-/// The clock that threads sleep by.
+/// The system's monotonic clock and sleeping by it.
 pub(crate) mod monotonic {
     use std::time::Duration;
 
     pub(crate) use system::now;
 
-    /// How long before an instant the thread is woken, and so how long it spins at most.
+    /// How long before the end of a wait the thread is woken, which is also the longest time that it spins.
     const SPIN: Duration = Duration::from_micros(100);
 
     /// Sleeps until shortly before `due` and spins from there on.
@@ -98,11 +99,11 @@ pub(crate) mod monotonic {
         use rustix::time::{ClockId, Timespec, clock_gettime};
 
         pub(crate) fn now() -> Duration {
-            // It never reads less than zero.
+            // The monotonic clock is never negative.
             Duration::try_from(clock_gettime(ClockId::Monotonic)).unwrap_or_default()
         }
 
-        /// Sleeps until then, or until a signal comes.
+        /// Sleeps until `due`, or until a signal arrives.
         pub(super) fn sleep_until(due: Duration) {
             let slept = match Timespec::try_from(due) {
                 Ok(due) => clock_nanosleep_absolute(ClockId::Monotonic, &due),
@@ -130,7 +131,7 @@ pub(crate) mod monotonic {
     }
 }
 
-/// Hardware clocks that Linux shows as devices.
+/// Clocks that Linux offers as device files.
 #[cfg(target_os = "linux")]
 mod ptp {
     use std::fs::File;
@@ -179,9 +180,9 @@ mod tests {
             let clock = Clock::open(&authority).expect("there is one");
             let due = clock.now().expect("read") + Duration::from_millis(3);
             clock.wait_until(due).expect("waited");
-            // Another program may set the wall clock back, but hardly in these milliseconds.
+            // Another program may set the wall clock back, but hardly within these milliseconds.
             assert!(clock.now().expect("read") + Duration::from_micros(50) >= due, "{authority:?}");
-            // What is over is not waited for.
+            // A time in the past ends the wait at once.
             clock.wait_until(due).expect("waited");
         }
     }

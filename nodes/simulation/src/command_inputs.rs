@@ -1,14 +1,14 @@
-//! Commands from outside, for each rover under its namespace: `cmd_vel` (TwistStamped, or Twist when asked
-//! for), `ackermann_cmd`, `joint_trajectory`, `<joint>/command` for every drive, steer and
-//! servo, and `lamps/<name>/command` for every lamp. They are queued as they arrive and handed to the world
-//! between heartbeats: as they came, or in a run that holds for topics (`holds`) ordered by topic and in each as they
-//! came, which for one publisher is as it sent them.
+//! Receives commands for each rover under its namespace: `cmd_vel` (TwistStamped, or Twist by option), `ackermann_cmd`,
+//! `joint_trajectory`, `<joint>/command` for every drive, steer and servo, and `lamps/<name>/command` for every lamp.
+//! They wait from their arrival, of each topic the newest (`arrivals`), and are given to the world between heartbeats in the order of arrival. In a run that holds
+//! for topics (`holds`) they are ordered by topic first; within a topic they keep the order of arrival, which for one
+//! publisher is the order of sending.
 
+mod arrivals;
 mod awaited;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use selene_base::SimTime;
@@ -22,72 +22,82 @@ use selene_sim::{Model, World};
 use selene_vehicle::{Ackermann, BodyTwist};
 
 use crate::holds::{HoldReport, Holds};
+use arrivals::{Arrivals, Mailbox, WAITING_MAX};
 
-/// How often it is said that a hold was in vain (wall time).
+/// Minimum interval between two warnings of the same kind: timeouts of holds, dropped messages (wall time).
 const WARN_EVERY: Duration = Duration::from_secs(1);
-/// A hold that has no message for so long has the clock told again, for who missed it (wall time).
-const SAY_AGAIN: Duration = Duration::from_millis(100);
+/// During a hold, the clock is published again after this long without a message, for nodes that missed it (wall time).
+const REPEAT_EVERY: Duration = Duration::from_millis(100);
 
-/// How many publishers outside this process each command topic of a rover has: of those that have some, where the
-/// transport knows.
-pub(crate) type CommandPublishers = BTreeMap<EntityId, Vec<(String, usize)>>;
+/// What is known of one command topic.
+pub(crate) struct CommandTopic {
+    pub(crate) name: String,
+    /// Number of publishers outside this process; 0 if the transport does not know them.
+    pub(crate) publishers: usize,
+    /// Messages that were dropped because they did not decode or because too many waited.
+    pub(crate) dropped: u64,
+}
+
+/// The command topics of each rover.
+pub(crate) type CommandTopics = BTreeMap<EntityId, Vec<CommandTopic>>;
 
 pub(crate) struct CommandInputs {
     transport: Arc<dyn Transport>,
-    /// Take `cmd_vel` as Twist.
+    /// Whether `cmd_vel` is a Twist instead of a TwistStamped.
     unstamped: bool,
-    queue: Sender<Arrival>,
-    arrived: Receiver<Arrival>,
-    /// What each rover is, and its topics: another one may get the number of one that is gone.
+    mailbox: Arc<Mailbox>,
+    /// Kind and command topics of each rover. The kind distinguishes a new rover from a removed one with the same number.
     rovers: BTreeMap<EntityId, (Arc<RoverKind>, Vec<Input>)>,
-    /// Topics that several publishers command, and how many they were when that was logged.
-    rivals: BTreeMap<String, usize>,
-    /// Commands that are not handed to the world yet, as they came.
-    waiting: Vec<Arrival>,
+    /// Topics with several publishers, and how many there were when that was last logged.
+    other_publishers: BTreeMap<String, usize>,
+    /// Commands that are not given to the world yet.
+    waiting: Arrivals,
     holds: Holds,
     warned: Option<Instant>,
-    /// Of topics that are awaited and have no commands.
+    /// The number of dropped messages that was last logged, and when.
+    dropped_logged: Option<(u64, Instant)>,
+    /// Subscriptions to awaited topics that carry no commands.
     _awaited: Vec<Subscription>,
 }
 
-/// One topic.
+/// One command topic.
 struct Input {
     topic: String,
-    _subscription: Subscription,
+    subscription: Subscription,
 }
 
-/// A message that has come.
-struct Arrival {
+/// A message that has arrived.
+struct ReceivedMessage {
     topic: Arc<str>,
     stamp: Option<SimTime>,
-    /// None on a topic that is awaited and has no commands.
+    /// `None` on an awaited topic that carries no commands.
     command: Option<(EntityId, Command)>,
 }
 
 impl CommandInputs {
-    /// Of a world at `now`; listens to what is awaited besides commands.
+    /// Inputs of a world at simulated time `now`; subscribes to awaited topics that carry no commands.
     pub(crate) fn new(
         transport: &Arc<dyn Transport>,
         model: &Model,
         unstamped: bool,
         now: SimTime,
     ) -> Result<Self, NodeError> {
-        let (queue, arrived) = channel();
+        let mailbox = Arc::default();
         Ok(Self {
-            _awaited: awaited::listen(transport.as_ref(), model, unstamped, &queue)?,
+            _awaited: awaited::listen(transport.as_ref(), model, unstamped, &mailbox)?,
             transport: Arc::clone(transport),
             unstamped,
-            queue,
-            arrived,
+            mailbox,
             rovers: BTreeMap::new(),
-            rivals: BTreeMap::new(),
-            waiting: Vec::new(),
+            other_publishers: BTreeMap::new(),
+            waiting: Arrivals::default(),
             holds: Holds::new(&model.scenario().lockstep, now),
             warned: None,
+            dropped_logged: None,
         })
     }
 
-    /// Listens for these rovers alone.
+    /// Opens and closes topics so that exactly these rovers take commands.
     pub(crate) fn follow(&mut self, model: &Model, rovers: &[EntityId]) -> Result<(), NodeError> {
         let is_same = |id: &EntityId, was: &Arc<RoverKind>| {
             rovers.contains(id) && model.rovers().get(id).is_some_and(|is| Arc::ptr_eq(is, was))
@@ -99,8 +109,8 @@ impl CommandInputs {
         self.rovers.retain(|id, (was, _)| is_same(id, was));
         for id in rovers {
             let Some(kind) = model.rovers().get(id).filter(|_| !self.rovers.contains_key(id)) else { continue };
-            let (transport, queue) = (self.transport.as_ref(), self.queue.clone());
-            let of_rover = RoverTopics { transport, setup: kind.setup(), rover: *id, queue };
+            let (transport, mailbox) = (self.transport.as_ref(), Arc::clone(&self.mailbox));
+            let of_rover = RoverTopics { transport, setup: kind.setup(), rover: *id, mailbox };
             self.rovers.insert(*id, (Arc::clone(kind), of_rover.open(self.unstamped)?));
         }
         let rovers = &self.rovers;
@@ -108,41 +118,41 @@ impl CommandInputs {
         Ok(())
     }
 
-    /// Begins anew in a world that was reset to `now`: what has arrived was for the world as it was before.
+    /// Begins anew after a reset to simulated time `now`: drops commands that arrived before it.
     pub(crate) fn begin_anew(&mut self, now: SimTime) {
         self.take_in();
-        self.waiting.clear();
+        drop(self.waiting.take(|_| true));
         self.holds.begin_anew(now);
     }
 
-    /// Who commands; logs topics on which the number of several publishers has changed.
-    pub(crate) fn publishers(&mut self) -> CommandPublishers {
-        let count = |input: &Input| {
-            let count = self.transport.publishers_of(&input.topic).filter(|count| *count > 0)?;
-            Some((input.topic.clone(), count))
+    /// Each rover's command topics. Logs topics with several publishers whenever their number changes.
+    pub(crate) fn topics(&mut self) -> CommandTopics {
+        let topic = |input: &Input| CommandTopic {
+            name: input.topic.clone(),
+            publishers: self.transport.publishers_of(&input.topic).unwrap_or_default(),
+            dropped: self.waiting.dropped(&input.topic) + input.subscription.undecodable(),
         };
         let of_rover = |(id, (_, inputs)): (&EntityId, &(Arc<RoverKind>, Vec<Input>))| {
-            (*id, inputs.iter().filter_map(count).collect::<Vec<_>>())
+            (*id, inputs.iter().map(topic).collect::<Vec<_>>())
         };
-        let publishers: CommandPublishers = self.rovers.iter().map(of_rover).collect();
-        let several = publishers.values().flatten().filter(|(_, count)| *count > 1).cloned();
-        let rivals: BTreeMap<String, usize> = several.collect();
-        for (topic, count) in rivals.iter().filter(|(topic, count)| self.rivals.get(*topic) != Some(*count)) {
+        let topics: CommandTopics = self.rovers.iter().map(of_rover).collect();
+        let several = topics.values().flatten().filter(|topic| topic.publishers > 1);
+        let other_publishers: BTreeMap<_, _> = several.map(|topic| (topic.name.clone(), topic.publishers)).collect();
+        for (topic, count) in
+            other_publishers.iter().filter(|(topic, count)| self.other_publishers.get(*topic) != Some(*count))
+        {
             tracing::warn!("{topic} has {count} publishers: the rover does what the newest message says");
         }
-        self.rivals = rivals;
-        publishers
+        self.other_publishers = other_publishers;
+        topics
     }
 
-    /// Hands what has arrived and may be taken to the world. What is for a rover that is not there any more is for
-    /// nobody.
+    /// Gives the world the commands that have arrived and may be taken now. Commands for removed rovers are dropped.
     pub(crate) fn hand_to(&mut self, world: &mut World) {
         self.take_in();
-        let waiting = std::mem::take(&mut self.waiting).into_iter();
-        let (mut now, later): (Vec<_>, Vec<_>) = waiting.partition(|arrival| self.holds.takes(&arrival.topic));
-        self.waiting = later;
+        let mut now = self.waiting.take(|topic| self.holds.takes(topic));
         if !self.holds.is_empty() {
-            // Stable: each topic's stay in their order.
+            // The sort is stable, so that each topic's commands keep their order.
             now.sort_by_key(|arrival| Arc::clone(&arrival.topic));
         }
         for (rover, command) in now.into_iter().filter_map(|arrival| arrival.command) {
@@ -153,18 +163,18 @@ impl CommandInputs {
         self.holds.pass();
     }
 
-    /// A heartbeat at `now` is about to be told: whether simulated time holds at it.
+    /// Called before a heartbeat at `now` is published; returns whether simulated time holds at it.
     pub(crate) fn begin_hold(&mut self, now: SimTime) -> bool {
         self.take_in();
         self.holds.begin(now)
     }
 
-    /// Whether simulated time was held at this heartbeat, or still is.
+    /// Whether simulated time held at this heartbeat, or still holds.
     pub(crate) fn has_hold(&self) -> bool {
         self.holds.has_begun()
     }
 
-    /// Whether a message is waited for, after waiting so long (wall time).
+    /// Whether the hold still waits for a message after `waited` (wall time).
     pub(crate) fn is_held(&mut self, waited: Duration) -> bool {
         self.take_in();
         let silent = self.holds.give_up(waited);
@@ -176,43 +186,46 @@ impl CommandInputs {
         self.holds.is_waiting()
     }
 
-    /// Waits for a message after waiting so long (wall time); true when none came for a while.
-    pub(crate) fn wait(&mut self, waited: Duration) -> bool {
-        let patience = self.holds.left(waited).unwrap_or_default().min(SAY_AGAIN);
-        match self.arrived.recv_timeout(patience) {
-            Ok(arrival) => {
-                self.note(arrival);
-                false
-            }
-            Err(_) => true,
-        }
+    /// Waits for a message, in a hold that has already lasted `waited` (wall time); returns true if none came for a
+    /// while.
+    pub(crate) fn wait(&self, waited: Duration) -> bool {
+        let timeout = self.holds.left(waited).unwrap_or_default().min(REPEAT_EVERY);
+        !self.mailbox.wait(timeout)
     }
 
-    /// Time passes again after a hold of so long (wall time).
+    /// Ends a hold that lasted `waited` (wall time).
     pub(crate) fn end_hold(&mut self, waited: Duration) {
         self.holds.end(waited);
     }
 
-    /// What came of all holds so far.
+    /// The counts and wall times of all holds so far.
     pub(crate) fn holds(&self) -> HoldReport {
         self.holds.report()
     }
 
     fn take_in(&mut self) {
-        while let Ok(arrival) = self.arrived.try_recv() {
-            self.note(arrival);
-        }
+        self.waiting.absorb(self.mailbox.take_all(), |arrival| {
+            self.holds.note(&arrival.topic, arrival.stamp);
+            arrival.command.is_some()
+        });
+        self.log_dropped();
     }
 
-    fn note(&mut self, arrival: Arrival) {
-        self.holds.note(&arrival.topic, arrival.stamp);
-        if arrival.command.is_some() {
-            self.waiting.push(arrival);
+    /// Logs newly dropped messages, at most once a second.
+    fn log_dropped(&mut self) {
+        let dropped = self.waiting.dropped_in_all();
+        let is_new = match self.dropped_logged {
+            Some((logged, at)) => dropped > logged && at.elapsed() >= WARN_EVERY,
+            None => dropped > 0,
+        };
+        if is_new {
+            self.dropped_logged = Some((dropped, Instant::now()));
+            tracing::warn!(dropped, "messages were dropped: of each command topic, the newest {WAITING_MAX} wait");
         }
     }
 }
 
-/// Topics of commands to a whole rover.
+/// Topics for commands to a whole rover.
 const CMD_VEL: &str = "cmd_vel";
 const ACKERMANN: &str = "ackermann_cmd";
 const TRAJECTORY: &str = "joint_trajectory";
@@ -225,12 +238,12 @@ fn lamp_topic(name: &str) -> String {
     format!("lamps/{name}/command")
 }
 
-/// The topics of one rover.
+/// What is needed to open the topics of one rover.
 struct RoverTopics<'a> {
     transport: &'a dyn Transport,
     setup: &'a RoverSetup,
     rover: EntityId,
-    queue: Sender<Arrival>,
+    mailbox: Arc<Mailbox>,
 }
 
 impl RoverTopics<'_> {
@@ -264,17 +277,16 @@ impl RoverTopics<'_> {
         topic: &str,
         command: impl Fn(M) -> (Option<SimTime>, Command) + Send + Sync + 'static,
     ) -> Result<Input, TransportError> {
-        let (queue, rover, topic) = (self.queue.clone(), self.rover, self.setup.topic(topic));
+        let (mailbox, rover, topic) = (Arc::clone(&self.mailbox), self.rover, self.setup.topic(topic));
         let name: Arc<str> = topic.as_str().into();
         let take = move |message| {
             let (stamp, command) = command(message);
-            // The queue closes with the node: nobody is then left to obey.
-            drop(queue.send(Arrival { topic: Arc::clone(&name), stamp, command: Some((rover, command)) }));
+            mailbox.put(ReceivedMessage { topic: Arc::clone(&name), stamp, command: Some((rover, command)) });
         };
-        Ok(Input { _subscription: subscribe(self.transport, &topic, Qos::reliable(), take)?, topic })
+        Ok(Input { subscription: subscribe(self.transport, &topic, Qos::reliable(), take)?, topic })
     }
 
-    /// The topic of one lamp: part of its full flux.
+    /// The topic of one lamp: the fraction of its full flux, 0 to 1.
     fn takes_lamp(&self, name: &str) -> Result<Input, TransportError> {
         let lamp = name.to_owned();
         let command = move |message: std_msgs::Float64| {
@@ -283,8 +295,8 @@ impl RoverTopics<'_> {
         self.takes(&lamp_topic(name), command)
     }
 
-    /// The topic of one joint; none, and said, for a name that ROS 2 does not allow: a
-    /// trajectory still reaches that joint.
+    /// The topic of one joint. For a name that ROS 2 does not allow it logs that and returns `None`; a joint trajectory
+    /// still reaches that joint.
     fn takes_joint(&self, name: &str) -> Result<Option<Input>, TransportError> {
         let joint = name.to_owned();
         let command = move |message: std_msgs::Float64| {
@@ -314,7 +326,7 @@ fn ackermann(drive: &ackermann_msgs::AckermannDrive) -> Command {
     })
 }
 
-/// A zero stamp starts it at once.
+/// Converts a trajectory; with a zero stamp it starts at once.
 fn trajectory(message: trajectory_msgs::JointTrajectory) -> Command {
     let stamp = SimTime::from(message.header.stamp);
     let point = |point: trajectory_msgs::JointTrajectoryPoint| TrajectoryPoint {

@@ -1,9 +1,9 @@
-//! The control surface of a run: the services of `simulation_interfaces` 2.x and its action `SimulateSteps`, under the
-//! node's own name (`/NODE/spawn_entity`) and, where that is asked for, at the root.
+//! Services that control a run: those of `simulation_interfaces` 2.x and its action `SimulateSteps`, under the node's
+//! own name (`/NODE/spawn_entity`) and, if requested, also at the root.
 //!
-//! A request arrives on a thread of the middleware, is put at the end of the list of changes and answered from
-//! the node's thread, between two heartbeats, in the order of arrival. What cannot be done says so by
-//! `RESULT_FEATURE_UNSUPPORTED`, and `GetSimulatorFeatures` tells what can be done.
+//! A request arrives on a thread of the middleware and enters the queue of changes. The node's thread answers it
+//! between two heartbeats, in the order of arrival. An unsupported request is answered with
+//! `RESULT_FEATURE_UNSUPPORTED`; `GetSimulatorFeatures` lists what is supported.
 
 mod catalogue;
 pub(crate) mod entities;
@@ -26,40 +26,47 @@ use selene_ros::simulation_interfaces::srv;
 use selene_ros::transport::{Subscription, Transport};
 use selene_sim::AllowedFolders;
 
-use crate::changes::{AskedSteps, ChangeError, Changes, Cost, Task};
-use crate::going::Waiting;
+use crate::changes::{ChangeError, Changes, Cost, StepRequest, Task};
 use crate::loading::Worlds;
 use crate::node::Node;
+use crate::run_control::StepClient;
 use response::{Response, result_of};
 
-/// How a run can be controlled from outside.
+/// Which services control a run, and how it begins.
 #[derive(Clone, Debug, Default)]
 pub struct ControlOptions {
-    /// The node's full name, as in `/selene`: the services are under it. None serves none there.
+    /// The node's full name, such as `/selene`, which prefixes the services. `None` offers none under it.
     pub node: Option<String>,
-    /// Serve them at the root too.
+    /// Whether to offer the services without a prefix too.
     pub at_root: bool,
-    /// Time stands from the beginning on, until somebody lets it pass.
+    /// Whether the run begins paused.
     pub starts_paused: bool,
-    /// Who can go over to another world; none where nobody can.
+    /// The means of loading another world; `None` if nobody can.
     pub worlds: Option<Worlds>,
 }
 
-/// How and where the services are opened.
+/// What is needed to open the services, again if this process becomes the leader later.
 pub(crate) struct Serving {
     pub(crate) transport: Arc<dyn Transport>,
     pub(crate) options: ControlOptions,
-    /// Where files that a request names may lie.
+    /// Folders in which files that a request names may lie.
     pub(crate) folders: AllowedFolders,
 }
 
-/// The services, as long as it lives.
+/// The services; dropping it closes them.
 pub(crate) struct Control {
-    _served: Vec<Subscription>,
+    served: Vec<Subscription>,
+}
+
+impl Control {
+    /// Number of requests that were dropped because they did not decode.
+    pub(crate) fn undecodable(&self) -> u64 {
+        self.served.iter().map(Subscription::undecodable).sum()
+    }
 }
 
 impl Serving {
-    /// Serves a run, of whose world other processes may have a part.
+    /// Opens the services of a run, whose world may be shared with other processes.
     ///
     /// # Errors
     /// When a service cannot be served.
@@ -72,11 +79,11 @@ impl Serving {
             server.open(is_shared)?;
             served.append(&mut server.served);
         }
-        Ok(Control { _served: served })
+        Ok(Control { served })
     }
 }
 
-/// Serves under one prefix.
+/// Opens services under one prefix.
 struct Server<'a> {
     serving: &'a Serving,
     prefix: &'a str,
@@ -108,7 +115,7 @@ impl Server<'_> {
 
     fn open_simulation(&mut self, is_shared: bool) -> Result<(), NodeError> {
         let features = simulation::features(is_shared, self.serving.options.worlds.is_some());
-        // They are the same at any time: nobody waits for a heartbeat.
+        // The features never change, so the reply need not wait for a heartbeat.
         let on = move |_, reply: Reply<srv::GetSimulatorFeatures>| send(reply, &features);
         self.served.push(serve::<srv::GetSimulatorFeatures>(
             self.transport(),
@@ -129,7 +136,7 @@ impl Server<'_> {
         format!("{}/{service}", self.prefix)
     }
 
-    /// A service that looks at the world.
+    /// Opens a service that only reads the world.
     fn serve<S: Service>(
         &mut self,
         name: &str,
@@ -143,7 +150,7 @@ impl Server<'_> {
         self.serve_change::<S, _>(name, cost, looked)
     }
 
-    /// A service that changes it.
+    /// Opens a service that changes the world.
     fn serve_change<S: Service, A>(&mut self, name: &str, cost: Cost, answer: A) -> Result<(), NodeError>
     where
         S::Response: Response,
@@ -155,7 +162,7 @@ impl Server<'_> {
         Ok(())
     }
 
-    /// A world is loaded beside the one that goes on.
+    /// Opens `load_world`, which bypasses the queue: the other world is loaded while this one goes on.
     fn serve_loading(&mut self, is_shared: bool) -> Result<(), NodeError> {
         let Serving { options, folders, .. } = self.serving;
         let (worlds, folders) = (options.worlds.clone().filter(|_| !is_shared), folders.clone());
@@ -164,7 +171,7 @@ impl Server<'_> {
         Ok(())
     }
 
-    /// Spawning several takes several heartbeats.
+    /// Opens `spawn_entities`, which takes one heartbeat for each entity.
     fn serve_batches(&mut self) -> Result<(), NodeError> {
         let changes = self.changes.clone();
         let on = move |request, reply| spawn::spawn_all(&changes, request, reply);
@@ -172,16 +179,16 @@ impl Server<'_> {
         Ok(())
     }
 
-    /// Steps are answered when they were made.
+    /// Opens the service and the action for steps; both answer when the steps were made.
     fn serve_steps(&mut self) -> Result<(), NodeError> {
         let changes = self.changes.clone();
         let on = move |request: srv::StepSimulationRequest, reply| {
-            changes.put(Box::new(AskedSteps { heartbeats: request.steps, waiting: Waiting::Service(reply) }));
+            changes.put(Box::new(StepRequest { heartbeats: request.steps, waiting: StepClient::Service(reply) }));
         };
         self.served.push(serve::<srv::StepSimulation>(self.transport(), &self.name("step_simulation"), on)?);
         let changes = self.changes.clone();
         let begin = move |goal: SimulateStepsGoal, handle| {
-            changes.put(Box::new(AskedSteps { heartbeats: goal.steps, waiting: Waiting::Action(handle) }));
+            changes.put(Box::new(StepRequest { heartbeats: goal.steps, waiting: StepClient::Action(handle) }));
         };
         let name = self.name("simulate_steps");
         self.served.push(serve_action::<SimulateSteps>(self.transport(), &name, |_| true, begin)?);
@@ -218,7 +225,7 @@ where
     }
 }
 
-/// Whoever asked may be gone.
+/// Sends a response; only logs an error, since the client may be gone.
 pub(crate) fn send<S: Service>(reply: Reply<S>, response: &S::Response) {
     if let Err(error) = reply.send(response) {
         tracing::debug!("{error}");

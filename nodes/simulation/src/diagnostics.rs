@@ -1,49 +1,52 @@
-//! How the simulation and each rover do, on `/diagnostics`: pace, what waits, what was refused, who commands.
+//! Diagnostics of the simulation and of each rover, on `/diagnostics`: pace, waiting and refused requests, and
+//! publishers of commands.
 
 use std::time::Instant;
 
 use selene_base::SimTime;
 use selene_coherence::{Diagnostics, DiagnosticsTopic, Links, NodeError, Severity};
-use selene_sim::{EntityId, Notices, RoverEntityState, Snapshot, World};
+use selene_sim::{EntityId, OutOfRangeCounts, RoverEntityState, Snapshot, World};
 
-use crate::command_inputs::CommandPublishers;
+use crate::command_inputs::{CommandTopic, CommandTopics};
 use crate::holds::HoldReport;
 use crate::loops;
 use crate::maps::RequestCounts;
 use crate::pace::PaceReport;
 use crate::publishers::name_of;
 
-/// What the node has to do beside the world.
+/// What the node reports about its work besides the world's state.
 pub(crate) struct Load {
     /// How well the pace was kept so far.
     pub(crate) pace: PaceReport,
-    /// What came of holding for the scenario's topics so far.
+    /// Statistics of the holds so far.
     pub(crate) holds: HoldReport,
-    /// Requests for maps.
+    /// Numbers of waiting and refused requests for maps.
     pub(crate) maps: RequestCounts,
     /// Heartbeats that the slowest participant is behind, in lockstep.
     pub(crate) behind: Option<u64>,
-    /// Who commands, where the transport knows.
-    pub(crate) commands: CommandPublishers,
-    /// Requests for changes of the world that wait, and that were refused.
+    /// Command topics of each rover.
+    pub(crate) commands: CommandTopics,
+    /// Numbers of waiting and refused requests for changes of the world.
     pub(crate) changes: (usize, u64),
+    /// Number of requests to services that did not decode.
+    pub(crate) undecodable: u64,
 }
 
 pub(crate) struct RunDiagnostics {
     topic: DiagnosticsTopic,
-    /// When the last ones were told.
+    /// Wall time and simulated time of the last diagnostics.
     since: (Instant, SimTime),
-    /// Late heartbeats, refused requests for maps and refused requests for changes until then.
+    /// Counts of late heartbeats, refused map requests and refused changes at that time.
     before: [u64; 3],
 }
 
 impl RunDiagnostics {
-    /// Those of a run that begins, or goes on, at `time`.
+    /// Diagnostics of a run that begins or is resumed at simulated time `time`.
     pub(crate) fn open(links: &Links, time: SimTime) -> Result<Self, NodeError> {
         Ok(Self { topic: DiagnosticsTopic::open(links)?, since: (Instant::now(), time), before: [0; 3] })
     }
 
-    /// Begins anew at a time: the clock went back, or time did not pass for a while.
+    /// Restarts measuring at `time`: the clock went back, or time was paused.
     pub(crate) fn begin_anew(&mut self, time: SimTime) {
         self.since = (Instant::now(), time);
     }
@@ -52,14 +55,14 @@ impl RunDiagnostics {
         self.topic.is_due(self.since.1, time)
     }
 
-    pub(crate) fn tell(&mut self, snapshot: &Snapshot, world: &World, load: &Load) -> Result<(), NodeError> {
+    pub(crate) fn report(&mut self, snapshot: &Snapshot, world: &World, load: &Load) -> Result<(), NodeError> {
         let mut statuses = vec![self.of_simulation(snapshot, load)];
         statuses.extend(loops::of_pace(&self.topic, &load.pace));
         statuses.extend(loops::of_holds(&self.topic, &load.holds));
         for (id, of) in &world.state().rovers {
             let mut status = self.topic.status(name_of(world.model(), *id));
-            tell_rover(&mut status, of, *id, snapshot);
-            tell_commands(&mut status, load.commands.get(id).map(Vec::as_slice).unwrap_or_default());
+            report_rover(&mut status, of, *id, snapshot);
+            report_commands(&mut status, load.commands.get(id).map(Vec::as_slice).unwrap_or_default());
             statuses.push(status);
         }
         self.topic.publish(statuses, snapshot.time)
@@ -80,6 +83,7 @@ impl RunDiagnostics {
             .value("resets", snapshot.epoch)
             .value("requests_waiting", waiting)
             .value("requests_refused", refused)
+            .value("requests_undecodable", load.undecodable)
             .value("map_requests_waiting", load.maps.waiting)
             .value("map_requests_refused", load.maps.refused);
         if let Some(behind) = load.behind {
@@ -87,6 +91,9 @@ impl RunDiagnostics {
         }
         if late > 0 {
             status.raise(Severity::Warning, format!("slower than its pace, {late} times"));
+        }
+        if load.undecodable > 0 {
+            status.raise(Severity::Warning, "requests did not decode: see requests_undecodable");
         }
         if no_map > 0 {
             status.raise(Severity::Warning, format!("{no_map} map requests were refused"));
@@ -98,7 +105,7 @@ impl RunDiagnostics {
     }
 }
 
-fn tell_rover(status: &mut Diagnostics, of: &RoverEntityState, id: EntityId, snapshot: &Snapshot) {
+fn report_rover(status: &mut Diagnostics, of: &RoverEntityState, id: EntityId, snapshot: &Snapshot) {
     let (notices, driver) = (&of.notices, &of.driver);
     let wheels = snapshot.rover(id).map(|rover| rover.wheels.as_slice()).unwrap_or_default();
     let deepest_m = wheels.iter().map(|wheel| wheel.sinkage_m).fold(0.0, f64::max);
@@ -113,17 +120,23 @@ fn tell_rover(status: &mut Diagnostics, of: &RoverEntityState, id: EntityId, sna
     if driver.refused() > 0 {
         status.raise(Severity::Warning, "commands were refused: see last_refusal");
     }
-    if *notices != Notices::default() || driver.limited() > 0 {
+    if *notices != OutOfRangeCounts::default() || driver.limited() > 0 {
         status.raise(Severity::Warning, "something left its valid range: see the values");
     }
 }
 
-fn tell_commands(status: &mut Diagnostics, topics: &[(String, usize)]) {
-    for (topic, publishers) in topics {
-        status.value(format!("publishers {topic}"), publishers);
+fn report_commands(status: &mut Diagnostics, topics: &[CommandTopic]) {
+    for CommandTopic { name, publishers, dropped } in topics {
+        if *publishers > 0 {
+            status.value(format!("publishers {name}"), publishers);
+        }
         if *publishers > 1 {
-            let what = format!("{publishers} publishers command {topic}: the newest message wins");
+            let what = format!("{publishers} publishers command {name}: the newest message wins");
             status.raise(Severity::Warning, what);
+        }
+        if *dropped > 0 {
+            status.value(format!("messages_dropped {name}"), dropped);
+            status.raise(Severity::Warning, format!("messages on {name} were dropped: see the log"));
         }
     }
 }

@@ -1,11 +1,12 @@
-//! How far off times were: counts in bins that are the same for every run, so that runs can be compared and added.
+//! Histograms of durations, such as the jitter of heartbeats. All runs share the same bins, so that they can be
+//! compared and added.
 
 use std::time::Duration;
 
-/// Upper bounds of the bins, µs; what is longer is in a last bin.
+/// Upper bounds of the bins, µs; a last bin holds longer durations.
 const BOUNDS_US: [u64; 9] = [50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 100_000];
 
-/// Counts of times by their length.
+/// Counts of durations by their length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Histogram {
     counts: [u64; BOUNDS_US.len() + 1],
@@ -19,20 +20,20 @@ impl Histogram {
         self.longest = self.longest.max(span);
     }
 
-    /// How many there are.
+    /// Number of durations.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()
     }
 
-    /// The longest; zero where there are none.
+    /// The longest duration; zero if there are none.
     #[must_use]
     pub fn longest(&self) -> Duration {
         self.longest
     }
 
-    /// The bound of the first bin up to which at least this share of all is; the longest where no bin is, and zero
-    /// where there are none.
+    /// The upper bound of the first bin up to which at least this share (0 to 1) of all durations lies. If none reaches
+    /// it, the longest duration; zero if there are none.
     #[must_use]
     pub fn within(&self, share: f64) -> Duration {
         if self.count() == 0 {

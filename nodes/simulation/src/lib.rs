@@ -1,8 +1,7 @@
-//! The simulation node: steps the world heartbeat by heartbeat at the asked pace,
-//! publishes /clock, TF, state and truth, takes driving commands, and answers those
-//! who missed terrain. In lockstep it never runs more than a window of heartbeats
-//! ahead of the slowest declared participant, and it holds for the topics that the
-//! scenario names. It is controlled over the services of `simulation_interfaces`.
+//! The simulation node: steps the world in heartbeats (equal spans of simulated time) at the requested pace, publishes
+//! /clock, TF, state and ground truth, takes driving commands, and answers nodes that missed terrain edits. In lockstep
+//! it never runs more than a window of heartbeats ahead of the slowest declared participant, and it holds for the
+//! topics that the scenario names. It is controlled over the services of `simulation_interfaces`.
 
 mod changes;
 mod checkpoints;
@@ -10,7 +9,6 @@ mod clock;
 mod command_inputs;
 mod control;
 mod diagnostics;
-mod going;
 mod histogram;
 mod holds;
 mod loading;
@@ -21,8 +19,9 @@ mod node;
 mod pace;
 mod publishers;
 mod realtime;
-mod retell;
+mod replay;
 mod rover_publishers;
+mod run_control;
 mod settings;
 mod sharing;
 mod terrain;
@@ -39,87 +38,87 @@ pub use changes::{Answer, Change, ChangeError, Changes};
 pub use checkpoints::{CheckpointOptions, file_at};
 pub use clock::ClockAuthority;
 pub use control::ControlOptions;
-pub use going::RunState;
 pub use histogram::Histogram;
 pub use holds::{HoldCounts, HoldReport};
 pub use loading::{OfferedScenario, WorldRequest, Worlds};
 use node::Node;
-pub use pace::{Pace, PaceReport, Pacer, Tick, Timeline};
+pub use pace::{HeartbeatTiming, Pace, PaceReport, Pacer, Timeline};
 pub use realtime::RealtimePriority;
-pub use retell::{RecordedRun, Retold, Told, retell};
+pub use replay::{RecordedMessage, RecordedRun, ReplayResult, replay};
+pub use run_control::RunState;
 pub use settings::LiveSettings;
 pub use sharing::SharedRovers;
 
-/// How a run goes; by default as fast as it can to the end of the routes, with nobody to wait for, and nothing saved.
+/// Options of a run. The default runs as fast as it can to the end of the routes, waits for nobody and saves nothing.
 #[derive(Clone, Debug, Default)]
 pub struct SimulationOptions {
     /// How fast simulated time passes.
     pub pace: Pace,
-    /// By which clock.
+    /// The clock that simulated time follows.
     pub timeline: Timeline,
-    /// The priority of the thread that keeps the pace among those of real time; none is an ordinary thread.
+    /// The real-time priority of the thread that keeps the pace; `None` leaves it an ordinary thread.
     pub realtime_priority: Option<RealtimePriority>,
-    /// How long to run, simulated time; else until the end of the routes.
+    /// How long to run, in simulated time; `None` runs until the end of the routes.
     pub duration: Option<SimTime>,
-    /// Participants that the simulation waits for (lockstep); empty runs free.
+    /// Participants that the simulation waits for (lockstep); if empty, it runs free.
     pub participants: Vec<String>,
-    /// Take `cmd_vel` as Twist, not TwistStamped.
+    /// Whether `cmd_vel` is a Twist instead of a TwistStamped.
     pub twist_unstamped: bool,
-    /// Where the driven ground is saved at the end, however the run ends.
+    /// File in which the driven ground is saved at the end, however the run ends.
     pub save_ruts: Option<PathBuf>,
-    /// Checkpoints on the way.
+    /// When and where checkpoints are written during the run.
     pub checkpoints: Option<CheckpointOptions>,
-    /// Which rovers this process simulates of a world that several share; none where it simulates all.
+    /// The rovers that this process simulates if several processes share the world; `None` if it simulates all.
     pub shared: Option<SharedRovers>,
-    /// What somebody in this process asks of the world while it runs.
+    /// Changes of the running world that this process requests.
     pub changes: Changes,
-    /// What somebody sets of sensors, lamps and sky while it runs; of a world that several share nothing can be.
+    /// Settings of sensors, lamps and sky that can be changed during the run; they cannot be changed in a shared world.
     pub settings: LiveSettings,
-    /// How others ask.
+    /// How other processes can control the run.
     pub control: ControlOptions,
 }
 
-/// What a run begins with.
+/// The state from which a run begins.
 #[derive(Clone, Debug)]
-pub enum Begin {
+pub enum RunStart {
     /// The scenario's start, perhaps on ground that was driven before.
     Start(Option<DrivenGround>),
-    /// Where another run was.
+    /// The state of another run, from its checkpoint.
     Resume(Box<Checkpoint>),
 }
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// The asked time is over.
+pub enum EndReason {
+    /// The requested duration is over.
     Duration,
     /// Every built-in driver reached its last waypoint.
     RouteDone,
-    /// Somebody asked it to stop, by a signal or by a service.
+    /// A signal or a service call stopped it.
     Stopped,
 }
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct RunOutcome {
     /// Simulated time at the end.
     pub simulated: SimTime,
-    /// Simulated time at the first heartbeat, or after the last reset: that of the checkpoint where one was resumed.
+    /// Simulated time at the first heartbeat or after the last reset; a resumed run begins at its checkpoint's time.
     pub since: SimTime,
-    /// Wall time from there on, without the time in which it was paused, s.
+    /// Wall time since then without pauses, s.
     pub wall_s: f64,
     /// Hash of the world's state at the end.
     pub state_hash: u64,
-    /// Way of each rover's `base_link` over the ground, by its name, m.
+    /// Horizontal distance that each rover's `base_link` travelled, by the rover's name, m.
     pub distances_m: Vec<(String, f64)>,
-    /// Why it ended.
-    pub ending: Ending,
-    /// How well it kept its pace.
+    /// Why the run ended.
+    pub ending: EndReason,
+    /// How well the run kept its pace.
     pub pace: PaceReport,
-    /// What came of holding for the scenario's topics.
+    /// Holds, timeouts and wall time spent holding for the scenario's topics.
     pub holds: HoldReport,
-    /// Bytes that all other processes of a shared world together were told; none where the world is not shared.
-    pub told_bytes: Option<u64>,
+    /// Bytes sent to all other processes of a shared world together; `None` if the world is not shared.
+    pub sent_bytes: Option<u64>,
 }
 
 /// Runs the context's world until its end, `options.duration` or `stop`.
@@ -128,19 +127,19 @@ pub struct Outcome {
 /// When a topic cannot be opened, the world cannot go on, or its ruts or a checkpoint cannot be saved.
 pub fn run(
     context: &NodeContext,
-    begin: Begin,
+    begin: RunStart,
     options: &SimulationOptions,
     stop: &AtomicBool,
-) -> Result<Outcome, NodeError> {
+) -> Result<RunOutcome, NodeError> {
     let mut node = Node::new(context, begin, options, stop)?;
     options.realtime_priority.map_or(Ok(()), RealtimePriority::take)?;
     let ended = node.drive(options, stop);
     let ended = node.finish(ended);
-    // However it ended; why it failed matters more than that its ground could not be saved.
+    // The ground is saved however the run ended, but the run's own error is reported first.
     let saved = options.save_ruts.as_ref().map_or(Ok(()), |file| save_ground(node.world(), file));
     let (ending, wall_s) = ended?;
     saved?;
-    Ok(Outcome {
+    Ok(RunOutcome {
         simulated: node.world().time(),
         since: node.since(),
         wall_s,
@@ -149,7 +148,7 @@ pub fn run(
         ending,
         pace: node.pace(),
         holds: node.holds(),
-        told_bytes: node.told_bytes(),
+        sent_bytes: node.sent_bytes(),
     })
 }
 

@@ -1,6 +1,6 @@
-//! Going over to another world. All nodes of a run are made for its world, so another one is loaded by who can end all of
-//! them and begin new ones: the process that runs them. Requests go to it from here, one at a time; where nobody takes
-//! them, `load_world` says that it is unsupported.
+//! Loading another world. All nodes of a run are made for its world, so only the process that runs them all can load
+//! another one: it ends them and starts new ones. Requests go from here to it, one at a time. In other processes
+//! `load_world` answers that it is unsupported.
 
 use std::fmt::{self, Debug, Formatter};
 use std::path::{Path, PathBuf};
@@ -15,57 +15,59 @@ use selene_sim::Scenario;
 use crate::control::response::{Response, failed, ok, result, unsupported};
 use crate::control::{send, worlds};
 
-/// Requests that wait while one is dealt with.
+/// Maximum number of requests that wait while one is carried out.
 const WAITING_MAX: usize = 1;
-/// The tag that tells scenarios from sites among the worlds.
+/// Tag that distinguishes scenarios from sites in the list of worlds.
 const SCENARIO: &str = "scenario";
 
-/// A scenario that can be gone over to.
+/// A scenario that can be loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OfferedScenario {
     /// Its name.
     pub name: String,
-    /// Its file, a whole path.
+    /// Absolute path of its file.
     pub file: PathBuf,
-    /// What it is, in a sentence; may be empty.
+    /// One sentence that describes it; may be empty.
     pub description: String,
 }
 
-type Offer = dyn Fn() -> Vec<OfferedScenario> + Send + Sync;
+type ScenarioLister = dyn Fn() -> Vec<OfferedScenario> + Send + Sync;
 
-/// Where requests for another world go, and which scenarios there are.
+/// The queue of requests for another world, and the list of scenarios that can be loaded.
 #[derive(Clone)]
 pub struct Worlds {
     requests: SyncSender<WorldRequest>,
-    offer: Arc<Offer>,
+    offer: Arc<ScenarioLister>,
 }
 
 impl Worlds {
-    /// Requests, and where they arrive. `offer` tells the scenarios that there are now.
+    /// The queue and its receiving end. `offer` lists the scenarios that are available when it is called.
     pub fn offering(
         offer: impl Fn() -> Vec<OfferedScenario> + Send + Sync + 'static,
     ) -> (Self, Receiver<WorldRequest>) {
-        let (requests, asked) = sync_channel(WAITING_MAX);
-        (Self { requests, offer: Arc::new(offer) }, asked)
+        let (requests, requested) = sync_channel(WAITING_MAX);
+        (Self { requests, offer: Arc::new(offer) }, requested)
     }
 
-    /// The scenarios that there are now.
+    /// The scenarios that are available now.
     pub(crate) fn scenarios(&self) -> Vec<OfferedScenario> {
         (self.offer)()
     }
 
-    /// Whether a file is one of these scenarios.
+    /// Whether a file is one of the available scenarios.
     pub(crate) fn offers(&self, file: &Path) -> bool {
         self.scenarios().iter().any(|scenario| scenario.file == file)
     }
 
     /// Passes a request on, or refuses it at once.
-    pub(crate) fn ask(&self, file: PathBuf, reply: Reply<LoadWorld>) {
+    pub(crate) fn request(&self, file: PathBuf, reply: Reply<LoadWorld>) {
         let request = WorldRequest { file, reply: Some(reply) };
         match self.requests.try_send(request) {
             Ok(()) => {}
-            Err(TrySendError::Full(request)) => request.refuse("another world is being loaded; ask again when it is"),
-            // It is told so when it is dropped.
+            Err(TrySendError::Full(request)) => {
+                request.refuse("another world is being loaded; request again when it is")
+            }
+            // Dropping it answers that the run has ended.
             Err(TrySendError::Disconnected(request)) => drop(request),
         }
     }
@@ -77,8 +79,8 @@ impl Debug for Worlds {
     }
 }
 
-/// A request for another world. Who drops it tells that the run has ended.
-#[must_use = "whoever asked waits for an answer"]
+/// A request for another world. Dropping it answers that the run has ended.
+#[must_use = "the client waits for an answer"]
 pub struct WorldRequest {
     file: PathBuf,
     reply: Option<Reply<LoadWorld>>,
@@ -91,17 +93,17 @@ impl WorldRequest {
         &self.file
     }
 
-    /// Tells that the run goes over to this scenario.
+    /// Answers that this scenario is loaded.
     pub fn accept(mut self, scenario: &Scenario) {
         self.answer(LoadWorldResponse { result: ok(), world: worlds::of_scenario(scenario) });
     }
 
-    /// Tells that the file cannot be used, and why.
+    /// Answers that the file cannot be used, and why.
     pub fn refuse_file(mut self, why: &str) {
         self.answer(Response::of(result(LoadWorldResponse::RESOURCE_PARSE_ERROR, why)));
     }
 
-    /// Tells why the run stays in its world.
+    /// Answers that the world does not change, and why.
     pub fn refuse(mut self, why: &str) {
         self.answer(Response::of(failed(why)));
     }
@@ -115,20 +117,20 @@ impl WorldRequest {
 
 impl Drop for WorldRequest {
     fn drop(&mut self) {
-        self.answer(Response::of(failed("the run has ended or goes over to another world")));
+        self.answer(Response::of(failed("the run has ended or switches to another world")));
     }
 }
 
-/// A scenario as a world that can be loaded.
+/// Describes a scenario as a world that can be loaded.
 pub(crate) fn offered(scenario: OfferedScenario) -> WorldResource {
     let uri = worlds::uri_of(&scenario.file);
     worlds::resource(scenario.name, uri, scenario.description, &[SCENARIO])
 }
 
-/// That nobody takes requests here.
+/// The result if this process cannot load worlds.
 pub(crate) fn nobody_loads() -> ResultCode {
     unsupported(
-        "the nodes of this run are separate processes, made for its world from start to end; `selene run` goes over to \
+        "the nodes of this run are separate processes, made for its world from start to end; `selene run` switches to \
          another one, or start another run",
     )
 }
@@ -144,27 +146,27 @@ mod tests {
     use std::sync::mpsc::TryRecvError;
 
     #[test]
-    fn one_world_is_asked_for_at_a_time_and_everybody_is_answered() {
-        let (worlds, asked) = Worlds::offering(Vec::<OfferedScenario>::new);
+    fn one_world_is_requested_at_a_time_and_every_client_is_answered() {
+        let (worlds, requested) = Worlds::offering(Vec::<OfferedScenario>::new);
         let bus = InProcess::new();
-        let on = move |request: LoadWorldRequest, reply| worlds.ask(request.world_resource.uri.into(), reply);
+        let on = move |request: LoadWorldRequest, reply| worlds.request(request.world_resource.uri.into(), reply);
         let _served = serve::<LoadWorld>(&bus, "/load_world", on).expect("served");
         let client = Client::<LoadWorld>::new(&bus, "/load_world").expect("a name");
-        let ask = |uri: &str| {
+        let load = |uri: &str| {
             let world_resource = Resource { uri: uri.to_owned(), ..Resource::default() };
             client.call(&LoadWorldRequest { world_resource, ..LoadWorldRequest::default() }).expect("served")
         };
-        let (first, second) = (ask("/a.yaml"), ask("/b.yaml"));
+        let (first, second) = (load("/a.yaml"), load("/b.yaml"));
         let full = second.try_recv().expect("an answer").result;
         assert!(full.result == ResultCode::RESULT_OPERATION_FAILED && full.error_message.contains("another world"));
         assert_eq!(first.try_recv().err(), Some(TryRecvError::Empty));
-        let request = asked.try_recv().expect("a request");
+        let request = requested.try_recv().expect("a request");
         assert_eq!(request.file(), Path::new("/a.yaml"));
         request.refuse_file("line 3");
         assert_eq!(first.try_recv().expect("an answer").result.error_message, "line 3");
-        let waiting = ask("/c.yaml");
-        drop(asked);
+        let waiting = load("/c.yaml");
+        drop(requested);
         assert!(waiting.try_recv().expect("an answer").result.error_message.contains("has ended"));
-        assert!(ask("/d.yaml").try_recv().expect("an answer").result.error_message.contains("has ended"));
+        assert!(load("/d.yaml").try_recv().expect("an answer").result.error_message.contains("has ended"));
     }
 }

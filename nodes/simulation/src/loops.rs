@@ -1,4 +1,4 @@
-//! How the loop with the outside is kept, on `/diagnostics`: the pace against a clock, and holds for topics.
+//! Diagnostics of the run's timing, on `/diagnostics`: the pace against a clock, and holds for topics.
 
 use std::time::Duration;
 
@@ -8,13 +8,13 @@ use crate::histogram::Histogram;
 use crate::holds::HoldReport;
 use crate::pace::PaceReport;
 
-/// How well the pace is kept; none where there is none.
+/// Diagnostics of the pace; `None` if no heartbeat was paced.
 pub(crate) fn of_pace(topic: &DiagnosticsTopic, pace: &PaceReport) -> Option<Diagnostics> {
     let is_paced = pace.jitter.count() + pace.missed.count() > 0;
     is_paced.then(|| with_pace(topic.status("pace"), pace))
 }
 
-/// What came of holds; none where nothing is waited for.
+/// Diagnostics of holds; `None` if the run waits for no topic.
 pub(crate) fn of_holds(topic: &DiagnosticsTopic, holds: &HoldReport) -> Option<Diagnostics> {
     let is_held = !holds.topics.is_empty();
     is_held.then(|| with_holds(topic.status("lockstep"), holds))
@@ -33,7 +33,7 @@ fn with_pace(mut status: Diagnostics, pace: &PaceReport) -> Diagnostics {
     status
 }
 
-/// Bound of 99.9 %, longest time and counts.
+/// Adds a histogram: its 99.9 % bound, longest duration and bin counts.
 fn add_histogram(status: &mut Diagnostics, name: &str, histogram: &Histogram) {
     let us = |time: Duration| time.as_secs_f64() * 1e6;
     status.value(format!("{name}_p999_us"), format_args!("{:.1}", us(histogram.within(0.999))));
@@ -74,13 +74,13 @@ mod tests {
     }
 
     #[test]
-    fn jitter_and_missed_instants_are_told_by_bins_and_warned_of() {
+    fn jitter_and_missed_instants_are_reported_by_bins_and_warned_of() {
         let mut pace = PaceReport { clock_at_zero_s: Some(1.5), ..PaceReport::default() };
         pace.jitter.add(Duration::from_micros(40));
         assert_eq!(with_pace(empty(), &pace).finish().level, DiagnosticStatus::OK);
         pace.missed.add(Duration::from_micros(700));
-        let told = with_pace(empty(), &pace).finish();
-        assert_eq!(told.level, DiagnosticStatus::WARN);
+        let reported = with_pace(empty(), &pace).finish();
+        assert_eq!(reported.level, DiagnosticStatus::WARN);
         for (key, expected) in [
             ("jitter_up_to_50_us", "1"),
             ("jitter_p999_us", "50.0"),
@@ -88,17 +88,17 @@ mod tests {
             ("deadline_missed_longest_us", "700.0"),
             ("clock_at_zero_s", "1.500000000"),
         ] {
-            assert_eq!(value(&told, key), Some(expected), "{key}");
+            assert_eq!(value(&reported, key), Some(expected), "{key}");
         }
     }
 
     #[test]
-    fn holds_are_told_by_topic_and_timeouts_warned_of() {
+    fn holds_are_reported_by_topic_and_timeouts_warned_of() {
         let counts = HoldCounts { topic: "/cmd_vel".to_owned(), holds: 9, timeouts: 2, of_another_clock: 0 };
         let holds = HoldReport { topics: vec![counts], held_s: 4.0, longest_s: 2.0 };
-        let told = with_holds(empty(), &holds).finish();
-        assert_eq!((told.level, value(&told, "timeouts /cmd_vel")), (DiagnosticStatus::WARN, Some("2")));
-        assert_eq!(value(&told, "longest_hold_s"), Some("2.000000"));
-        assert!(told.message.contains("2 times in vain for /cmd_vel"), "{}", told.message);
+        let reported = with_holds(empty(), &holds).finish();
+        assert_eq!((reported.level, value(&reported, "timeouts /cmd_vel")), (DiagnosticStatus::WARN, Some("2")));
+        assert_eq!(value(&reported, "longest_hold_s"), Some("2.000000"));
+        assert!(reported.message.contains("2 times in vain for /cmd_vel"), "{}", reported.message);
     }
 }

@@ -1,6 +1,6 @@
-//! The ground as it truly is, for those who build maps of it: a grid map and an occupancy grid
-//! on request, with ruts, and the list of rocks around each rover. They are made in a thread of their own: no
-//! heartbeat waits for them. A few requests wait for it (`queue`), more are refused.
+//! Ground-truth maps for testing mapping software: a grid map and an occupancy grid on request, with ruts, and the list
+//! of rocks around each rover. A thread of its own makes them, so that no heartbeat waits for them. A few requests wait
+//! for it (`queue`), more are refused.
 
 mod messages;
 mod queue;
@@ -19,17 +19,17 @@ use selene_sim::{EntityId, RoverKind, Snapshot};
 pub(crate) use queue::RequestCounts;
 use queue::{MapQueue, Work};
 
-/// How often one who waits looks whether the thread is still at work.
+/// How often a waiting caller checks that the thread still runs.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// The thread that makes maps.
+/// Handle of the thread that makes maps.
 pub(crate) struct Maps {
     transport: Arc<dyn Transport>,
     queue: Arc<MapQueue>,
     thread: Option<JoinHandle<Result<(), NodeError>>>,
 }
 
-/// What the thread works with.
+/// The state of the thread that makes maps.
 struct MapMaker {
     transport: Arc<dyn Transport>,
     queue: Arc<MapQueue>,
@@ -42,9 +42,9 @@ struct MapTopics {
     maps: Publisher<grid_map_msgs::GridMap>,
     occupancy: Publisher<nav_msgs::OccupancyGrid>,
     rocks: Publisher<selene_msgs::Rocks>,
-    /// What the rover is.
+    /// The rover's kind, by which a new rover with the same number is distinguished.
     kind: Arc<RoverKind>,
-    /// The rover's frame.
+    /// The rover's root frame.
     base_frame: String,
     _subscription: Subscription,
 }
@@ -64,16 +64,16 @@ impl Maps {
         Ok(Self { transport: Arc::clone(transport), queue, thread: Some(thread) })
     }
 
-    /// Closes all topics, and knows of no world any more.
+    /// Closes all topics and restarts the thread with an empty world.
     pub(crate) fn begin_anew(&mut self) -> Result<(), NodeError> {
         self.end()?;
         *self = Self::start(&self.transport)?;
         Ok(())
     }
 
-    /// Hands on the world's next interval.
+    /// Passes the world's next interval to the thread.
     pub(crate) fn take(&mut self, interval: Interval) -> Result<(), NodeError> {
-        // Only a thread that has failed is gone: it says why at its end.
+        // The thread ends early only if it failed; joining it returns the error.
         if self.thread.as_ref().is_none_or(JoinHandle::is_finished) {
             return self.end();
         }
@@ -81,28 +81,28 @@ impl Maps {
         Ok(())
     }
 
-    /// Waits until all that was handed on is followed: nothing of before is told after this.
+    /// Waits until the thread has processed all intervals: afterwards it publishes nothing older.
     pub(crate) fn catch_up(&self) {
-        // A thread that has failed follows nothing any more.
+        // A thread that has failed processes nothing any more.
         let is_at_work = || self.thread.as_ref().is_some_and(|thread| !thread.is_finished());
         while is_at_work() && !self.queue.await_followed(LOOK_EVERY) {}
     }
 
-    /// Requests that wait and that were refused.
+    /// The number of requests that wait and of those that were refused.
     pub(crate) fn requests(&self) -> RequestCounts {
         self.queue.counts()
     }
 
-    /// Waits until all intervals are dealt with; maps that are not begun are not made any more.
+    /// Waits until all intervals are processed; maps that are not begun yet are dropped.
     pub(crate) fn end(&mut self) -> Result<(), NodeError> {
         self.queue.close();
-        // One that panicked has said so.
+        // A panic was already reported.
         self.thread.take().map_or(Ok(()), |thread| thread.join().unwrap_or(Ok(())))
     }
 }
 
 impl Drop for Maps {
-    /// However the node ends, its thread ends too.
+    /// Ends the thread, however the node ends.
     fn drop(&mut self) {
         self.queue.close();
     }
@@ -128,7 +128,7 @@ impl MapMaker {
     }
 
     fn take(&mut self, interval: &Interval) -> Result<(), NodeError> {
-        // After a reset another rover may have the number of one that is gone.
+        // After a reset, a new rover may have the number of a removed one.
         let is_same = |id: &EntityId, was: &Arc<RoverKind>| {
             interval.next.rover(*id).is_some() && interval.model.rovers().get(id).is_some_and(|is| Arc::ptr_eq(is, was))
         };
@@ -148,13 +148,13 @@ impl MapMaker {
         Ok(())
     }
 
-    /// Answers a request, or says why it is refused.
+    /// Publishes the maps of a request, or refuses it and says why.
     fn answer(&self, rover: EntityId, request: &selene_msgs::MapRequest, latest: &Snapshot) -> Result<(), NodeError> {
         let Some(topics) = self.topics.get(&rover) else { return Ok(()) };
-        let asked = messages::window(request, &topics.base_frame, latest, rover)
+        let requested = messages::window(request, &topics.base_frame, latest, rover)
             .and_then(|window| Ok((window, messages::limits(request)?)));
-        let (window, limits) = match asked {
-            Ok(asked) => asked,
+        let (window, limits) = match requested {
+            Ok(requested) => requested,
             Err(what) => {
                 self.queue.refuse(&what);
                 return Ok(());
@@ -179,7 +179,7 @@ impl MapTopics {
         let setup = kind.setup();
         let topic = |name: &str| setup.topic(&format!("ground_truth/{name}"));
         let queue = Arc::clone(queue);
-        let take = move |request| queue.ask(rover, request);
+        let take = move |request| queue.request(rover, request);
         Ok(Self {
             maps: Publisher::new(transport, &topic("map"), Qos::latched())?,
             occupancy: Publisher::new(transport, &topic("occupancy"), Qos::latched())?,

@@ -1,4 +1,4 @@
-//! The node at work: the world, all that is told of it, and who it waits for.
+//! The node's main loop: steps the world, publishes its state, and waits for participants and the clock.
 
 mod changing;
 mod waiting;
@@ -19,7 +19,6 @@ use crate::command_inputs::CommandInputs;
 use crate::control::entities::Infos;
 use crate::control::{Control, Serving};
 use crate::diagnostics::{Load, RunDiagnostics};
-use crate::going::Going;
 use crate::holds::HoldReport;
 use crate::loading::Worlds;
 use crate::lockstep::Lockstep;
@@ -27,21 +26,22 @@ use crate::maps::Maps;
 use crate::pace::{PaceReport, Pacer};
 use crate::publishers::RunPublishers;
 use crate::rover_publishers::RoverPublishers;
+use crate::run_control::RunControl;
 use crate::settings::LiveSettings;
-use crate::sharing::{Arrival, Sharing};
+use crate::sharing::{Sharing, WorldEntry};
 use crate::terrain::TerrainAnswers;
-use crate::{Begin, Ending, SimulationOptions};
-use waiting::Patience;
+use crate::{EndReason, RunStart, SimulationOptions};
+use waiting::WaitLimit;
 
-/// The name of a simulation that is alone in its run.
+/// Name of the simulation process in `RunInfo`.
 const ALONE: &str = "simulation";
 
 pub(crate) struct Node {
     world: World,
     feed: Feed,
-    /// The last while of the run before, which is told again where the world begins.
+    /// The end of the previous run, whose snapshots are published again where this run begins.
     recent: Option<Recent>,
-    /// While it is: the number of edits until then, and what they led to.
+    /// While `recent` is being published: the number of edits so far, and the ground that they led to.
     ground_then: Option<(u64, Ruts)>,
     run: RunPublishers,
     diagnostics: RunDiagnostics,
@@ -50,39 +50,39 @@ pub(crate) struct Node {
     lockstep: Lockstep,
     terrain: TerrainAnswers,
     maps: Maps,
-    /// Whether this process led in the last heartbeat.
+    /// Whether this process was the leader in the last heartbeat.
     has_led: bool,
     checkpoints: Option<Checkpoints>,
     changes: Changes,
     settings: LiveSettings,
-    /// Whether simulated time passes.
-    going: Going,
-    /// What somebody said of entities.
+    /// Whether simulated time advances.
+    run_control: RunControl,
+    /// Descriptions and tags that clients have set for entities.
     pub(crate) infos: Infos,
     folders: AllowedFolders,
-    /// Where other processes simulate rovers of this world.
+    /// Exchange with the other processes that simulate rovers of this world; `None` if there are none.
     sharing: Option<Sharing>,
-    /// Whether this process tells of the run: it leads, or it led.
-    told_of_run: bool,
+    /// Whether this process has published `RunInfo`: only the leader does.
+    reported_of_run: bool,
     pacer: Pacer,
     distances_m: BTreeMap<EntityId, f64>,
-    /// Rovers that were put elsewhere: that was no way that they drove.
+    /// Rovers that were placed elsewhere since the last heartbeat: that jump does not count as distance driven.
     placed: BTreeSet<EntityId>,
     service: Serving,
-    /// Where this process leads.
+    /// The services, while this process leads.
     control: Option<Control>,
 }
 
 impl Node {
     pub(crate) fn new(
         context: &NodeContext,
-        begin: Begin,
+        begin: RunStart,
         options: &SimulationOptions,
         stop: &AtomicBool,
     ) -> Result<Self, NodeError> {
         let (mut world, mut recent) = match begin {
-            Begin::Start(driven) => (World::begin(Arc::clone(&context.model), driven.as_ref())?, None),
-            Begin::Resume(checkpoint) => {
+            RunStart::Start(driven) => (World::begin(Arc::clone(&context.model), driven.as_ref())?, None),
+            RunStart::Resume(checkpoint) => {
                 let Checkpoint { state, recent } = *checkpoint;
                 (World::resume(&context.model, state, &context.folders)?, Some(recent))
             }
@@ -96,7 +96,7 @@ impl Node {
             None => None,
         };
         if let (Some(sharing), Some(shared)) = (&mut sharing, &options.shared)
-            && let Arrival::Late(state) = sharing.arrive(&context.model, shared, stop)?
+            && let WorldEntry::Late(state) = sharing.arrive(&context.model, shared, stop)?
         {
             world = World::resume(&context.model, *state, &context.folders)?;
             recent = None;
@@ -115,8 +115,8 @@ impl Node {
         Ok(Self {
             control: leads.then(|| service.open(&options.changes, sharing.is_some())).transpose()?,
             service,
-            // Nobody can hold the time of a world that several share.
-            going: Going::new(options.control.starts_paused && sharing.is_none()),
+            // No process can pause a world that several share.
+            run_control: RunControl::new(options.control.starts_paused && sharing.is_none()),
             infos: Infos::default(),
             placed: BTreeSet::new(),
             checkpoints: options.checkpoints.as_ref().map(|options| Checkpoints::new(options, &world, recorder)),
@@ -135,7 +135,7 @@ impl Node {
             recent,
             ground_then: None,
             sharing,
-            told_of_run: false,
+            reported_of_run: false,
             pacer: Pacer::new(options.pace, &options.timeline),
             distances_m: BTreeMap::new(),
             world,
@@ -146,66 +146,70 @@ impl Node {
         &self.world
     }
 
-    /// Who can go over to another world.
+    /// The means of loading another world; `None` if nobody can, as in a shared world.
     pub(crate) fn worlds(&self) -> Option<&Worlds> {
         self.service.options.worlds.as_ref().filter(|_| self.sharing.is_none())
     }
 
-    /// All heartbeats; why it ended and the wall time, s.
-    pub(crate) fn drive(&mut self, options: &SimulationOptions, stop: &AtomicBool) -> Result<(Ending, f64), NodeError> {
+    /// Runs all heartbeats; returns why the run ended and its wall time, s.
+    pub(crate) fn drive(
+        &mut self,
+        options: &SimulationOptions,
+        stop: &AtomicBool,
+    ) -> Result<(EndReason, f64), NodeError> {
         let began_at = self.world.time();
         self.follow_rovers()?;
-        self.tell_of_the_run(began_at)?;
+        self.publish_run_info(began_at)?;
         let recent = self.recent.clone();
-        self.tell_the_beginning(recent.as_ref(), &mut Patience::Endless, stop)?;
+        self.publish_beginning(recent.as_ref(), &mut WaitLimit::Endless, stop)?;
         self.await_participants(true, stop)?;
-        self.going.start(began_at);
+        self.run_control.start(began_at);
         loop {
             if let Some(ending) = self.ending(options, began_at, stop) {
-                // Participants finish what they have before the run is called ended.
-                let mut patience = if self.going.quits() { Patience::UntilSilent } else { Patience::Endless };
-                self.await_told(&Arc::clone(self.feed.last()), &mut patience, stop)?;
-                return Ok((ending, self.going.wall_s()));
+                // Participants finish what they have before the end of the run is published.
+                let mut limit = if self.run_control.quits() { WaitLimit::UntilSilent } else { WaitLimit::Endless };
+                self.await_delivery(&Arc::clone(self.feed.last()), &mut limit, stop)?;
+                return Ok((ending, self.run_control.wall_s()));
             }
             self.carry_out(stop)?;
-            if !self.going.moves() {
+            if !self.run_control.moves() {
                 self.stand()?;
                 continue;
             }
-            self.going.begin_heartbeat();
+            self.run_control.begin_heartbeat();
             self.heartbeat(&Arc::clone(self.feed.last()), stop)?;
             self.await_others(stop)?;
             self.keep_pace()?;
         }
     }
 
-    /// Tells the end, and saves what is to be saved; why the run failed matters more than that its end could
-    /// not be told.
-    pub(crate) fn finish(&mut self, ended: Result<(Ending, f64), NodeError>) -> Result<(Ending, f64), NodeError> {
+    /// Publishes the end of the run and saves what has to be saved. The run's own error takes precedence over a failure
+    /// to do so.
+    pub(crate) fn finish(&mut self, ended: Result<(EndReason, f64), NodeError>) -> Result<(EndReason, f64), NodeError> {
         let (hash, time) = (self.world.hash(), self.world.time());
-        self.going.end_steps("the run has ended");
+        self.run_control.end_steps("the run has ended");
         self.changes.close();
-        // A process that is stopped leaves the run to the others.
-        let has_ended = matches!(ended, Ok((Ending::Duration | Ending::RouteDone, _)));
+        // A process that is stopped leaves the run to the other processes.
+        let has_ended = matches!(ended, Ok((EndReason::Duration | EndReason::RouteDone, _)));
         let ends_it = self.leads() && (has_ended || self.sharing.as_ref().is_none_or(Sharing::is_alone));
-        let told = if ends_it { self.run.info(self.world.model(), Some(hash), time) } else { Ok(()) };
+        let reported = if ends_it { self.run.info(self.world.model(), Some(hash), time) } else { Ok(()) };
         if let Some(sharing) = &mut self.sharing {
-            // Who leads next serves under the same names.
+            // The next leader serves under the same names.
             self.control = None;
             sharing.leave();
         }
         let mapped = self.maps.end();
         let saved = self.checkpoints.as_mut().map_or(Ok(()), |checkpoints| checkpoints.end(&self.world));
         let ended = ended?;
-        told.and(mapped).and(saved).map(|()| ended)
+        reported.and(mapped).and(saved).map(|()| ended)
     }
 
-    /// Simulated time that wall time is counted from.
+    /// Simulated time from which wall time is counted.
     pub(crate) fn since(&self) -> SimTime {
-        self.going.since()
+        self.run_control.since()
     }
 
-    /// How far each rover came, by its name, m.
+    /// Horizontal distance that each rover travelled, by its name, m.
     pub(crate) fn distances_m(&self) -> Vec<(String, f64)> {
         let named = |(id, way_m): (&EntityId, &f64)| {
             let kind = self.world.model().rovers().get(id)?;
@@ -219,39 +223,39 @@ impl Node {
         self.pacer.report().clone()
     }
 
-    /// Bytes that the other processes of the world have been told; none where this one is the only one by its options.
-    pub(crate) fn told_bytes(&self) -> Option<u64> {
-        self.sharing.as_ref().map(Sharing::told_bytes)
+    /// Bytes sent to the other processes of the world; `None` if the world is not shared.
+    pub(crate) fn sent_bytes(&self) -> Option<u64> {
+        self.sharing.as_ref().map(Sharing::sent_bytes)
     }
 
-    /// What came of holding for the scenario's topics.
+    /// Holds, timeouts and wall time spent holding for the scenario's topics.
     pub(crate) fn holds(&self) -> HoldReport {
         self.inputs.holds()
     }
 
-    /// Tells once that the run is there: nodes find it by that.
-    fn tell_of_the_run(&mut self, time: SimTime) -> Result<(), NodeError> {
-        if self.leads() && !self.told_of_run {
-            self.told_of_run = true;
+    /// Publishes `RunInfo` once, by which other nodes find the run.
+    fn publish_run_info(&mut self, time: SimTime) -> Result<(), NodeError> {
+        if self.leads() && !self.reported_of_run {
+            self.reported_of_run = true;
             self.run.info(self.world.model(), None, time)?;
         }
         Ok(())
     }
 
-    /// Tells where the world begins, or the last while of the run that it goes on from.
-    fn tell_the_beginning(
+    /// Publishes the first snapshot, or the end of the run that is resumed.
+    fn publish_beginning(
         &mut self,
         recent: Option<&Recent>,
-        patience: &mut Patience,
+        limit: &mut WaitLimit,
         stop: &AtomicBool,
     ) -> Result<(), NodeError> {
         match recent {
-            None => self.tell_the_start(),
-            Some(recent) => self.tell_again(recent, patience, stop),
+            None => self.report_start(),
+            Some(recent) => self.send_again(recent, limit, stop),
         }
     }
 
-    fn tell_the_start(&mut self) -> Result<(), NodeError> {
+    fn report_start(&mut self) -> Result<(), NodeError> {
         let first = Arc::clone(self.feed.last());
         if self.leads() {
             self.run.clock(first.time)?;
@@ -263,8 +267,8 @@ impl Node {
         Ok(())
     }
 
-    /// Tells the nodes the last while of the run before; nobody else hears of it.
-    fn tell_again(&mut self, recent: &Recent, patience: &mut Patience, stop: &AtomicBool) -> Result<(), NodeError> {
+    /// Publishes the end of the previous run again, for the nodes of this run only.
+    fn send_again(&mut self, recent: &Recent, limit: &mut WaitLimit, stop: &AtomicBool) -> Result<(), NodeError> {
         let mut last = SimTime::ZERO;
         let mut ruts = recent.ruts_before.clone();
         for snapshot in &recent.snapshots {
@@ -273,7 +277,7 @@ impl Node {
                 self.run.state(&self.world, snapshot)?;
             }
             self.rovers.truth(last, snapshot, true)?;
-            self.await_told(snapshot, patience, stop)?;
+            self.await_delivery(snapshot, limit, stop)?;
             ruts.apply(&snapshot.edits);
             last = snapshot.time;
         }
@@ -281,13 +285,13 @@ impl Node {
         Ok(())
     }
 
-    fn ending(&self, options: &SimulationOptions, began_at: SimTime, stop: &AtomicBool) -> Option<Ending> {
-        if stop.load(Ordering::Relaxed) || self.going.quits() {
-            return Some(Ending::Stopped);
+    fn ending(&self, options: &SimulationOptions, began_at: SimTime, stop: &AtomicBool) -> Option<EndReason> {
+        if stop.load(Ordering::Relaxed) || self.run_control.quits() {
+            return Some(EndReason::Stopped);
         }
         match options.duration {
-            Some(duration) => (self.world.time() >= began_at + duration).then_some(Ending::Duration),
-            None => self.world.routes_done().then_some(Ending::RouteDone),
+            Some(duration) => (self.world.time() >= began_at + duration).then_some(EndReason::Duration),
+            None => self.world.routes_done().then_some(EndReason::RouteDone),
         }
     }
 
@@ -296,16 +300,16 @@ impl Node {
         let interval = self.step(stop)?;
         let next = Arc::clone(&interval.next);
         let is_hold = self.inputs.begin_hold(next.time);
-        self.tell_of_the_run(next.time)?;
+        self.publish_run_info(next.time)?;
         self.follow_rovers()?;
         self.rovers.truth(last.time, &next, false)?;
         if self.leads() {
-            // At a hold the clock comes after all sensor data.
+            // At a hold, the clock is published after all sensor data.
             if !is_hold {
                 self.run.clock(next.time)?;
             }
             self.run.state(&self.world, &next)?;
-            self.tell_diagnostics(&next)?;
+            self.publish_diagnostics(&next)?;
             self.answer_terrain()?;
         }
         self.follow_lead(interval)?;
@@ -316,7 +320,7 @@ impl Node {
         Ok(())
     }
 
-    fn tell_diagnostics(&mut self, snapshot: &Snapshot) -> Result<(), NodeError> {
+    fn publish_diagnostics(&mut self, snapshot: &Snapshot) -> Result<(), NodeError> {
         if !self.diagnostics.are_due(snapshot.time) {
             return Ok(());
         }
@@ -325,13 +329,14 @@ impl Node {
             holds: self.inputs.holds(),
             maps: self.maps.requests(),
             behind: self.lockstep.behind(snapshot.sequence),
-            commands: self.inputs.publishers(),
+            commands: self.inputs.topics(),
             changes: self.changes.counts(),
+            undecodable: self.control.as_ref().map_or(0, Control::undecodable),
         };
-        self.diagnostics.tell(snapshot, &self.world, &load)
+        self.diagnostics.report(snapshot, &self.world, &load)
     }
 
-    /// Steps the world, with what other processes did where some of its rovers are theirs.
+    /// Steps the world; in a shared one, merges in what the other processes stepped.
     fn step(&mut self, stop: &AtomicBool) -> Result<Interval, NodeError> {
         let Some(sharing) = &mut self.sharing else { return Ok(self.feed.heartbeat(&mut self.world)?) };
         let own = self.world.heartbeat()?;
@@ -339,13 +344,13 @@ impl Node {
         Ok(self.feed.interval(&self.world, Arc::new(merged)))
     }
 
-    /// Whether this process tells the world to everybody: one of those that share it does.
+    /// Whether this process publishes the world: of the processes that share it, exactly one does.
     fn leads(&self) -> bool {
         self.sharing.as_ref().is_none_or(Sharing::leads)
     }
 
-    /// Maps and services of the world are those of the process that leads. One that comes to lead has its maps take
-    /// in the ground as it stands then.
+    /// Opens maps and services when this process becomes the leader and closes them when it no longer is. A new
+    /// leader's maps begin with the ground as it is then.
     fn follow_lead(&mut self, interval: Interval) -> Result<(), NodeError> {
         let leads = self.leads();
         match (std::mem::replace(&mut self.has_led, leads), leads) {
@@ -362,7 +367,8 @@ impl Node {
         }
     }
 
-    /// Opens and closes the topics of rovers that came and went; those of other processes' rovers are theirs.
+    /// Opens and closes the topics of rovers that were added and removed; other processes open those of their own
+    /// rovers.
     fn follow_rovers(&mut self) -> Result<(), NodeError> {
         let is_own = |id: &EntityId| self.sharing.as_ref().is_none_or(|sharing| sharing.owns(*id));
         let rovers: Vec<_> = self.world.state().rovers.keys().copied().filter(is_own).collect();
@@ -382,7 +388,7 @@ impl Node {
     }
 }
 
-/// What is told of a world that begins, or that goes on after the last while of the run before.
+/// The feed and recorder of a world that begins, or that resumes after the end of a previous run.
 fn begin_feed(
     world: &mut World,
     recent: Option<&Recent>,
@@ -399,11 +405,11 @@ fn begin_feed(
     Ok((feed, Recorder::resumed(recent)))
 }
 
-/// Where a world begins, for those who are to begin at the same place.
+/// The state in which a world begins, as text that processes compare: all must begin in the same state.
 fn place(world: &World) -> String {
     match world.state().sequence {
         0 => format!("the start, state {:016x}", world.hash()),
-        // Contacts are each process's own.
+        // The hash leaves out contacts: each process has its own.
         sequence => format!("heartbeat {sequence}, ground and bodies {:016x}", world.state().shared_hash()),
     }
 }

@@ -1,4 +1,4 @@
-//! What the simulation tells of the run as a whole: clock, snapshots, what was added, that it begins and ends.
+//! Publishers of the run as a whole: clock, snapshots, added entities, and the run's beginning and end.
 
 use selene_base::SimTime;
 use selene_coherence::{Links, NodeContext, NodeError, RUN_INFO, entities_to_message, run_info, state_to_message};
@@ -10,24 +10,27 @@ pub(crate) struct RunPublishers {
     links: Links,
     process: String,
     fingerprint: Fingerprint,
-    told_until: Option<SimTime>,
+    published_until: Option<SimTime>,
     clock: Publisher<rosgraph_msgs::Clock>,
     world_state: Publisher<selene_msgs::WorldState>,
     entities: Publisher<selene_msgs::EntityTable>,
     run_info: Publisher<selene_msgs::RunInfo>,
-    /// How many times the world was reset, and entities were added and removed since, until the table that was
-    /// told last.
+    /// Number of resets, and of entities added or removed since the last one, as of the table published last.
     entities_version: (u32, u64),
 }
 
 impl RunPublishers {
-    pub(crate) fn new(context: &NodeContext, process: &str, told_until: Option<SimTime>) -> Result<Self, NodeError> {
+    pub(crate) fn new(
+        context: &NodeContext,
+        process: &str,
+        published_until: Option<SimTime>,
+    ) -> Result<Self, NodeError> {
         let NodeContext { links, model, .. } = context;
         let (public, internal) = (links.public.as_ref(), links.internal.as_ref());
         Ok(Self {
             process: process.to_owned(),
             fingerprint: Fingerprint::of(model.scenario(), model.terrain()),
-            told_until,
+            published_until,
             clock: Publisher::new(public, "/clock", Qos::clock())?,
             world_state: Publisher::new(internal, &links.world_state(), Qos::state())?,
             entities: Publisher::new(internal, &links.entities(), Qos::latched())?,
@@ -37,24 +40,24 @@ impl RunPublishers {
         })
     }
 
-    /// That the run begins, or has ended in a state.
+    /// Publishes that the run begins, or that it has ended with state hash `end`.
     pub(crate) fn info(&self, model: &Model, end: Option<u64>, time: SimTime) -> Result<(), NodeError> {
         let (run, scenario) = (&self.links.run, model.scenario());
-        let info = run_info(run, &self.process, scenario, &self.fingerprint, self.told_until, end);
+        let info = run_info(run, &self.process, scenario, &self.fingerprint, self.published_until, end);
         Ok(self.run_info.publish(&info, time)?)
     }
 
-    /// The clock.
+    /// Publishes the clock.
     pub(crate) fn clock(&self, time: SimTime) -> Result<(), NodeError> {
         Ok(self.clock.publish(&rosgraph_msgs::Clock { clock: time.into() }, time)?)
     }
 
-    /// The clock once more, for those who missed it: nobody records it.
+    /// Publishes the clock again for nodes that missed it; this repetition is not recorded.
     pub(crate) fn clock_again(&self, time: SimTime) -> Result<(), NodeError> {
         Ok(self.clock.repeat(&rosgraph_msgs::Clock { clock: time.into() }, time)?)
     }
 
-    /// A snapshot, and what was added since the one before.
+    /// Publishes a snapshot, and the table of added entities if it changed.
     pub(crate) fn state(&mut self, world: &World, snapshot: &Snapshot) -> Result<(), NodeError> {
         let (model, state) = (world.model(), world.state());
         let version = (snapshot.epoch, state.entities_version);
@@ -68,8 +71,8 @@ impl RunPublishers {
     }
 }
 
-/// Deeper than the default, so that a subscriber killed without a goodbye does not
-/// stop the others before DDS has given it up.
+/// The depth is greater than the default, so that a subscriber that is killed does not block the others before DDS
+/// gives it up.
 pub(crate) fn reliable() -> Qos {
     Qos { depth: 100, ..Qos::reliable() }
 }

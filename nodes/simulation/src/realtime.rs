@@ -1,26 +1,26 @@
-//! The thread that keeps the pace before all ordinary ones (POSIX's `SCHED_FIFO`), so that other programs' work does
-//! not make its heartbeats late. The system must allow it: root, the capability CAP_SYS_NICE, or a limit `rtprio`.
+//! Real-time priority (POSIX `SCHED_FIFO`) for the thread that keeps the pace, so that other programs do not delay its
+//! heartbeats. The system must allow it: root, the capability CAP_SYS_NICE, or a limit `rtprio`.
 //!
-//! A thread of real time that never waits takes a core from everybody. The simulation waits for each heartbeat; behind
-//! its clock it may not, which Linux bounds by `sched_rt_runtime_us` (0.95 s of each second by default).
+//! A real-time thread that never sleeps occupies a core alone. The simulation usually sleeps until each heartbeat, but
+//! not while it is behind its clock; Linux bounds that by `sched_rt_runtime_us` (0.95 s of each second by default).
 
 use std::str::FromStr;
 
 use selene_coherence::NodeError;
 
-/// A priority among threads of real time: 1 gives way to all others of them, 99 to none.
+/// A `SCHED_FIFO` priority: 1 is the lowest, 99 the highest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RealtimePriority(u8);
 
 impl RealtimePriority {
-    /// Below the interrupts of Linux with PREEMPT_RT, which have 50.
+    /// Below the interrupt threads of Linux with PREEMPT_RT, which have priority 50.
     pub const USUAL: Self = Self(40);
 
-    /// Makes the thread that calls one of real time, for as long as it lives. Threads that it starts from then on are
-    /// of real time too, so that those of rayon's pool are started first: they trace and build ground, and may wait.
+    /// Makes the calling thread a real-time thread for the rest of its life. Threads that it starts later inherit the
+    /// priority; therefore rayon's pool is started first, whose threads trace rays and build ground, and can wait.
     ///
     /// # Errors
-    /// When the system does not allow it or has no such threads.
+    /// When the system refuses it or has no real-time threads.
     #[cfg(unix)]
     pub fn take(self) -> Result<(), NodeError> {
         use thread_priority::{
@@ -58,20 +58,20 @@ mod tests {
     fn priorities_go_from_1_to_99() {
         assert!(["1", "40", "99"].iter().all(|text| text.parse::<RealtimePriority>().is_ok()));
         for bad in ["", "0", "100", "-1", "high"] {
-            assert!(bad.parse::<RealtimePriority>().is_err_and(|told| told.contains("1 to 99")), "{bad}");
+            assert!(bad.parse::<RealtimePriority>().is_err_and(|reported| reported.contains("1 to 99")), "{bad}");
         }
     }
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_thread_is_one_of_real_time_or_is_told_why_not() {
-        let told = std::thread::spawn(|| {
+    fn a_thread_is_one_of_real_time_or_is_reported_why_not() {
+        let reported = std::thread::spawn(|| {
             let taken = RealtimePriority::USUAL.take();
             (taken, std::fs::read_to_string("/proc/thread-self/sched").unwrap_or_default())
         });
-        let (taken, sched) = told.join().expect("the thread");
+        let (taken, sched) = reported.join().expect("the thread");
         match taken {
-            // SCHED_FIFO is 1; the kernel counts priorities of real time down from 99.
+            // SCHED_FIFO is 1; the kernel counts real-time priorities down from 99.
             Ok(()) if !sched.is_empty() => {
                 let number = |key: &str| {
                     sched

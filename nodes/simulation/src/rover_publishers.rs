@@ -1,4 +1,4 @@
-//! What the simulation tells of each rover: transforms, joint states, odometry and wheel truth.
+//! Publishers of each rover: transforms, joint states, odometry and ground truth of wheels.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use selene_sim::{EntityId, Model, RoverKind, RoverSetup, RoverSnapshot, Snapshot
 
 use crate::publishers::reliable;
 
-/// Rate of transforms, joint states, odometry and wheel truth, Hz.
+/// Rate of transforms, joint states, odometry and ground truth of wheels, Hz.
 const TRUTH_RATE_HZ: f64 = 50.0;
 
 pub(crate) struct RoverPublishers {
@@ -22,7 +22,7 @@ pub(crate) struct RoverPublishers {
     tf_static: Publisher<tf2_msgs::TFMessage>,
     rovers: BTreeMap<EntityId, RoverTopics>,
     due: Schedule,
-    /// Whether fixed frames are to be told again.
+    /// Whether the fixed frames must be published again.
     begins_anew: bool,
 }
 
@@ -35,7 +35,7 @@ struct RoverTopics {
     wheels: Publisher<selene_msgs::WheelStates>,
     /// Soil in each drum, kg.
     drums: Vec<Publisher<std_msgs::Float64>>,
-    /// Keeps what it has said for subscribers that come later.
+    /// Kept open because its topic is latched, for late subscribers.
     _robot_description: Publisher<std_msgs::String>,
 }
 
@@ -51,14 +51,15 @@ impl RoverPublishers {
         })
     }
 
-    /// Begins anew with a world that was reset: encoders remember nothing, and fixed frames are told again, since
-    /// those who listen may drop all transforms when the clock goes back.
+    /// Begins anew after a reset of the world: the encoders restart, and fixed frames are published again, since
+    /// listeners may drop all transforms when the clock goes back.
     pub(crate) fn begin_anew(&mut self) {
         self.begins_anew = true;
         self.rovers.values_mut().for_each(|topics| topics.encoders = Encoders::new(topics.kind.model()));
     }
 
-    /// Tells of these rovers alone; of new ones what is told once: their descriptions and fixed frames.
+    /// Opens and closes topics so that exactly these rovers have them; publishes the descriptions and fixed frames of
+    /// new ones.
     pub(crate) fn follow(&mut self, model: &Model, rovers: &[EntityId], time: SimTime) -> Result<(), NodeError> {
         let is_same = |(id, topics): (&EntityId, &RoverTopics)| {
             rovers.contains(id) && model.rovers().get(id).is_some_and(|kind| Arc::ptr_eq(kind, &topics.kind))
@@ -67,19 +68,19 @@ impl RoverPublishers {
         if self.rovers.keys().eq(rovers) && self.rovers.iter().all(is_same) && !begins_anew {
             return Ok(());
         }
-        // Another rover may have the number of one that is gone.
+        // A new rover may have the number of a removed one.
         self.rovers.retain(|id, topics| is_same((id, &*topics)));
         for id in rovers {
             if let Some(kind) = model.rovers().get(id).filter(|_| !self.rovers.contains_key(id)) {
                 self.rovers.insert(*id, RoverTopics::open(self.transport.as_ref(), kind)?);
             }
         }
-        // The topic keeps its last message for subscribers that come later: it has the frames of all.
+        // The topic is latched and keeps one message, which therefore must have the frames of all rovers.
         let transforms = self.rovers.values().flat_map(|topics| static_transforms(topics.kind.setup())).collect();
         Ok(self.tf_static.publish(&tf2_msgs::TFMessage { transforms }, time)?)
     }
 
-    /// Tells what is due between two snapshots; with `silent` nothing, but the encoders read as if it were told.
+    /// Publishes what is due between two snapshots; if `silent`, it publishes nothing and only updates the encoders.
     pub(crate) fn truth(&mut self, last: SimTime, state: &Snapshot, silent: bool) -> Result<(), NodeError> {
         if self.due.measured_in(last, state.time).next().is_none() {
             return Ok(());
@@ -90,7 +91,7 @@ impl RoverPublishers {
             let joints = topics.encoders.read(state.time, rover);
             if !silent {
                 transforms.extend(moving_transforms(topics.kind.setup(), rover, state.time));
-                topics.tell(rover, joints, state.time)?;
+                topics.publish_rover(rover, joints, state.time)?;
             }
         }
         if silent { Ok(()) } else { Ok(self.tf.publish(&tf2_msgs::TFMessage { transforms }, state.time)?) }
@@ -115,7 +116,7 @@ impl RoverTopics {
         })
     }
 
-    fn tell(&self, rover: &RoverSnapshot, joints: JointReadings, time: SimTime) -> Result<(), NodeError> {
+    fn publish_rover(&self, rover: &RoverSnapshot, joints: JointReadings, time: SimTime) -> Result<(), NodeError> {
         let setup = self.kind.setup();
         self.joint_states.publish(&joint_states(setup, joints, time), time)?;
         self.odometry.publish(&odometry(setup, rover, time), time)?;
@@ -131,7 +132,7 @@ impl RoverTopics {
     }
 }
 
-/// Topics of the soil in a rover's drums.
+/// Topics of the soil mass in a rover's drums.
 fn drum_topics(setup: &RoverSetup) -> impl Iterator<Item = String> {
     let links = setup.model.links();
     setup.model.drums().iter().map(|drum| setup.topic(&format!("ground_truth/{}/soil_kg", links[drum.link].name)))
@@ -145,7 +146,7 @@ fn stamped(parent: &str, child: &str, pose: &Pose, time: SimTime) -> geometry_ms
     }
 }
 
-/// Frames that never move: `map` → `odom` (truth has no drift) and fixed joints.
+/// Transforms of fixed frames: `map` → `odom` (ground truth has no drift) and fixed joints.
 fn static_transforms(setup: &RoverSetup) -> Vec<geometry_msgs::TransformStamped> {
     let links = setup.model.links();
     let fixed = setup.model.joints().iter().filter(|joint| !joint.moves()).map(|joint| {
@@ -156,7 +157,7 @@ fn static_transforms(setup: &RoverSetup) -> Vec<geometry_msgs::TransformStamped>
     std::iter::once(odom).chain(fixed).collect()
 }
 
-/// `odom` → root link and every joint that moves.
+/// Transforms of moving frames: `odom` → root link, and every joint that moves.
 fn moving_transforms(setup: &RoverSetup, rover: &RoverSnapshot, time: SimTime) -> Vec<geometry_msgs::TransformStamped> {
     let links = setup.model.links();
     let moving = setup.model.joints().iter().filter(|joint| joint.moves()).map(|joint| {

@@ -1,7 +1,8 @@
-//! What can be set of a world while it runs, as those outside see it. They write here at any time. The node takes it
-//! between two heartbeats, before all requests, and writes back what the world then has: after a reset, say.
+//! Settings of a running world that other threads can change: sensors, lamps and sky. Other threads write here at any
+//! time. The node applies the changes between two heartbeats, before all requests, and writes back the settings that
+//! the world then has, for instance after a reset.
 //!
-//! What is set here last counts: unlike requests, settings need no list that could be full.
+//! The last value set is the one that counts; so, unlike requests, settings need no queue that could be full.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,9 +11,9 @@ use selene_base::SimTime;
 use selene_sensors::SensorSetting;
 use selene_sim::{Command, EntityId, LampCommand, Settings, SettingsError, State, World};
 
-use crate::Begin;
+use crate::RunStart;
 
-/// Settings of a world that runs; all copies are one.
+/// Settings of a running world; all clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct LiveSettings {
     shared: Arc<Mutex<Board>>,
@@ -21,19 +22,19 @@ pub struct LiveSettings {
 #[derive(Debug, Default)]
 struct Board {
     settings: Settings,
-    /// How bright lamps are, in the order of each rover's.
+    /// Brightness of each rover's lamps, 0 to 1, in the order of its lamps.
     lamp_levels: BTreeMap<EntityId, Vec<f64>>,
     time: SimTime,
-    /// Whether somebody set something since the node last looked.
+    /// Whether a setting has changed since the node last applied them.
     is_new: bool,
-    /// How bright lamps are to be, by rover and name.
+    /// Requested brightness of lamps, 0 to 1, by rover and lamp name.
     lamps: BTreeMap<(EntityId, String), f64>,
 }
 
 impl LiveSettings {
-    /// Begins with what a run that is gone on with had set.
-    pub fn begin(&self, begin: &Begin) {
-        if let Begin::Resume(checkpoint) = begin {
+    /// Takes the settings of a run that is resumed.
+    pub fn begin(&self, begin: &RunStart) {
+        if let RunStart::Resume(checkpoint) = begin {
             self.lock().read_all(&checkpoint.state);
         }
     }
@@ -44,26 +45,26 @@ impl LiveSettings {
         self.lock().time
     }
 
-    /// How much later the sky stands where it stands than simulated time says.
+    /// By how much the time used for the sky is ahead of simulated time.
     #[must_use]
     pub fn sky_offset(&self) -> SimTime {
         self.lock().settings.sky_offset
     }
 
-    /// Sets that.
+    /// Sets the offset of the sky's time from simulated time.
     pub fn set_sky_offset(&self, offset: SimTime) {
         let mut board = self.lock();
         board.settings.sky_offset = offset;
         board.is_new = true;
     }
 
-    /// How a rover's sensor is set.
+    /// The setting of a rover's sensor.
     #[must_use]
     pub fn sensor(&self, rover: EntityId, sensor: &str) -> SensorSetting {
         self.lock().settings.sensors.get(&(rover, sensor.to_owned())).copied().unwrap_or_default()
     }
 
-    /// Sets a rover's sensor, by what `change` makes of its setting.
+    /// Replaces the setting of a rover's sensor by `change` of it.
     pub fn set_sensor(&self, rover: EntityId, sensor: &str, change: impl FnOnce(SensorSetting) -> SensorSetting) {
         let mut board = self.lock();
         let setting = board.settings.sensors.entry((rover, sensor.to_owned())).or_default();
@@ -71,29 +72,29 @@ impl LiveSettings {
         board.is_new = true;
     }
 
-    /// How bright a rover's lamp is, 0 to 1; none before the run begins.
+    /// Brightness of a rover's lamp, 0 to 1; `None` before the run begins.
     #[must_use]
     pub fn lamp_level(&self, rover: EntityId, lamp: usize) -> Option<f64> {
         self.lock().lamp_levels.get(&rover)?.get(lamp).copied()
     }
 
-    /// Commands a rover's lamp.
+    /// Commands the brightness of a rover's lamp.
     pub fn light(&self, rover: EntityId, command: LampCommand) {
         self.lock().lamps.insert((rover, command.lamp), command.level);
     }
 
-    /// Has a world that begins take what was set before.
+    /// Applies the settings made so far to a world that begins.
     pub(crate) fn begin_world(&self, world: &mut World) {
         self.hand_to(world, World::begin_with);
     }
 
-    /// Has a world that runs take what was set since the last heartbeat.
+    /// Applies the settings made since the last heartbeat to a running world.
     pub(crate) fn give(&self, world: &mut World) {
         self.hand_to(world, World::set);
     }
 
-    /// Tells what a world has of which nothing can be set here.
-    pub(crate) fn tell(&self, world: &World) {
+    /// Copies the settings of a shared world, which cannot be changed here, for readers.
+    pub(crate) fn report(&self, world: &World) {
         self.lock().read_all(world.state());
     }
 
@@ -107,14 +108,14 @@ impl LiveSettings {
         board.read(world.state());
     }
 
-    /// Forgets what was set in a world that is not there any more.
+    /// Drops the settings made before a reset of the world.
     pub(crate) fn begin_anew(&self, world: &World) {
         let mut board = self.lock();
         (board.is_new, board.lamps) = (false, BTreeMap::new());
         board.read_all(world.state());
     }
 
-    /// Settings are whole even if somebody panicked while holding them.
+    /// Settings are consistent even if a thread panicked while holding the lock.
     fn lock(&self) -> MutexGuard<'_, Board> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -132,7 +133,7 @@ impl Board {
         });
     }
 
-    /// Sets part by part: what the world refuses stays as it is there, and all else is set.
+    /// Applies the settings one by one: those that the world refuses keep their old value.
     fn set(&mut self, world: &mut World, set: impl Fn(&mut World, &Settings) -> Result<(), SettingsError>) {
         let mut taken = world.state().settings();
         let mut set_part = |change: &dyn Fn(&mut Settings)| {
@@ -161,7 +162,7 @@ impl Board {
                 tracing::warn!("a lamp was not set: {error}");
             }
         }
-        // At once, as the heartbeat to come would at its beginning: who asks for the level hears the new one.
+        // Applied at once, as the next heartbeat would do at its beginning, so that a reader sees the new level.
         world.take_commands();
     }
 
@@ -210,15 +211,15 @@ mod tests {
         let off = SensorSetting { enabled: false, ..SensorSetting::default() };
         let later = SimTime::from_nanos(3_600_000_000_000);
         live.set_sky_offset(later);
-        // One before and one after that which there is, in the order of names.
+        // One name sorts before the existing sensor and one after it.
         for sensor in ["camera", "imu", "sonar"] {
             live.set_sensor(ROVER, sensor, |_| off);
         }
         live.give(&mut world);
         let set = world.state().settings();
         assert_eq!((set.sky_offset, set.sensors), (later, [((ROVER, "imu".to_owned()), off)].into()));
-        let told = ["camera", "imu", "sonar"].map(|sensor| live.sensor(ROVER, sensor));
-        assert_eq!((live.sky_offset(), told), (later, [SensorSetting::default(), off, SensorSetting::default()]));
+        let reported = ["camera", "imu", "sonar"].map(|sensor| live.sensor(ROVER, sensor));
+        assert_eq!((live.sky_offset(), reported), (later, [SensorSetting::default(), off, SensorSetting::default()]));
     }
 
     #[test]

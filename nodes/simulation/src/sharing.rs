@@ -1,17 +1,17 @@
-//! One world in several simulation processes. Each names the rovers that it steps (`Member`), tells after every
-//! heartbeat what it did (`Part`), and goes on when it has heard from all, or freely with what has come. The
-//! process that has the rover of the lowest number leads: it tells the world to everybody else.
+//! Shares one world between several simulation processes. Each names the rovers that it steps (`Member`), sends the
+//! others the result of every heartbeat (`Part`), and goes on when it has the parts of all, or freely with those that
+//! have arrived. The process that has the rover with the lowest number is the leader: it publishes the world for all
+//! other nodes, and alone waits for participants.
 //!
-//! - A world begins when every rover that is waited for has a process. All must be of one world: scenario, seed
-//!   and data.
-//! - A process that comes later gets the whole state from the one that leads and takes part from the next
-//!   heartbeat on; until then its rovers stand.
-//! - One whose connection ends, or that is silent for `LOST_AFTER`, is given up, and its rovers stand from then
-//!   on. What it did last counts if any process that is left has it (`gone`).
-//! - Of two that name one rover the one that runs already stays, else the one whose name is first; the other
-//!   ends with an error.
+//! - A world begins when every awaited rover has a process. All must have the same scenario, seed and data.
+//! - A process that joins later gets the whole state from the leader and takes part from the next heartbeat on; until
+//!   then its rovers stand still.
+//! - A process whose connection ends, or that is silent for `LOST_AFTER`, is given up, and its rovers stand still from
+//!   then on. Its last part counts if any remaining process has it (`gone`).
+//! - If two processes name the same rover, the one that already runs stays, else the one whose name sorts first; the
+//!   other ends with an error.
 
-mod gone;
+mod lost_processes;
 mod members;
 mod streams;
 #[cfg(test)]
@@ -27,45 +27,45 @@ use selene_base::SimTime;
 use selene_coherence::{NodeContext, NodeError, RunId};
 use selene_ros::transport::{Publisher, Subscription, subscribe};
 use selene_ros::{Qos, selene_msgs};
-use selene_sim::{EntityId, Fingerprint, Model, Part, Share, Snapshot, State, World};
+use selene_sim::{EntityId, Fingerprint, Model, Part, ProcessShare, Snapshot, State, World};
 use selene_terrain::TileIndex;
 
 use members::LOST_AFTER;
-use members::Others;
-use streams::{Arrived, Frame, Gone, Greeting, Streams, Taking, Told, ToldPart};
+use members::PeerProcesses;
+use streams::{Frame, HeartbeatPart, Hello, LostProcesses, Participant, PeerEvent, PeerMessage, Streams};
 
-/// How often a process says that it is there (wall time).
-const SAY_EVERY: Duration = Duration::from_millis(200);
-/// How often one that waits for others says for whom (wall time).
+/// How often a process announces itself (wall time).
+const ANNOUNCE_EVERY: Duration = Duration::from_millis(200);
+/// How often a waiting process logs what it waits for (wall time).
 const WARN_EVERY: Duration = Duration::from_secs(5);
-/// Somebody who is asked to stop waits so long for the others' parts of the heartbeat (wall time).
+/// A stopped process waits at most this long for the others' parts of its last heartbeat (wall time).
 const STOP_AFTER: Duration = Duration::from_secs(1);
-/// Who has all rovers that are awaited listens so long for a world that runs already (wall time).
+/// A process that has all awaited rovers itself first listens this long for a running world (wall time).
 const LISTEN_FIRST: Duration = Duration::from_secs(1);
-/// Own parts that are kept for one that joins: it takes part from the next heartbeat on.
+/// Number of own parts that are kept for a process that joins: it takes part from the next heartbeat on.
 const PARTS_KEPT: usize = 2;
-/// Without waiting, parts come this much late at most: a node that was written since then takes only what is
-/// lower (simulated time).
+/// Greatest expected delay of parts in a free run (simulated time): within it, others' edits can only lower a terrain
+/// node that this process has written.
 const FREE_DELAY: SimTime = SimTime::from_nanos(1_000_000_000);
 
-/// Which rovers a process simulates, and for which it waits before it begins.
+/// The rovers that a process simulates, and those that it waits for before it begins.
 #[derive(Clone, Debug, Default)]
 pub struct SharedRovers {
-    /// Names of the rovers that it simulates.
+    /// Names of the rovers that this process simulates.
     pub own: Vec<String>,
-    /// Names of those that must have a process before the world begins; all when none is named.
+    /// Names of the rovers that must have a process before the world begins; all rovers if empty.
     pub awaited: Vec<String>,
-    /// Whether it goes on without waiting for the others' heartbeats.
+    /// Whether the process goes on without waiting for the others' parts.
     pub is_free: bool,
-    /// The only address at which the other processes may call it; none for every address of the machine.
+    /// The only address on which the other processes may connect; `None` for all addresses of the machine.
     pub address: Option<IpAddr>,
 }
 
-/// How a process comes into its world.
-pub(crate) enum Arrival {
+/// How a process enters its world.
+pub(crate) enum WorldEntry {
     /// With all others, at the world's start.
     AtTheStart,
-    /// Later, into this state.
+    /// Later, with this state.
     Late(Box<State>),
 }
 
@@ -74,38 +74,38 @@ pub(crate) struct Sharing {
     process: String,
     own: BTreeSet<EntityId>,
     names: BTreeMap<EntityId, String>,
-    others: Others,
-    /// Those of them whose parts are waited for.
+    others: PeerProcesses,
+    /// Names of the processes whose parts are merged.
     active: BTreeSet<String>,
-    /// To be told with the next part.
-    joined: Vec<Taking>,
-    /// Who is gone, as this process said last.
-    gone: Gone,
-    /// Those that this process went on without.
+    /// Processes to announce as new members in the next part.
+    joined: Vec<Participant>,
+    /// The latest statement of this process about which processes are gone.
+    gone: LostProcesses,
+    /// Processes that this process has given up.
     given_up: BTreeSet<String>,
-    /// The last heartbeat that was put together.
+    /// The last heartbeat that was merged.
     put_together: u64,
-    /// The last parts told, oldest first.
+    /// The last own parts sent, oldest first.
     recent: VecDeque<Frame>,
     is_running: bool,
     is_free: bool,
-    /// Where it is free: the nodes that it wrote a little while ago, and when.
+    /// In a free run: the terrain nodes that this process wrote recently, with the simulated time.
     written: BTreeMap<(TileIndex, u16), SimTime>,
-    /// With whom it began, itself included.
+    /// Names of the processes with which the world began, including this one.
     founders: Vec<String>,
-    /// The world that it was given when it came late, and who takes part in it.
-    given: Option<(Vec<Taking>, Box<State>)>,
-    said: Instant,
-    /// When it last took in what had come.
+    /// The members and the state received on joining late.
+    given: Option<(Vec<Participant>, Box<State>)>,
+    announced: Instant,
+    /// When the arrived messages were last read.
     listened: Instant,
-    arrived: Receiver<Arrived>,
+    arrived: Receiver<PeerEvent>,
     streams: Streams,
     members: Publisher<selene_msgs::SharedMember>,
     _subscription: Subscription,
 }
 
 impl Sharing {
-    /// `begins` says where this process begins: all of one world begin at the same place.
+    /// `begins` describes the state in which this process begins; all processes of a world begin in the same one.
     pub(crate) fn open(context: &NodeContext, shared: &SharedRovers, begins: String) -> Result<Self, NodeError> {
         let NodeContext { links, model, .. } = context;
         if let Some(window) = model.windows().first() {
@@ -115,21 +115,21 @@ impl Sharing {
         let (sender, arrived) = channel();
         let process = RunId::random().to_string();
         let world = Fingerprint::of(model.scenario(), model.terrain());
-        let greeting =
-            Greeting { run: links.run.to_string(), process: process.clone(), world, begins, is_free: shared.is_free };
-        let streams = Streams::open(greeting, shared.address, sender.clone())?;
+        let hello =
+            Hello { run: links.run.to_string(), process: process.clone(), world, begins, is_free: shared.is_free };
+        let streams = Streams::open(hello, shared.address, sender.clone())?;
         let transport = links.internal.as_ref();
-        // The channel closes with the node: nobody is left then to be told.
-        let note = move |member| drop(sender.send(Arrived::Member(member)));
+        // Sending fails only when the node has ended.
+        let note = move |member| drop(sender.send(PeerEvent::Member(member)));
         Ok(Self {
             run: links.run.clone(),
             process,
             own,
             names: model.rovers().iter().map(|(id, kind)| (*id, kind.setup().name.clone())).collect(),
-            others: Others::default(),
+            others: PeerProcesses::default(),
             active: BTreeSet::new(),
             joined: Vec::new(),
-            gone: Gone::default(),
+            gone: LostProcesses::default(),
             given_up: BTreeSet::new(),
             put_together: 0,
             recent: VecDeque::new(),
@@ -138,7 +138,7 @@ impl Sharing {
             written: BTreeMap::new(),
             founders: Vec::new(),
             given: None,
-            said: Instant::now(),
+            announced: Instant::now(),
             listened: Instant::now(),
             arrived,
             streams,
@@ -147,18 +147,18 @@ impl Sharing {
         })
     }
 
-    /// Waits for the other processes, or for the state of a world that runs already.
+    /// Waits for the other processes, or for the state of a running world.
     pub(crate) fn arrive(
         &mut self,
         model: &Model,
         shared: &SharedRovers,
         stop: &AtomicBool,
-    ) -> Result<Arrival, NodeError> {
+    ) -> Result<WorldEntry, NodeError> {
         let awaited = match &shared.awaited[..] {
             [] => self.names.keys().copied().collect(),
             names => numbers(model, "--await-rovers", names)?,
         };
-        self.say();
+        self.announce();
         let opened = Instant::now();
         let mut warned = opened;
         loop {
@@ -169,13 +169,13 @@ impl Sharing {
             if let Some((members, state)) = self.given.take() {
                 members.iter().for_each(|member| self.others.introduce(member));
                 self.active = members.into_iter().map(|member| member.process).collect();
-                return Ok(Arrival::Late(state));
+                return Ok(WorldEntry::Late(state));
             }
             let founders = self.others.founders_with((&self.process, &self.own), &awaited);
             if let Some(founders) = founders.filter(|all| all.len() > 1 || opened.elapsed() >= LISTEN_FIRST) {
                 self.active = founders.iter().filter(|name| **name != self.process).cloned().collect();
                 self.founders = founders;
-                return Ok(Arrival::AtTheStart);
+                return Ok(WorldEntry::AtTheStart);
             }
             if warned.elapsed() >= WARN_EVERY {
                 warned = Instant::now();
@@ -199,25 +199,25 @@ impl Sharing {
         tracing::warn!("run {} waits for {what}", self.run);
     }
 
-    /// Takes part from now on.
+    /// Starts taking part.
     pub(crate) fn begin(&mut self, world: &mut World) {
         self.is_running = true;
         self.share_out(world);
-        // Who has no process stands.
+        // Rovers without a process stand still.
         let stepped = self.stepped_elsewhere();
         let has_process = |id: &EntityId| stepped.contains(id) || self.own.contains(id);
         world.halt(&self.names.keys().copied().filter(|id| !has_process(id)).collect());
-        self.say();
+        self.announce();
     }
 
-    /// Whether this process tells the world to others.
+    /// Whether this process is the leader, which publishes the world.
     pub(crate) fn leads(&self) -> bool {
         let of_active = self.active.iter().filter_map(|name| self.others.get(name));
         let lowest = of_active.filter_map(|other| other.rovers.first()).min();
         lowest.is_none_or(|lowest| self.own.first().is_some_and(|own| own < lowest))
     }
 
-    /// Whether nobody else takes part.
+    /// Whether no other process takes part.
     pub(crate) fn is_alone(&self) -> bool {
         self.active.is_empty()
     }
@@ -226,14 +226,14 @@ impl Sharing {
         self.own.contains(&rover)
     }
 
-    /// Says now and then that this process is there: for those who wait for somebody else.
+    /// Announces this process if it has not done so recently, for processes that wait.
     pub(crate) fn stay_alive(&mut self) {
-        if self.said.elapsed() >= SAY_EVERY {
-            self.say();
+        if self.announced.elapsed() >= ANNOUNCE_EVERY {
+            self.announce();
         }
     }
 
-    /// Tells what this process did in a heartbeat, and puts it together with what the others did.
+    /// Sends the result of this process's heartbeat, and merges it with those of the others.
     pub(crate) fn exchange(
         &mut self,
         world: &mut World,
@@ -242,9 +242,9 @@ impl Sharing {
     ) -> Result<Snapshot, NodeError> {
         let own = world.part(&snapshot);
         let sequence = own.sequence;
-        let told = Told::Part(ToldPart { joined: std::mem::take(&mut self.joined), part: own });
-        self.tell(&told);
-        let Told::Part(ToldPart { joined, part: own }) = told else { return Ok(snapshot) };
+        let reported = PeerMessage::Part(HeartbeatPart { joined: std::mem::take(&mut self.joined), part: own });
+        self.send_message(&reported);
+        let PeerMessage::Part(HeartbeatPart { joined, part: own }) = reported else { return Ok(snapshot) };
         self.active.extend(joined.into_iter().map(|taking| taking.process));
         let merged = if self.is_free {
             self.merge_what_came(world, snapshot, &own)?
@@ -257,67 +257,68 @@ impl Sharing {
         Ok(merged)
     }
 
-    /// Bytes that all others together have been told.
-    pub(crate) fn told_bytes(&self) -> u64 {
-        self.streams.told_bytes()
+    /// Bytes sent to all other processes together.
+    pub(crate) fn sent_bytes(&self) -> u64 {
+        self.streams.sent_bytes()
     }
 
-    /// Says that this process has ended.
+    /// Announces that this process leaves.
     pub(crate) fn leave(&mut self) {
         self.pass_on_all();
-        self.streams.tell_all(&Frame::of(&Told::Leaves));
+        self.streams.send_all(&Frame::of(&PeerMessage::Leaves));
         self.streams.close();
-        self.tell_member(true);
+        self.publish_member(true);
     }
 
-    fn tell(&mut self, part: &Told) {
+    fn send_message(&mut self, part: &PeerMessage) {
         let frame = Frame::of(part);
-        self.streams.tell_all(&frame);
+        self.streams.send_all(&frame);
         self.recent.push_back(frame);
         if self.recent.len() > PARTS_KEPT {
             self.recent.pop_front();
         }
     }
 
-    /// The parts of all others that take part in heartbeat `sequence`.
+    /// Waits for the parts of all others that take part in heartbeat `sequence`.
     fn await_parts(&mut self, world: &mut World, sequence: u64, stop: &AtomicBool) -> Result<Vec<Part>, NodeError> {
         let begun = Instant::now();
         loop {
             self.excuse_after_a_pause();
             self.take_in_joined(sequence);
-            self.give_up_gone(world, sequence);
-            let has_told = |name: &String| self.others.get(name).is_some_and(|other| other.part(sequence).is_some());
+            self.give_up_lost(world, sequence);
+            let has_reported =
+                |name: &String| self.others.get(name).is_some_and(|other| other.part(sequence).is_some());
             let is_stopped = stop.load(Ordering::Relaxed) && begun.elapsed() >= STOP_AFTER;
-            if self.active.iter().all(has_told) || is_stopped {
+            if self.active.iter().all(has_reported) || is_stopped {
                 break;
             }
             self.listen()?;
         }
         self.share_out(world);
         self.put_together = sequence;
-        self.others.forget_said(sequence);
-        // Who goes on in a world of its own ends: this one went on without it.
+        self.others.forget_announced(sequence);
+        // A process that went on in a world of its own must end: this one has gone on without it.
         for process in self.others.take_strangers(sequence, &self.active) {
-            self.streams.tell(&process, Frame::of(&Told::GivenUp));
+            self.streams.send_message(&process, Frame::of(&PeerMessage::GivenUp));
         }
         let others = &mut self.others;
-        let part = |name: &String| others.get_mut(name)?.take_part(sequence).map(|told| told.part);
+        let part = |name: &String| others.get_mut(name)?.take_part(sequence).map(|reported| reported.part);
         Ok(self.active.iter().filter_map(part).collect())
     }
 
-    /// Waits from this heartbeat on for those whom another's part of it names as new.
+    /// Counts as members, from this heartbeat on, the processes that another's part names as new.
     fn take_in_joined(&mut self, sequence: u64) {
-        let is_new = |taking: &&Taking| taking.process != self.process && !self.given_up.contains(&taking.process);
-        let told = self.others.parts_of(sequence).flat_map(|(_, part)| &part.joined);
-        let new: Vec<Taking> = told.filter(is_new).cloned().collect();
+        let is_new = |taking: &&Participant| taking.process != self.process && !self.given_up.contains(&taking.process);
+        let reported = self.others.parts_of(sequence).flat_map(|(_, part)| &part.joined);
+        let new: Vec<Participant> = reported.filter(is_new).cloned().collect();
         for taking in new {
             self.others.introduce(&taking);
             self.active.insert(taking.process);
         }
     }
 
-    /// Nobody is given up for what was said while this process did not listen: it waited for sensors, for the
-    /// pace or for the disk, or was stopped.
+    /// Does not count others as silent for the time in which this process did not listen: it may have waited for
+    /// sensors, for the pace or for the disk, or been suspended.
     fn excuse_after_a_pause(&mut self) {
         if self.listened.elapsed() > LOST_AFTER / 2 {
             self.others.excuse_all();
@@ -325,7 +326,7 @@ impl Sharing {
         self.listened = Instant::now();
     }
 
-    /// Puts together what has come until now; nobody is waited for.
+    /// Merges the parts that have arrived, without waiting for others.
     fn merge_what_came(&mut self, world: &mut World, snapshot: Snapshot, own: &Part) -> Result<Snapshot, NodeError> {
         self.excuse_after_a_pause();
         while let Ok(arrived) = self.arrived.try_recv() {
@@ -334,13 +335,13 @@ impl Sharing {
         self.stay_alive();
         let running = self.others.iter().filter(|(_, other)| other.is_there() && other.is_running);
         self.active.extend(running.map(|(name, _)| name.clone()));
-        let parts: Vec<Part> = self.others.take_parts(&self.active).into_iter().map(|told| told.part).collect();
+        let parts: Vec<Part> = self.others.take_parts(&self.active).into_iter().map(|reported| reported.part).collect();
         let now = snapshot.time;
         let nodes = own.edits.iter().map(|edit| (edit.tile_index(), edit.node));
         self.written.extend(nodes.map(|at| (at, now)));
         self.written.retain(|_, written| now - *written <= FREE_DELAY);
         let merged = world.merge_free(snapshot, own, &parts, |tile, node| self.written.contains_key(&(tile, node)));
-        // After what they did last.
+        // Give up silent processes only now, after their last parts are merged.
         let is_gone = |name: &&String| self.others.get(name).is_none_or(|other| !other.is_there());
         let gone: Vec<_> = self.active.iter().filter(is_gone).cloned().collect();
         gone.iter().for_each(|name| self.give_up(world, name, own.sequence));
@@ -348,12 +349,12 @@ impl Sharing {
         Ok(merged)
     }
 
-    /// Gives the state to those who came while the world runs, if this process leads.
+    /// If this process is the leader, sends the state to a process that joins the running world.
     fn welcome(&mut self, world: &World) -> Result<(), NodeError> {
         while let Ok(arrived) = self.arrived.try_recv() {
             self.note(arrived)?;
         }
-        let is_new = |(name, other): &(&String, &members::Other)| {
+        let is_new = |(name, other): &(&String, &members::PeerProcess)| {
             let is_free = self.members().iter().all(|member| member.rovers.is_disjoint(&other.rovers));
             let is_known = other.has_called() && !other.rovers.is_empty() && is_free;
             !other.is_running && other.is_there() && is_known && !self.active.contains(*name)
@@ -361,118 +362,123 @@ impl Sharing {
         if !self.leads() {
             return Ok(());
         }
-        // One a heartbeat: two that name one rover are not both taken in.
+        // Only one for each heartbeat, so that of two with the same rover only one is accepted.
         let new = self.others.iter().find(is_new);
-        if let Some(new) = new.map(|(name, other)| Taking { process: name.clone(), rovers: other.rovers.clone() }) {
+        if let Some(new) = new.map(|(name, other)| Participant { process: name.clone(), rovers: other.rovers.clone() })
+        {
             let state = Box::new(world.state().clone());
-            let frame = Frame::of(&Told::World { members: self.members(), state });
-            self.streams.tell(&new.process, frame);
+            let frame = Frame::of(&PeerMessage::World { members: self.members(), state });
+            self.streams.send_message(&new.process, frame);
             self.others.introduce(&new);
             self.joined.push(new);
         }
         Ok(())
     }
 
-    /// All that take part, this process included.
-    fn members(&self) -> Vec<Taking> {
+    /// All members, including this process.
+    fn members(&self) -> Vec<Participant> {
         let taking = |name: &String| {
             let rovers = self.others.get(name).map(|other| other.rovers.clone()).unwrap_or_default();
-            Taking { process: name.clone(), rovers }
+            Participant { process: name.clone(), rovers }
         };
-        let own = Taking { process: self.process.clone(), rovers: self.own.clone() };
+        let own = Participant { process: self.process.clone(), rovers: self.own.clone() };
         self.active.iter().map(taking).chain([own]).chain(self.joined.iter().cloned()).collect()
     }
 
-    /// The rovers of all others that take part.
+    /// The rovers of all other members.
     fn stepped_elsewhere(&self) -> BTreeSet<EntityId> {
         self.active.iter().filter_map(|name| self.others.get(name)).flat_map(|other| &other.rovers).copied().collect()
     }
 
-    /// Tells the world which rovers it steps.
+    /// Sets which rovers the world steps in this process.
     fn share_out(&self, world: &mut World) {
         let ghosts: BTreeSet<_> = self.names.keys().copied().filter(|id| !self.own.contains(id)).collect();
         let standing = ghosts.difference(&self.stepped_elsewhere()).copied().collect();
-        world.set_share(Some(Share { ghosts, standing, leads: self.leads() }));
+        world.set_share(Some(ProcessShare { ghosts, standing, leads: self.leads() }));
     }
 
-    /// Takes in what has come, or waits a while for something.
+    /// Handles the next message, or waits for one for a while.
     fn listen(&mut self) -> Result<(), NodeError> {
         self.stay_alive();
-        match self.arrived.recv_timeout(SAY_EVERY) {
+        match self.arrived.recv_timeout(ANNOUNCE_EVERY) {
             Ok(arrived) => self.note(arrived),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Ok(()),
         }
     }
 
-    fn note(&mut self, arrived: Arrived) -> Result<(), NodeError> {
+    fn note(&mut self, arrived: PeerEvent) -> Result<(), NodeError> {
         match arrived {
-            Arrived::Member(told) if told.process == self.process => Ok(()),
-            Arrived::Member(told) => self.note_member(told),
-            Arrived::Told { process, told } => self.note_told(process, told),
-            Arrived::Called { process } => {
+            PeerEvent::Member(reported) if reported.process == self.process => Ok(()),
+            PeerEvent::Member(reported) => self.note_member(reported),
+            PeerEvent::PeerMessage { process, reported } => self.note_message(process, reported),
+            PeerEvent::Called { process } => {
                 self.others.note_called(&process);
                 Ok(())
             }
-            Arrived::Closed { process } => {
-                self.others.note_gone(&process);
+            PeerEvent::Closed { process } => {
+                self.others.note_lost(&process);
                 Ok(())
             }
-            Arrived::OutOfReach { process, why } => self.note_out_of_reach(process, why),
-            // Who runs already stays; the newcomer ends by itself.
-            Arrived::OtherWorld { process, .. } if self.is_running => {
+            PeerEvent::OutOfReach { process, why } => self.note_out_of_reach(process, why),
+            // The running world stays; the newcomer ends by itself.
+            PeerEvent::OtherWorld { process, .. } if self.is_running => {
                 tracing::warn!("process {process} of run {} is of another world and does not take part", self.run);
-                self.others.note_gone(&process);
+                self.others.note_lost(&process);
                 Ok(())
             }
-            Arrived::OtherWorld { difference, .. } => Err(NodeError::OtherWorld { run: self.run.clone(), difference }),
-            Arrived::Unreadable { process, what } => Err(NodeError::SharedWorld { process, what }),
+            PeerEvent::OtherWorld { difference, .. } => {
+                Err(NodeError::OtherWorld { run: self.run.clone(), difference })
+            }
+            PeerEvent::Unreadable { process, what } => Err(NodeError::SharedWorld { process, what }),
         }
     }
 
-    fn note_member(&mut self, told: selene_msgs::SharedMember) -> Result<(), NodeError> {
-        let taken = told.rovers.iter().map(|id| EntityId(*id)).find(|id| self.own.contains(id));
-        if let Some(rover) = taken.filter(|_| !told.left) {
-            let it_stays = if told.running == self.is_running { told.process < self.process } else { told.running };
+    fn note_member(&mut self, reported: selene_msgs::SharedMember) -> Result<(), NodeError> {
+        let taken = reported.rovers.iter().map(|id| EntityId(*id)).find(|id| self.own.contains(id));
+        if let Some(rover) = taken.filter(|_| !reported.left) {
+            let it_stays =
+                if reported.running == self.is_running { reported.process < self.process } else { reported.running };
             if it_stays {
                 let rover = self.names.get(&rover).cloned().unwrap_or_default();
-                return Err(NodeError::RoverTaken { rover, process: told.process, run: self.run.clone() });
+                return Err(NodeError::RoverTaken { rover, process: reported.process, run: self.run.clone() });
             }
             return Ok(());
         }
-        if !told.left {
-            let said = (!self.gone.processes.is_empty()).then(|| Frame::of(&Told::Gone(self.gone.clone())));
-            self.streams.connect(&told.process, &told.addresses, self.recent.iter().cloned().chain(said));
+        if !reported.left {
+            let announced =
+                (!self.gone.processes.is_empty()).then(|| Frame::of(&PeerMessage::LostProcesses(self.gone.clone())));
+            self.streams.connect(&reported.process, &reported.addresses, self.recent.iter().cloned().chain(announced));
         }
-        self.others.note_member(told);
+        self.others.note_member(reported);
         Ok(())
     }
 
-    fn note_told(&mut self, process: String, told: Told) -> Result<(), NodeError> {
-        let is_given_up = match &told {
-            Told::Gone(gone) => gone.processes.contains(&self.process),
-            Told::GivenUp => true,
+    fn note_message(&mut self, process: String, reported: PeerMessage) -> Result<(), NodeError> {
+        let is_given_up = match &reported {
+            PeerMessage::LostProcesses(gone) => gone.processes.contains(&self.process),
+            PeerMessage::GivenUp => true,
             _ => false,
         };
         if is_given_up {
             return Err(NodeError::GivenUp { process: self.process.clone(), run: self.run.clone() });
         }
-        // Nobody takes anything more from one that is gone.
+        // Nothing from a process that is gone is accepted any more.
         if self.others.get(&process).is_some_and(|other| other.has_left) {
             return Ok(());
         }
-        match told {
-            Told::Part(part) => self.others.note_part(&process, part),
-            Told::Passed { process: of, part } => self.others.note_passed(&of, part),
-            Told::Gone(gone) => self.note_gone_elsewhere(&process, gone),
-            Told::WentOn(gone) => self.others.note_said(&process, gone),
-            Told::World { members, state } => self.given = Some((members, state)),
-            Told::Leaves => self.others.note_gone(&process),
-            Told::GivenUp => {}
+        match reported {
+            PeerMessage::Part(part) => self.others.note_part(&process, part),
+            PeerMessage::Passed { process: of, part } => self.others.note_passed(&of, part),
+            PeerMessage::LostProcesses(gone) => self.note_lost_elsewhere(&process, gone),
+            PeerMessage::WentOn(gone) => self.others.note_announced(&process, gone),
+            PeerMessage::World { members, state } => self.given = Some((members, state)),
+            PeerMessage::Leaves => self.others.note_lost(&process),
+            PeerMessage::GivenUp => {}
         }
         Ok(())
     }
 
-    /// A process that is there and cannot be called cannot be in a world with this one.
+    /// A process that is alive but cannot be connected to cannot share a world with this one.
     fn note_out_of_reach(&mut self, process: String, why: String) -> Result<(), NodeError> {
         match self.others.get(&process) {
             Some(other) if other.is_there() && (!self.is_running || self.active.contains(&process)) => {
@@ -480,18 +486,18 @@ impl Sharing {
             }
             _ => {
                 tracing::warn!("process {process} cannot be called ({why}) and does not take part");
-                self.others.note_gone(&process);
+                self.others.note_lost(&process);
                 Ok(())
             }
         }
     }
 
-    fn say(&mut self) {
-        self.tell_member(false);
+    fn announce(&mut self) {
+        self.publish_member(false);
     }
 
-    fn tell_member(&mut self, left: bool) {
-        self.said = Instant::now();
+    fn publish_member(&mut self, left: bool) {
+        self.announced = Instant::now();
         let member = selene_msgs::SharedMember {
             process: self.process.clone(),
             addresses: self.streams.addresses().to_vec(),
@@ -500,19 +506,19 @@ impl Sharing {
             founders: self.founders.clone(),
             left,
         };
-        // Said again soon; DDS may still wait for a process that was killed.
+        // A lost announcement is repeated soon; DDS may still be waiting for a killed process.
         if let Err(error) = self.members.publish(&member, SimTime::ZERO) {
             tracing::debug!("{error}");
         }
     }
 }
 
-/// The numbers of rovers by name.
+/// Numbers of the rovers with these names.
 fn numbers(model: &Model, option: &'static str, names: &[String]) -> Result<BTreeSet<EntityId>, NodeError> {
     let number = |name: &String| {
         model.rover_named(name).ok_or_else(|| {
             let known: Vec<_> = model.rovers().values().map(|kind| kind.setup().name.as_str()).collect();
-            NodeError::NoSuchRover { option, name: name.clone(), known: known.join(", ") }
+            NodeError::UnknownRover { option, name: name.clone(), known: known.join(", ") }
         })
     };
     names.iter().map(number).collect()

@@ -1,5 +1,5 @@
-//! Answers to participants that missed terrain: every edited height as it stands, in parts
-//! small enough for one datagram each.
+//! Answers nodes that missed terrain edits: sends every edited height as it is now, in parts small enough for one
+//! datagram each.
 
 use std::sync::mpsc::{Receiver, channel};
 
@@ -9,7 +9,7 @@ use selene_ros::transport::{Publisher, Subscription, subscribe};
 use selene_ros::{Qos, selene_msgs};
 use selene_terrain::Ruts;
 
-/// Edits in one part: 48 kB.
+/// Maximum number of edits in one part: 48 kB.
 const PART_EDITS: usize = 4096;
 
 pub(crate) struct TerrainAnswers {
@@ -29,8 +29,8 @@ impl TerrainAnswers {
         Ok(Self { requests, answers, _subscription: subscription })
     }
 
-    /// Answers all requests that wait, with one snapshot in as many parts as it takes; `terrain_sequence` edits
-    /// led to `ruts`, in the world that was reset `epoch` times.
+    /// Answers all waiting requests with one snapshot in as many parts as needed. `terrain_sequence` edits led to
+    /// `ruts`, in the world after `epoch` resets.
     pub(crate) fn answer(
         &self,
         epoch: u32,
@@ -40,7 +40,7 @@ impl TerrainAnswers {
     ) -> Result<(), NodeError> {
         let Some(request) = self.requests.try_iter().last() else { return Ok(()) };
         let edits: Vec<_> = ruts.edits().collect();
-        tracing::info!(participant = request.participant, edits = edits.len(), "terrain told again");
+        tracing::info!(participant = request.participant, edits = edits.len(), "terrain sent again");
         let parts = edits.len().div_ceil(PART_EDITS).max(1) as u32;
         for part in 0..parts {
             let from = part as usize * PART_EDITS;

@@ -1,5 +1,5 @@
-//! Figures of a whole run: the default scenario in a process of its own, as fast
-//! as it goes, DDS on. Times are read here, from the start of that process on.
+//! Figures of a whole run: the default scenario in a separate process, as fast as possible, with DDS. Times are
+//! measured here, from the start of that process.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -13,7 +13,7 @@ use crate::setting::Setting;
 /// Simulated seconds of the run.
 const DURATION_S: &str = "10";
 
-/// What the run came to.
+/// Figures of the run.
 pub(crate) struct ChildRun {
     pub(crate) first_image_s: f64,
     pub(crate) peak_memory_bytes: f64,
@@ -27,7 +27,7 @@ impl ChildRun {
     }
 }
 
-/// The run of an earlier figure, or else a new one.
+/// The run that an earlier figure has made, or else a new one.
 pub(crate) fn run_once<'a>(run: &'a mut Option<ChildRun>, setting: &Setting) -> Result<&'a ChildRun, BenchError> {
     let measured = match run.take() {
         Some(measured) => measured,
@@ -36,20 +36,20 @@ pub(crate) fn run_once<'a>(run: &'a mut Option<ChildRun>, setting: &Setting) -> 
     Ok(run.insert(measured))
 }
 
-/// Whether somebody looks at the run.
+/// Whether clients watch the run's console.
 #[derive(Clone, Copy, PartialEq)]
 enum Console {
     None,
     Watched,
 }
 
-/// By what part a run takes longer while ten pages look at it.
+/// Fraction by which a run takes longer while ten clients watch its console.
 pub(crate) fn console_cost(run: &mut Option<ChildRun>, setting: &Setting) -> Result<f64, BenchError> {
     let alone = run_once(run, setting)?.wall_over_simulated();
     Ok(measure(setting, Console::Watched)?.wall_over_simulated() / alone - 1.0)
 }
 
-/// Size of this program, bytes.
+/// Size of the `selene` program, bytes.
 pub(crate) fn binary_bytes(setting: &Setting) -> Result<f64, BenchError> {
     let size = std::fs::metadata(&setting.program)
         .map_err(|e| BenchError::new(format!("this program cannot be looked at: {e}")))?;
@@ -67,15 +67,15 @@ fn measure(setting: &Setting, console: Console) -> Result<ChildRun, BenchError> 
     let child = command.stdout(Stdio::piped()).spawn();
     let mut child = child.map_err(|e| BenchError::new(format!("a run cannot be started: {e}")))?;
     let watchers = child.stderr.take().map(console::watch);
-    let heard = listen(&mut child, begun);
+    let received = listen(&mut child, begun);
     let pictures = watchers.map(|watchers| watchers.join().unwrap_or(0));
     let status = child.wait().map_err(|e| BenchError::new(format!("the run was lost: {e}")))?;
-    // Its pictures are not wanted; what is left behind is small.
+    // The run's pictures are not needed; a failure to remove them does little harm.
     let _ = std::fs::remove_dir_all(&folder);
     if pictures == Some(0) {
         return Err(BenchError::new("the pages at the console saw no picture"));
     }
-    match heard {
+    match received {
         Some(run) if status.success() => Ok(run),
         _ => Err(BenchError::new(format!("the run of the default scenario failed ({status}): see its message above"))),
     }

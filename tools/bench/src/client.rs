@@ -1,5 +1,5 @@
-//! A client of a run's console, as a page is one. Its side of a WebSocket (RFC 6455) is small: text out, whole frames
-//! in, a mask of zeros, which changes no byte.
+//! A client of a run's console that behaves like the page. It implements only the part of WebSocket (RFC 6455) that it
+//! needs: sends text, receives whole frames, and masks with zeros, which changes no byte.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -7,19 +7,19 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// The camera that is looked at.
+/// The camera whose images the client requests.
 pub(crate) const CAMERA: &str = "/navcam_left/image_raw";
-/// What a run says of its console.
-const TOLD: &str = "console: http://";
-/// What comes before the token in the console's address.
+/// Beginning of the line in which a run prints its console's address.
+const REPORTED: &str = "console: http://";
+/// Text before the token in the console's address.
 const TOKEN: &str = "#token=";
-/// An answer comes before this, or none does.
+/// Timeout of an answer.
 const ANSWER_MAX: Duration = Duration::from_secs(30);
-/// Opcodes of frames.
+/// Opcodes of WebSocket frames.
 const TEXT: u8 = 1;
 const BINARY: u8 = 2;
 
-/// Where a console is, and the token that gives control, where it has some.
+/// Address of a console, and the token that gives control, if there is one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ConsoleAddress {
     pub(crate) address: String,
@@ -27,16 +27,16 @@ pub(crate) struct ConsoleAddress {
 }
 
 impl ConsoleAddress {
-    /// The place that a line of a run tells, if it tells one.
+    /// Parses the address from a line of a run's output, if it has one.
     pub(crate) fn parse(line: &str) -> Option<Self> {
-        let url = line.strip_prefix(TOLD)?.split_whitespace().next()?;
+        let url = line.strip_prefix(REPORTED)?.split_whitespace().next()?;
         let (address, path) = url.split_once('/')?;
         let token = path.strip_prefix(TOKEN).map(str::to_owned);
         Some(Self { address: address.to_owned(), token })
     }
 }
 
-/// A client.
+/// A connection to the console.
 pub(crate) struct Client {
     stream: BufReader<TcpStream>,
 }
@@ -46,7 +46,7 @@ impl Client {
     pub(crate) fn open(address: &str) -> io::Result<Self> {
         let mut stream = TcpStream::connect(address)?;
         stream.set_read_timeout(Some(ANSWER_MAX))?;
-        // Browsers do so too: a key's message waits for nothing.
+        // As browsers do: messages of keys are sent without delay.
         stream.set_nodelay(true)?;
         let request = format!(
             "GET /socket HTTP/1.1\r\nHost: {address}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
@@ -61,26 +61,26 @@ impl Client {
         Ok(Self { stream })
     }
 
-    /// Says something.
-    pub(crate) fn ask(&mut self, question: &Value) -> io::Result<()> {
+    /// Sends a request.
+    pub(crate) fn request(&mut self, question: &Value) -> io::Result<()> {
         let text = question.to_string();
         let length = u16::try_from(text.len()).map_err(io::Error::other)?;
         let head = [0x80 | TEXT, 0x80 | 126, length.to_be_bytes()[0], length.to_be_bytes()[1], 0, 0, 0, 0];
         self.stream.get_mut().write_all(&[&head[..], text.as_bytes()].concat())
     }
 
-    /// Asks for a state of the run that is newer than number `after`.
-    pub(crate) fn ask_state(&mut self, after: &Value) -> io::Result<()> {
-        self.ask(&json!({ "do": "state", "after": after }))
+    /// Requests a state of the run newer than number `after`.
+    pub(crate) fn request_state(&mut self, after: &Value) -> io::Result<()> {
+        self.request(&json!({ "do": "state", "after": after }))
     }
 
-    /// Asks for a picture of the camera that is newer than number `after`.
-    pub(crate) fn ask_picture(&mut self, after: &Value) -> io::Result<()> {
-        self.ask(&json!({ "do": "image", "topic": CAMERA, "after": after, "look": "medium" }))
+    /// Requests an image of the camera newer than number `after`.
+    pub(crate) fn request_picture(&mut self, after: &Value) -> io::Result<()> {
+        self.request(&json!({ "do": "image", "topic": CAMERA, "after": after, "look": "medium" }))
     }
 
-    /// What the next message says of itself; null where it says nothing.
-    pub(crate) fn told(&mut self) -> io::Result<Value> {
+    /// The description in the next message; null if it has none.
+    pub(crate) fn reported(&mut self) -> io::Result<Value> {
         let (opcode, frame) = self.frame()?;
         Ok(header(opcode, &frame).unwrap_or_default())
     }
@@ -121,7 +121,7 @@ mod tests {
     use super::ConsoleAddress;
 
     #[test]
-    fn a_run_s_line_tells_where_its_console_is() {
+    fn a_run_s_line_reports_where_its_console_is() {
         let place = |address: &str, token: Option<&str>| {
             Some(ConsoleAddress { address: address.to_owned(), token: token.map(str::to_owned) })
         };

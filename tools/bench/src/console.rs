@@ -1,5 +1,5 @@
-//! Ten pages at the console of a run, each of which asks for the state and for the newest picture of a camera again and
-//! again, as the page does. The clients run here, on the machine of the run, so reading is a part of what they cost.
+//! Ten clients on the console of a run, which request the state and the camera's newest image repeatedly, as the page
+//! does. The clients run here, on the same machine, so the measured cost includes their reading.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::ChildStderr;
@@ -12,12 +12,12 @@ use serde_json::json;
 
 use crate::client::{Client, ConsoleAddress};
 
-/// Pages.
+/// Number of clients.
 const CLIENTS: usize = 10;
-/// Before a topic that nobody has told yet is asked for again.
+/// Pause before a topic that has not been published yet is requested again.
 const AGAIN: Duration = Duration::from_millis(100);
 
-/// Looks at the run that tells its console on `errors`, to its end; gives how many pictures came.
+/// Watches the run that prints its console's address on `errors`, until it ends; returns the number of images received.
 pub(crate) fn watch(errors: ChildStderr) -> JoinHandle<u64> {
     thread::spawn(move || {
         let pictures = Arc::new(AtomicU64::new(0));
@@ -25,7 +25,7 @@ pub(crate) fn watch(errors: ChildStderr) -> JoinHandle<u64> {
         for line in BufReader::new(errors).lines().map_while(Result::ok) {
             match ConsoleAddress::parse(&line) {
                 Some(place) => clients.extend((0..CLIENTS).map(|_| client(place.address.clone(), &pictures))),
-                // Where nobody reads it, the figure is still measured.
+                // A closed standard error must not end the measurement.
                 None => _ = writeln!(io::stderr(), "{line}"),
             }
         }
@@ -36,25 +36,25 @@ pub(crate) fn watch(errors: ChildStderr) -> JoinHandle<u64> {
 
 fn client(address: String, pictures: &Arc<AtomicU64>) -> JoinHandle<()> {
     let pictures = Arc::clone(pictures);
-    // A client ends with the run that it looks at, by an error of its connection.
+    // A client ends with its run, by an error of the connection.
     thread::spawn(move || _ = Client::open(&address).and_then(|mut client| look(&mut client, &pictures)))
 }
 
-/// Asks again and again, until the run ends.
+/// Repeats the requests until the run ends.
 fn look(client: &mut Client, pictures: &AtomicU64) -> io::Result<()> {
-    client.ask_state(&json!(0))?;
-    client.ask_picture(&json!(0))?;
+    client.request_state(&json!(0))?;
+    client.request_picture(&json!(0))?;
     loop {
-        let told = client.told()?;
-        match told["is"].as_str() {
-            Some("state") => client.ask_state(&told["number"])?,
+        let reported = client.reported()?;
+        match reported["is"].as_str() {
+            Some("state") => client.request_state(&reported["number"])?,
             Some("image") => {
                 pictures.fetch_add(1, Ordering::Relaxed);
-                client.ask_picture(&told["number"])?;
+                client.request_picture(&reported["number"])?;
             }
             Some("answer") => {
                 thread::sleep(AGAIN);
-                client.ask_picture(&json!(0))?;
+                client.request_picture(&json!(0))?;
             }
             _ => {}
         }

@@ -1,6 +1,6 @@
-//! One world in two processes that do not wait for each other (`--free`), beside the same world in one: how far its
-//! ground and its rovers are apart once all have come to rest. The second rover crosses the ruts of the first one
-//! about a second after they were made, so that what one process tells late matters to the other.
+//! One world in two processes that do not wait for each other (`--free`), compared with the same world in one process:
+//! the differences of ground and rovers once all have come to rest. The second rover crosses the ruts of the first
+//! about a second after they were made, so delays between the processes matter.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -14,18 +14,18 @@ use selene_terrain::GroundPatch;
 use crate::BenchError;
 use crate::setting::Setting;
 
-/// Simulated seconds: both rovers have stood for some then.
+/// Simulated seconds of the run: both rovers have stood still for some of them.
 const SIMULATED_S: i64 = 26;
-/// The square in which both drive: its middle, map x and y, and half its side, m.
+/// The square in which both drive: its centre, map x and y, and half its side, m.
 const MIDDLE_M: [f64; 2] = [1.5, 0.0];
 const REACH_M: f64 = 5.0;
 
-/// How far two free processes and one are apart.
+/// Differences between two free processes and a single one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Drift {
     /// The largest difference of a ground post's height, m.
     pub(crate) ground_m: f64,
-    /// The largest distance of a rover's origin from where it is in one process, m.
+    /// The largest distance between a rover's origins, m.
     pub(crate) pose_m: f64,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct Drift {
 pub(crate) fn drift(setting: &Setting) -> Result<Drift, BenchError> {
     let folder = std::env::temp_dir().join(format!("selene-bench-free-{}", std::process::id()));
     let drift = measure(setting, &folder);
-    // What is left behind is small.
+    // A folder that cannot be removed does little harm.
     let _ = std::fs::remove_dir_all(&folder);
     drift
 }
@@ -55,7 +55,7 @@ fn measure(setting: &Setting, folder: &Path) -> Result<Drift, BenchError> {
     Ok(Drift { ground_m, pose_m })
 }
 
-/// `a` drives east, `b` north behind it.
+/// A scenario in which `a` drives east, and `b` north behind it.
 fn scenario(setting: &Setting) -> Result<String, BenchError> {
     let config: PathBuf = setting.config.canonicalize().map_err(BenchError::new)?;
     let config = config.display();
@@ -69,14 +69,14 @@ fn scenario(setting: &Setting) -> Result<String, BenchError> {
     ))
 }
 
-/// A simulation, and where it saves the state that it ends in.
+/// A running simulation, and the folder in which it saves its final state.
 struct Running {
     process: Child,
     folder: PathBuf,
 }
 
 impl Running {
-    /// Starts one process, or one of two that do not wait for each other.
+    /// Starts a single process, or, with `own`, one of two that do not wait for each other.
     fn start(setting: &Setting, folder: &Path, file: &Path, own: Option<&str>) -> Result<Self, BenchError> {
         let folder = folder.join(own.unwrap_or("one"));
         std::fs::create_dir_all(&folder).map_err(BenchError::new)?;
@@ -94,7 +94,7 @@ impl Running {
         Ok(Self { process, folder })
     }
 
-    /// Waits for the end; the state then.
+    /// Waits for the end; returns the final state.
     fn end(mut self, model: &Model) -> Result<State, BenchError> {
         let status = self.process.wait().map_err(BenchError::new)?;
         if !status.success() {

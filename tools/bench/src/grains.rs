@@ -1,5 +1,5 @@
-//! Grains drawn: a heap of a million that rests on level ground at 30°, seen from two and a half metres by
-//! a camera of 640 × 360 pixels under a low Sun, with shadows as a camera's file has them where it says nothing.
+//! Rendering of grains: a heap of a million on level ground with slopes of 30°, seen from two and a half metres by a
+//! camera of 640 × 360 pixels under a low Sun, with the default shadows of a camera's file.
 
 use std::time::{Duration, Instant};
 
@@ -14,14 +14,14 @@ use selene_terrain::Clipmap;
 use crate::BenchError;
 
 const GRAINS: usize = 1_000_000;
-/// Distance between grains of loose soil, over their diameter.
+/// Distance between grains of loose soil, relative to their diameter.
 const SPACING_OVER_DIAMETER: f64 = 1.05;
 const RADIUS_M: f64 = 0.005;
 const SLOPE: f64 = 0.577;
-/// How long to measure at least.
+/// Least duration of the measurement.
 const MEASURED: Duration = Duration::from_secs(4);
 
-/// Pictures a second.
+/// Images per second.
 pub(crate) fn frames_per_s() -> Result<f64, BenchError> {
     let direction_to_sun = Vector3::new(-0.3, -0.9, 0.35).normalize();
     let sun = Sun { direction_to_sun, irradiance_w_m2: 1361.0, angular_radius_rad: 0.00465 };
@@ -39,7 +39,7 @@ pub(crate) fn frames_per_s() -> Result<f64, BenchError> {
     Ok(f64::from(frames) / begun.elapsed().as_secs_f64())
 }
 
-/// A cone of grains near the points of a lattice, the lowest first.
+/// A cone of grains near the points of a lattice, from the bottom up.
 fn heap() -> Vec<Grain> {
     let spacing_m = 2.0 * RADIUS_M * SPACING_OVER_DIAMETER;
     // A cone of the slope has a volume of π/3 · slope · radius³.

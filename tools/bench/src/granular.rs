@@ -1,11 +1,12 @@
-//! Granular soil: points a second of the solver alone, VIPER with its four wheels on points, and grains a second.
+//! Granular soil: points per second of the solver alone, VIPER with its four wheels on points, RASSOR that digs with both
+//! drums, and grains per second.
 
 use std::time::Instant;
 
 use nalgebra::{Isometry3, Vector3};
 use selene_base::SimTime;
 use selene_crm::{Body, CrmSpec, Edges, Filling, Grid, Model, Scratch, Shape, State, Wall, step};
-use selene_sim::Start;
+use selene_sim::{Command, JointCommand, Start, World};
 use selene_soil::{SoilSpec, WindowSpec};
 use selene_spheres::SpheresSpec;
 use selene_terrain::Terrain;
@@ -14,14 +15,14 @@ use crate::BenchError;
 use crate::physics::{ROVER, drive, run, start_on};
 use crate::setting::Setting;
 
-/// Cell of the bed, m, and its cells: 256 000 points, 10 cm deep.
+/// Side of a cell, m, and number of cells of the bed: 256 000 points, 10 cm deep.
 const CELL_M: f64 = 0.02;
 const CELLS: [u32; 3] = [80, 80, 20];
 const FILLED_CELLS: u32 = 5;
-/// How long the bed is stepped, s of simulated time.
+/// Simulated time of the bed, s.
 const BED_S: f64 = 0.05;
 const LUNAR_GRAVITY_M_S2: f64 = 1.62;
-/// Grains of glass, softened, in a box 0.15 m wide: 3375 of 4 to 5 mm radius that have fallen together.
+/// Glass grains with a reduced modulus in a box 0.15 m wide: 3375 settled grains of 4 to 5 mm radius.
 const GRAINS: SpheresSpec = SpheresSpec {
     density_kg_m3: 2500.0,
     young_pa: 1e7,
@@ -34,7 +35,7 @@ const BOX_M: f64 = 0.15;
 const GRAINS_M: [f64; 2] = [0.004, 0.005];
 const FALL_S: f64 = 0.5;
 const GRAINS_S: f64 = 0.05;
-/// A strip of points under the wheels of each side of VIPER, and how far it drives on it.
+/// Strips of points under the wheels on each side of VIPER, and the drive over them.
 const WHEELS_Y_M: f64 = 0.61;
 const STRIP_M: [f64; 2] = [-0.95, 1.35];
 const HALF_WIDTH_M: f64 = 0.33;
@@ -43,9 +44,19 @@ const POSTS_M: f64 = 0.02;
 const DEPTH_M: f64 = 0.12;
 const EXCHANGE_S: f64 = 0.001;
 const SPEED_M_S: f64 = 0.15;
+/// Points under each of RASSOR's drums, whose axes are 0.68 m before and behind its middle; how deep its arms go, how
+/// fast its drums turn (20 turns a minute are the most), when they are down, and how long they dig.
+const PIT_M: [f64; 2] = [0.33, 0.99];
+const PIT_HALF_WIDTH_M: f64 = 0.36;
+const PIT_DEPTH_M: f64 = 0.12;
+const PIT_SPACING_M: f64 = 0.015;
+const ARM_RAD: f64 = -0.3;
+const DRUM_RAD_S: f64 = 2.0;
+const DIGS_FROM: SimTime = SimTime::from_nanos(2_000_000_000);
+const DIGS: SimTime = SimTime::from_nanos(1_000_000_000);
 const DRIVE: SimTime = SimTime::from_nanos(2_000_000_000);
 
-/// Points times substeps a second of wall time, while a wheel digs in a bed of soil `lunar`.
+/// Points times substeps per second of wall time, while a wheel digs in a bed of soil `lunar`.
 pub(crate) fn points_per_s(setting: &Setting) -> Result<f64, BenchError> {
     let rough = Edges::Walls { low: Wall::Rough, high: Wall::Rough };
     let grid = Grid { cell_m: CELL_M, cells: CELLS, edges: [rough; 3] };
@@ -63,14 +74,14 @@ pub(crate) fn points_per_s(setting: &Setting) -> Result<f64, BenchError> {
         angular_velocity_rad_s: Vector3::y() * 3.0,
         friction: 0.6,
     };
-    // Memory is made by the first step.
+    // The first step allocates the memory.
     step(&model, &mut state, &[wheel], 0.1 * BED_S, &mut scratch).map_err(BenchError::new)?;
     let begun = Instant::now();
     let outcome = step(&model, &mut state, &[wheel], BED_S, &mut scratch).map_err(BenchError::new)?;
     Ok(state.points.len() as f64 * f64::from(outcome.substeps) / begun.elapsed().as_secs_f64())
 }
 
-/// Grains times substeps a second of wall time, in a bed that a ball is pressed into.
+/// Grains times substeps per second of wall time, in a bed into which a ball is pressed.
 pub(crate) fn grains_per_s() -> Result<f64, BenchError> {
     let wall = Wall::Sliding { friction: GRAINS.friction };
     let container = selene_spheres::Container { size_m: [BOX_M; 3], walls: [[wall; 2]; 3] };
@@ -94,7 +105,7 @@ pub(crate) fn grains_per_s() -> Result<f64, BenchError> {
     Ok(state.spheres.len() as f64 * f64::from(outcome.substeps) / begun.elapsed().as_secs_f64())
 }
 
-/// Wall time over simulated time of VIPER that drives straight ahead with its four wheels on points.
+/// Wall time over simulated time of VIPER driving straight ahead with its four wheels on points.
 pub(crate) fn viper_real_time_factor(setting: &Setting) -> Result<f64, BenchError> {
     let mut scenario = setting.scenario("polar")?;
     scenario.rovers[0].start = Start::default();
@@ -104,14 +115,47 @@ pub(crate) fn viper_real_time_factor(setting: &Setting) -> Result<f64, BenchErro
     run(world, DRIVE)
 }
 
+/// Wall time over simulated time of RASSOR that stands and digs with both drums, once they are down.
+pub(crate) fn rassor_real_time_factor(setting: &Setting) -> Result<f64, BenchError> {
+    let mut scenario = setting.scenario("rassor_dig")?;
+    let [near_m, far_m] = PIT_M;
+    scenario.granular = vec![pit("front", [near_m, far_m]), pit("rear", [-far_m, -near_m])];
+    scenario.rovers[0].motions.clear();
+    let mut world = start_on(scenario, Terrain::flat(PIT_SPACING_M, 20.0))?;
+    for (joint, target) in
+        [("front_arm", ARM_RAD), ("rear_arm", ARM_RAD), ("front_drum", DRUM_RAD_S), ("rear_drum", DRUM_RAD_S)]
+    {
+        let command = Command::Joint(JointCommand { joint: joint.to_owned(), target });
+        world.drive(ROVER, command).map_err(BenchError::new)?;
+    }
+    run_until(&mut world, DIGS_FROM)?;
+    let begun = Instant::now();
+    run_until(&mut world, DIGS_FROM + DIGS)?;
+    Ok(begun.elapsed().as_secs_f64() / DIGS.secs_f64())
+}
+
+fn run_until(world: &mut World, end: SimTime) -> Result<(), BenchError> {
+    while world.time() < end {
+        world.heartbeat().map_err(BenchError::new)?;
+    }
+    Ok(())
+}
+
 fn strip(name: &str, y_m: f64) -> WindowSpec {
-    let [from_x_m, to_x_m] = STRIP_M;
+    window(name, STRIP_M, [y_m - HALF_WIDTH_M, y_m + HALF_WIDTH_M], [DEPTH_M, SPACING_M])
+}
+
+fn pit(name: &str, x_m: [f64; 2]) -> WindowSpec {
+    window(name, x_m, [-PIT_HALF_WIDTH_M, PIT_HALF_WIDTH_M], [PIT_DEPTH_M, PIT_SPACING_M])
+}
+
+fn window(name: &str, x_m: [f64; 2], y_m: [f64; 2], [depth_m, spacing_m]: [f64; 2]) -> WindowSpec {
     WindowSpec {
         name: name.to_owned(),
-        from_m: [from_x_m, y_m - HALF_WIDTH_M],
-        to_m: [to_x_m, y_m + HALF_WIDTH_M],
-        depth_m: DEPTH_M,
-        spacing_m: SPACING_M,
+        from_m: [x_m[0], y_m[0]],
+        to_m: [x_m[1], y_m[1]],
+        depth_m,
+        spacing_m,
         exchange_s: Some(EXCHANGE_S),
         grains: None,
     }

@@ -1,6 +1,5 @@
-//! An hour of driving: whether steps stay as fast as they were, and what memory grows by.
-//! VIPER drives an outward spiral on flat soil, over ground that it has not pressed yet, on
-//! nodes of 5 cm in steps of 2 ms: an hour of them takes minutes.
+//! An hour of driving: whether steps stay as fast, and how much memory grows. VIPER drives an outward spiral on flat
+//! soil that it has not pressed yet, on nodes of 5 cm in steps of 2 ms, which takes minutes of wall time.
 
 use std::time::Instant;
 
@@ -16,26 +15,26 @@ use crate::setting::Setting;
 const HOUR_S: usize = 3600;
 const MINUTE_S: usize = 60;
 const SPEED_M_S: f64 = 0.2;
-/// Distance between the spiral's turns, m: two tracks and some.
+/// Distance between the turns of the spiral, m: somewhat more than two tracks.
 const TURNS_APART_M: f64 = 1.4;
 const FIRST_RADIUS_M: f64 = 2.0;
 const SIDE_M: f64 = 80.0;
-/// Simulated time after which memory is counted: buffers have found their size, s.
+/// Simulated time after which memory is compared, s: buffers have reached their size then.
 const WARM_S: usize = 120;
 
-/// What the hour came to.
+/// Figures of the hour.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hour {
-    /// Wall time of a step in the last minute over the first, minus one.
+    /// Wall time of a step in the last minute relative to that in the first, minus one.
     pub(crate) step_drift: f64,
-    /// Bytes of ruts by nodes of the tiles touched.
+    /// Bytes of ruts per node of the touched tiles.
     pub(crate) rut_bytes_per_node: f64,
-    /// Growth of the process's memory beside the ruts', by nodes of the tiles touched
-    /// since; 0 where the system does not tell.
+    /// Growth of the process's memory apart from the ruts, bytes per node of newly touched tiles; 0 where the system
+    /// does not report it.
     pub(crate) other_bytes_per_node: f64,
 }
 
-/// Drives the hour.
+/// Measures the hour of driving.
 pub(crate) fn measure(setting: &Setting) -> Result<Hour, BenchError> {
     let scenario = physics::coarse_scenario(setting)?;
     let mut world = physics::start_on(scenario, physics::coarse_ground(SIDE_M))?;
@@ -68,18 +67,18 @@ pub(crate) fn measure(setting: &Setting) -> Result<Hour, BenchError> {
     })
 }
 
-/// Radius of the spiral that lies outward of its turn before.
+/// Radius of the spiral, which lies outside of its previous turn.
 fn radius_m(time_s: f64) -> f64 {
     (FIRST_RADIUS_M * FIRST_RADIUS_M + SPEED_M_S * time_s * TURNS_APART_M / std::f64::consts::PI).sqrt()
 }
 
-/// A minute's middle heartbeat: the system's own interruptions are not the step's.
-fn median(values: &mut [f64]) -> f64 {
+/// Median time of several heartbeats: interruptions by the system are not part of a step.
+pub(crate) fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// Bytes of the ruts and of the process, and the nodes that the ruts are for.
+/// Bytes of the ruts and of the process, and number of the ruts' nodes.
 struct Memory {
     ruts: f64,
     nodes: f64,
@@ -93,15 +92,14 @@ impl Memory {
         Self { ruts: (soil.bytes() + ruts.bytes()) as f64, nodes: nodes as f64, process: resident_bytes() as f64 }
     }
 
-    /// Growth of the process since `before` beside that of the ruts, by the nodes touched
-    /// since.
+    /// Growth of the process since `before` apart from that of the ruts, per newly touched node.
     fn beside(&self, before: &Self) -> f64 {
         let grown = self.process - before.process;
         if grown == 0.0 { 0.0 } else { (grown - (self.ruts - before.ruts)) / (self.nodes - before.nodes).max(1.0) }
     }
 }
 
-/// What this process holds of memory now (Linux; 0 elsewhere).
+/// Resident memory of this process, bytes (Linux; 0 elsewhere).
 pub(crate) fn resident_bytes() -> u64 {
     memory_bytes("VmRSS:")
 }
@@ -117,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_median_is_not_moved_by_one_interruption_and_memory_beside_ruts_is_told_a_node() {
+    fn a_median_is_not_moved_by_one_interruption_and_memory_beside_ruts_is_reported_a_node() {
         assert_eq!(median(&mut [2.0, 900.0, 1.0, 3.0, 2.0]), 2.0);
         let before = Memory { ruts: 1600.0, nodes: 100.0, process: 1e6 };
         let after = Memory { ruts: 4800.0, nodes: 300.0, process: 1e6 + 3200.0 + 100.0 };

@@ -1,6 +1,5 @@
-//! Images of the default scenario's first camera on the CPU: whole frames a second, traced
-//! and developed as its file says, and what developing with every stage there is costs
-//! beside tracing. Views are those of the rays' figure.
+//! Images of the default scenario's first camera on the CPU: whole images per second, traced and developed as in its
+//! file, and the cost of developing with every stage relative to tracing. The views are those of the figure for rays.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -14,13 +13,13 @@ use crate::BenchError;
 use crate::rays;
 use crate::setting::Setting;
 
-/// How long to measure at least.
+/// Least duration of the measurement.
 const MEASURED: Duration = Duration::from_secs(4);
-/// The scenario's seed does not matter to the time.
+/// Seed; it does not affect the time.
 const SEED: u64 = 1;
 
-/// All stages but the mosaic (which would leave less to do), defocus by ten pixels in the
-/// sky, every kind of noise.
+/// All stages but the mosaic (which would leave less to do), with defocus by ten pixels in the sky and every kind of
+/// noise.
 const EVERY_STAGE: &str = "
 - defocus: {focus_m: 1, gain: 80}
 - vignetting: {}
@@ -34,7 +33,7 @@ const EVERY_STAGE: &str = "
 - jpeg: {quality: 90}
 ";
 
-/// Time of tracing and of developing, of so many frames.
+/// Total time of tracing and of developing, and the number of images.
 #[derive(Clone, Copy)]
 struct Times {
     tracing: Duration,
@@ -42,13 +41,13 @@ struct Times {
     frames: u32,
 }
 
-/// Frames a second, as the camera's file has it.
+/// Images per second, with the stages of the camera's file.
 pub(crate) fn frames_per_s(setting: &Setting) -> Result<f64, BenchError> {
     let times = measure(setting, |spec| Ok(spec.stages.clone()))?;
     Ok(f64::from(times.frames) / (times.tracing + times.developing).as_secs_f64())
 }
 
-/// Time of every stage after tracing over that of tracing.
+/// Time of all stages after tracing, relative to tracing.
 pub(crate) fn pipeline_over_tracing(setting: &Setting) -> Result<f64, BenchError> {
     let times =
         measure(setting, |_| parse_yaml(EVERY_STAGE, Path::new("stages of the bench")).map_err(BenchError::new))?;

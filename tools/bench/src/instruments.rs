@@ -1,6 +1,6 @@
-//! An inertial unit at 1 kHz with every fault of its model, on the head of VIPER's mast: the time that its readings
-//! take over the simulated time that they cover. The rover stands; its heartbeats are stepped before, so that only
-//! the unit is measured. Publishing is not counted.
+//! An inertial unit at 1 kHz with every error of its model, on the head of VIPER's mast: the time to compute its
+//! readings over the simulated time that they cover. The rover stands, and its heartbeats are stepped beforehand, so
+//! that only the unit is measured, without publishing.
 
 use std::path::Path;
 use std::time::Instant;
@@ -13,9 +13,9 @@ use selene_sim::{MountedSensor, World};
 use crate::BenchError;
 use crate::setting::Setting;
 
-/// Heartbeats whose readings are counted, after the same number that warm up.
+/// Number of heartbeats that are measured, after as many for warming up.
 const HEARTBEATS: usize = 1000;
-/// The unit, as `imu:` of a sensor's file.
+/// The unit's specification, as under `imu:` of a sensor's file.
 const UNIT: &str = "
 name: bench_imu
 link: navcam_head
@@ -40,7 +40,7 @@ accelerometer_m_s2:
   resolution: 1.0e-3
 ";
 
-/// Wall time of one thread over simulated time.
+/// Wall time on one thread over simulated time.
 pub(crate) fn imu_1khz_core_share(setting: &Setting) -> Result<f64, BenchError> {
     let intervals = intervals(setting)?;
     let mut instruments = Instruments::default();

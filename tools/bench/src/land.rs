@@ -1,9 +1,7 @@
-//! Ground without end: how fast a fresh piece is made and asked for its heights, and a drive
-//! of 5 km over 20 × 20 km with posts of 1 cm under the wheels: what memory it takes, the
-//! longest that a heartbeat waits for ground, and whether frames of a camera that looks ahead take as long at
-//! its end as at its beginning. EX1 drives it straight ahead at 1 m/s over low relief
-//! (a rover that met a rock would not get far) on its data-driven soil, in steps of 2 ms, at ten
-//! times real time.
+//! Ground without end: the time to generate new ground and to query heights; and a drive of 5 km over 20 × 20 km with
+//! posts of 1 cm under the wheels, for its memory, the longest wait of a heartbeat for ground, and whether images of a
+//! forward camera take as long at the end as at the beginning. EX1 drives straight ahead at 1 m/s over low relief
+//! (rocks would stop the rover soon) on its data-driven soil, in steps of 2 ms, at ten times real time.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,39 +21,39 @@ use crate::physics::ROVER;
 use crate::setting::Setting;
 use crate::{BenchError, hour, physics};
 
-/// A fresh piece of 256 m: spacing and side of its levels, m.
+/// Levels of new ground of 256 m: spacing of posts and side, m.
 const PIECE_M: [(f64, f64); 3] = [(0.02, 61.44), (0.16, 163.84), (1.28, 256.0)];
-/// A site of 20 km with posts of 1 cm near the wheels.
+/// Levels of a site of 20 km with posts of 1 cm near the wheels.
 const SITE_M: [(f64, f64); 4] = [(0.01, 20.48), (0.08, 163.84), (0.64, 1310.72), (5.12, 20_971.52)];
-/// Steps of the windows away from the origin: nothing was made there.
+/// Window steps from the origin, to a place where no ground was generated yet.
 const FAR: [i32; 2] = [40, -25];
 const QUERIES: usize = 8_000_000;
 const DRIVE_M: f64 = 5000.0;
 const SPEED_M_S: f64 = 1.0;
-/// Simulated time over wall time: the ground is asked to come ten times as fast as it would have to.
+/// Simulated time over wall time: ground must be ready ten times as fast as in real time.
 const PACE: f64 = 10.0;
 
-/// Simulated time between frames, s.
+/// Simulated time between images, s.
 const FRAME_S: i64 = 4;
-/// A frame's columns and rows.
+/// Columns and rows of an image.
 const FRAME_PX: [u32; 2] = [320, 180];
-/// Where the camera stands above the base, m.
+/// Height of the camera above the base, m.
 const MAST_M: f64 = 1.0;
-/// Parts of the drive: frames of the last are compared with those of the first.
+/// Number of parts of the drive; images of the last are compared with those of the first.
 const PARTS: usize = 5;
 
-/// What the drive came to.
+/// Figures of the drive.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Drive {
-    /// Memory of the process at the end.
+    /// Memory of the process at the end, bytes.
     pub(crate) memory_bytes: f64,
-    /// The longest heartbeat that went to other windows.
+    /// The longest heartbeat that switched to other windows, s.
     pub(crate) stall_s: f64,
-    /// Wall time of a frame (ground taken over and picture traced) in the last fifth over the first, minus one.
+    /// Wall time of an image (taking over ground and tracing) in the last fifth relative to the first, minus one.
     pub(crate) frame_drift: f64,
 }
 
-/// Wall time of a fresh piece of 256 m, 2 cm near and coarser far, rocks included.
+/// Wall time to generate new ground of 256 m, 2 cm near and coarser far, with rocks.
 pub(crate) fn tile_256m_s(setting: &Setting) -> Result<f64, BenchError> {
     let terrain = Terrain::of_landscape(landscape(setting, "polar", &PIECE_M)?);
     let begun = Instant::now();
@@ -63,7 +61,7 @@ pub(crate) fn tile_256m_s(setting: &Setting) -> Result<f64, BenchError> {
     Ok(begun.elapsed().as_secs_f64())
 }
 
-/// Heights with normals a second, on one thread, at random places of the detailed ground.
+/// Heights with normals per second, on one thread, at random positions of the detailed ground.
 pub(crate) fn height_queries_per_s(setting: &Setting) -> Result<f64, BenchError> {
     let terrain = setting.scenario("polar")?.terrain().map_err(BenchError::new)?;
     let clipmap = Clipmap::at(&Arc::new(terrain), [0, 0]);
@@ -84,7 +82,7 @@ pub(crate) fn height_queries_per_s(setting: &Setting) -> Result<f64, BenchError>
     }
 }
 
-/// Drives 5 km.
+/// Measures the drive of 5 km.
 pub(crate) fn drive(setting: &Setting) -> Result<Drive, BenchError> {
     let mut scenario = physics::coarse_scenario(setting)?;
     scenario.soils = setting.soils("tohoku_silica5_ex1")?;
@@ -94,7 +92,7 @@ pub(crate) fn drive(setting: &Setting) -> Result<Drive, BenchError> {
     let terrain = Terrain::of_landscape(landscape(setting, "test_yard", &SITE_M)?);
     let mut world = physics::start_on(scenario, terrain)?;
     let mut feed = Feed::begin(&mut world).map_err(BenchError::new)?;
-    let mut lookout = Lookout::new(&world, &feed)?;
+    let mut lookout = ForwardCamera::new(&world, &feed)?;
     let mut driven_m = 0.0;
     let mut stall_s = 0.0_f64;
     let started = Instant::now();
@@ -118,17 +116,17 @@ pub(crate) fn drive(setting: &Setting) -> Result<Drive, BenchError> {
     Ok(Drive { memory_bytes, stall_s, frame_drift: lookout.drift() })
 }
 
-/// A camera that looks ahead from the rover.
-struct Lookout {
+/// A forward camera on the rover.
+struct ForwardCamera {
     scene: TracedScene,
     history: History,
     frame: CameraFrame,
-    /// Time that the ground has taken since the last frame, s.
+    /// Time spent on ground since the last image, s.
     ground_s: f64,
     frames_s: Vec<f64>,
 }
 
-impl Lookout {
+impl ForwardCamera {
     fn new(world: &World, feed: &Feed) -> Result<Self, BenchError> {
         let scene = TracedScene::new(world.model(), ROVER, feed.last(), &Ruts::default()).map_err(BenchError::new)?;
         let history = History::new(SimTime::ZERO);
@@ -159,7 +157,7 @@ impl Lookout {
     }
 }
 
-/// A view of 70° along the rover's x axis.
+/// A view with 70° along the rover's x axis.
 fn ahead(rover: &RoverSnapshot) -> CameraView {
     let base = rover.world_from_base();
     let columns = Rotation3::from_basis_unchecked(&[-Vector3::y(), -Vector3::z(), Vector3::x()]);
@@ -173,7 +171,7 @@ fn rover(setting: &Setting) -> Result<Arc<RoverModel>, BenchError> {
     RoverModel::load(&file).map(Arc::new).map_err(BenchError::new)
 }
 
-/// A site of config/ with other levels.
+/// A site of config/ with other levels of detail.
 fn site(setting: &Setting, name: &str, levels: &[(f64, f64)]) -> Result<SiteSpec, BenchError> {
     let file = setting.config.join("site").join(format!("{name}.yaml"));
     let site: SiteSpec = load_yaml(&file).map_err(BenchError::new)?;

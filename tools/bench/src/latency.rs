@@ -1,6 +1,6 @@
-//! A 640 × 360 image from publish to receive between two DDS participants over
-//! loopback, at 10 Hz for 10 s, best effort as sensors are. Encoding and decoding
-//! count. The 99th percentile; it is infinite when an image was lost.
+//! Latency of a 640 × 360 image from publishing to reception between two DDS participants over loopback, at 10 Hz for
+//! 10 s, best effort as for sensors, including encoding and decoding. The figure is the 99th percentile; it is infinite
+//! if an image was lost.
 
 use std::io::{self, Write};
 use std::sync::mpsc::{Receiver, channel};
@@ -16,7 +16,7 @@ use crate::setting::Setting;
 
 const IMAGES: usize = 100;
 const PERIOD: Duration = Duration::from_millis(100);
-/// Time for the two to find each other, and for the last image to arrive.
+/// Time for the two to discover each other, and for the last image to arrive.
 const DISCOVERY: Duration = Duration::from_secs(10);
 const TOPIC: &str = "/selene/bench/image_raw";
 
@@ -24,12 +24,12 @@ const TOPIC: &str = "/selene/bench/image_raw";
 pub(crate) fn p99_s(setting: &Setting) -> Result<f64, BenchError> {
     let sender = (setting.open_wire)("selene_bench_sender")?;
     let receiver = (setting.open_wire)("selene_bench_receiver")?;
-    let (heard, arrivals) = channel();
+    let (received, arrivals) = channel();
     let origin = Instant::now();
     let on = move |image: sensor_msgs::Image| {
         let sent = SimTime::from(image.header.stamp).nanos();
-        // The channel is closed once all has been heard.
-        let _ = heard.send(Arrival { sent, latency: origin.elapsed().as_nanos() as i64 - sent });
+        // Fails once the channel is closed, after the measurement.
+        let _ = received.send(ReceivedImage { sent, latency: origin.elapsed().as_nanos() as i64 - sent });
     };
     let _subscription = subscribe(receiver.as_ref(), TOPIC, Qos::sensor_data(), on).map_err(BenchError::new)?;
     let publisher = Publisher::new(sender.as_ref(), TOPIC, Qos::sensor_data()).map_err(BenchError::new)?;
@@ -40,23 +40,23 @@ pub(crate) fn p99_s(setting: &Setting) -> Result<f64, BenchError> {
         thread::sleep(PERIOD);
     }
     thread::sleep(PERIOD);
-    // Images of the meeting that come late must not stand in for lost ones.
+    // Late images of the discovery phase must not replace lost ones.
     let arrivals = arrivals.try_iter().filter(|arrival| arrival.sent >= begun);
     let nanos: Vec<i64> = arrivals.map(|arrival| arrival.latency).collect();
     let lost = IMAGES.saturating_sub(nanos.len());
-    // Where nobody reads it, the figure is still measured.
+    // A closed standard error must not end the measurement.
     let _ = writeln!(io::stderr(), "  {lost} of {IMAGES} images lost");
     Ok(percentile_s(nanos, IMAGES, 99))
 }
 
-/// An image that was heard, in nanoseconds since the measurement's origin.
-struct Arrival {
+/// A received image: time of publishing and latency, in nanoseconds; times count from the measurement's origin.
+struct ReceivedImage {
     sent: i64,
     latency: i64,
 }
 
-/// The percentile `percent`, s, of latencies in nanoseconds; infinite when fewer than
-/// `sent` arrived, so that a lossy run never passes for a fast one.
+/// The percentile `percent`, s, of latencies in nanoseconds; infinite if fewer than `sent` arrived, so that a run with
+/// losses never counts as fast.
 pub(crate) fn percentile_s(mut nanos: Vec<i64>, sent: usize, percent: usize) -> f64 {
     nanos.sort_unstable();
     let place = (nanos.len() * percent).div_ceil(100).saturating_sub(1);
@@ -64,10 +64,10 @@ pub(crate) fn percentile_s(mut nanos: Vec<i64>, sent: usize, percent: usize) -> 
     nanos.map_or(f64::INFINITY, |nanos| *nanos as f64 * 1e-9)
 }
 
-/// Publishes until the first image arrives.
+/// Publishes until the first image is received.
 fn meet(
     publisher: &Publisher<sensor_msgs::Image>,
-    arrivals: &Receiver<Arrival>,
+    arrivals: &Receiver<ReceivedImage>,
     origin: Instant,
 ) -> Result<(), BenchError> {
     let begun = Instant::now();
@@ -79,7 +79,9 @@ fn meet(
             return Ok(());
         }
     }
-    Err(BenchError::new("two DDS participants of this machine do not hear each other: is UDP over loopback blocked?"))
+    Err(BenchError::new(
+        "two DDS participants of this machine do not receive from each other: is UDP over loopback blocked?",
+    ))
 }
 
 fn publish(publisher: &Publisher<sensor_msgs::Image>, origin: Instant) -> Result<(), BenchError> {

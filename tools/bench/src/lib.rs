@@ -1,5 +1,5 @@
-//! The figures that Selene is held to, each beside what is asked of it. Figures with `_rtf` in their
-//! names are wall over simulated time, the inverse of the real-time factor that the program tells.
+//! Benchmarks of Selene: each figure is compared with its required value. Figures with `_rtf` in their names are wall
+//! time over simulated time, the inverse of the real-time factor that the program prints.
 
 mod child;
 mod client;
@@ -39,27 +39,27 @@ pub use setting::{OpenWire, Setting};
 /// Why a figure was not measured.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BenchError {
-    /// There is none of this name.
+    /// There is no figure with this name.
     #[error("{name}: no such figure; there are {known}")]
     Unknown {
-        /// The name.
+        /// The requested name.
         name: String,
-        /// Those that there are.
+        /// Names of all figures.
         known: String,
     },
-    /// It could not be.
+    /// The measurement failed.
     #[error("{0}")]
     Failed(String),
 }
 
 impl BenchError {
-    /// It could not be measured for this reason.
+    /// A failed measurement, with its reason.
     pub fn new(why: impl Display) -> Self {
         Self::Failed(why.to_string())
     }
 }
 
-/// A figure that can be asked for.
+/// A figure that can be requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Name {
     ViperScm2cmRtf,
@@ -99,6 +99,8 @@ enum Name {
     FreeGroundDriftM,
     FreePoseDriftM,
     WorldCloneS,
+    WorldCloneBytes,
+    BranchFirstHeartbeatS,
     CheckpointS,
     ResumeS,
     HilTickP999S,
@@ -107,92 +109,96 @@ enum Name {
     Imu1khzCoreShare,
     CrmPointsPerS,
     CrmViperRtf,
+    RassorDigRtf,
     DemGrainsPerS,
 }
 
-/// Name, unit and what is asked.
-const FIGURES: &[(Name, &str, &str, Asked)] = &[
-    (Name::ViperScm2cmRtf, "viper_scm_2cm_rtf", "wall/simulated", Asked::AtMost(0.25)),
-    (Name::ViperScm1cmRtf, "viper_scm_1cm_rtf", "wall/simulated", Asked::AtMost(0.5)),
-    (Name::ScmWithBulldozingOverWithout, "scm_with_bulldozing_over_without", "", Asked::AtMost(1.3)),
-    (Name::CuriosityRocksRtf, "curiosity_rocks_rtf", "wall/simulated", Asked::AtMost(1.0)),
-    (Name::VehiclesPerCore, "vehicles_per_core", "vehicles", Asked::AtLeast(20.0)),
-    (Name::DustOverhead, "dust_overhead", "of a run without", Asked::AtMost(0.1)),
-    (Name::HourStepDrift, "hour_step_drift", "", Asked::AtMost(0.05)),
-    (Name::RutBytesPerNode, "rut_bytes_per_node", "B", Asked::AtMost(16.0)),
-    (Name::RutOtherBytesPerNode, "rut_other_bytes_per_node", "B", Asked::AtMost(1.0)),
-    (Name::CpuRaysPerS, "cpu_rays_per_s", "1/s", Asked::AtLeast(4e6)),
-    (Name::RaysPerSFlat, "rays_per_s_flat", "1/s", Asked::Beside("cpu_rays_per_s")),
-    (Name::Tile256mS, "tile_256m_s", "s", Asked::AtMost(1.0)),
-    (Name::HeightQueriesPerS, "height_queries_per_s", "1/s", Asked::AtLeast(5e6)),
-    (Name::Site20kmMemoryBytes, "site_20km_memory_bytes", "B", Asked::AtMost(1.5e9)),
-    (Name::TerrainStallS, "terrain_stall_s", "s", Asked::AtMost(0.01)),
-    (Name::DriveFrameDrift, "drive_frame_drift", "", Asked::AtMost(0.05)),
-    (Name::DefaultScenarioRtf, "default_scenario_rtf", "wall/simulated", Asked::AtMost(1.0)),
-    (Name::FirstImageS, "first_image_s", "s", Asked::AtMost(2.0)),
-    (Name::BinaryBytes, "binary_bytes", "B", Asked::AtMost(60e6)),
-    (Name::PeakMemoryBytes, "peak_memory_bytes", "B", Asked::AtMost(1e9)),
-    (Name::ConsoleTenClientsCost, "console_ten_clients_cost", "", Asked::AtMost(0.05)),
-    (Name::ConsoleKeyToWheelS, "console_key_to_wheel_s", "s", Asked::AtMost(0.05)),
-    (Name::ConsolePageBytes, "console_page_bytes", "B", Asked::AtMost(1.5e6)),
-    (Name::ConsoleFirstImageS, "console_first_image_s", "s", Asked::AtMost(2.0)),
-    (Name::Image640x360P99S, "image_640x360_p99_s", "s", Asked::AtMost(0.020)),
-    (Name::CpuCamera640x360Fps, "cpu_camera_640x360_fps", "1/s", Asked::AtLeast(8.0)),
-    (Name::ImagePipelineOverTracing, "image_pipeline_over_tracing", "", Asked::AtMost(1.0)),
-    (Name::GrainsDrawnFps, "grains_drawn_fps", "1/s", Asked::AtLeast(3.0)),
-    (Name::LidarVlp16Rtf, "lidar_vlp16_rtf", "wall/simulated", Asked::AtMost(0.3)),
-    (Name::LidarHdl32eRtf, "lidar_hdl32e_rtf", "wall/simulated", Asked::AtMost(0.7)),
-    (Name::LidarOs1FiveRaysOverOne, "lidar_os1_five_rays_over_one", "", Asked::AtMost(5.0)),
-    (Name::TenVipers2cmRtf, "ten_vipers_2cm_rtf", "wall/simulated", Asked::AtMost(0.6)),
-    (Name::SharedVehicles5cm, "shared_vehicles_5cm", "vehicles", Asked::AtLeast(100.0)),
-    (Name::TwoProcessRtf, "two_process_rtf", "of one process", Asked::AtMost(1.2)),
-    (Name::FreeGroundDriftM, "free_ground_drift_m", "m", Asked::Nothing),
-    (Name::FreePoseDriftM, "free_pose_drift_m", "m", Asked::Nothing),
-    (Name::WorldCloneS, "world_clone_s", "s", Asked::AtMost(0.002)),
-    (Name::CheckpointS, "checkpoint_s", "s", Asked::AtMost(0.2)),
-    (Name::ResumeS, "resume_s", "s", Asked::AtMost(0.2)),
-    (Name::HilTickP999S, "hil_tick_p999_s", "s", Asked::AtMost(0.0005)),
-    (Name::HilTickRealtimeP999S, "hil_tick_realtime_p999_s", "s", Asked::AtMost(0.0005)),
-    (Name::LockstepOverheadS, "lockstep_overhead_s", "s", Asked::AtMost(0.0003)),
-    (Name::Imu1khzCoreShare, "imu_1khz_core_share", "of a core", Asked::AtMost(0.01)),
-    (Name::CrmPointsPerS, "crm_points_per_s", "1/s", Asked::AtLeast(2e7)),
-    (Name::CrmViperRtf, "crm_viper_rtf", "wall/simulated", Asked::AtMost(1.0)),
-    (Name::DemGrainsPerS, "dem_grains_per_s", "1/s", Asked::Nothing),
+/// Each figure with its name, unit and requirement.
+const FIGURES: &[(Name, &str, &str, Requirement)] = &[
+    (Name::ViperScm2cmRtf, "viper_scm_2cm_rtf", "wall/simulated", Requirement::AtMost(0.25)),
+    (Name::ViperScm1cmRtf, "viper_scm_1cm_rtf", "wall/simulated", Requirement::AtMost(0.5)),
+    (Name::ScmWithBulldozingOverWithout, "scm_with_bulldozing_over_without", "", Requirement::AtMost(1.3)),
+    (Name::CuriosityRocksRtf, "curiosity_rocks_rtf", "wall/simulated", Requirement::AtMost(1.0)),
+    (Name::VehiclesPerCore, "vehicles_per_core", "vehicles", Requirement::AtLeast(20.0)),
+    (Name::DustOverhead, "dust_overhead", "of a run without", Requirement::AtMost(0.1)),
+    (Name::HourStepDrift, "hour_step_drift", "", Requirement::AtMost(0.05)),
+    (Name::RutBytesPerNode, "rut_bytes_per_node", "B", Requirement::AtMost(16.0)),
+    (Name::RutOtherBytesPerNode, "rut_other_bytes_per_node", "B", Requirement::AtMost(1.0)),
+    (Name::CpuRaysPerS, "cpu_rays_per_s", "1/s", Requirement::AtLeast(4e6)),
+    (Name::RaysPerSFlat, "rays_per_s_flat", "1/s", Requirement::Beside("cpu_rays_per_s")),
+    (Name::Tile256mS, "tile_256m_s", "s", Requirement::AtMost(1.0)),
+    (Name::HeightQueriesPerS, "height_queries_per_s", "1/s", Requirement::AtLeast(5e6)),
+    (Name::Site20kmMemoryBytes, "site_20km_memory_bytes", "B", Requirement::AtMost(1.5e9)),
+    (Name::TerrainStallS, "terrain_stall_s", "s", Requirement::AtMost(0.01)),
+    (Name::DriveFrameDrift, "drive_frame_drift", "", Requirement::AtMost(0.05)),
+    (Name::DefaultScenarioRtf, "default_scenario_rtf", "wall/simulated", Requirement::AtMost(1.0)),
+    (Name::FirstImageS, "first_image_s", "s", Requirement::AtMost(2.0)),
+    (Name::BinaryBytes, "binary_bytes", "B", Requirement::AtMost(60e6)),
+    (Name::PeakMemoryBytes, "peak_memory_bytes", "B", Requirement::AtMost(1e9)),
+    (Name::ConsoleTenClientsCost, "console_ten_clients_cost", "", Requirement::AtMost(0.05)),
+    (Name::ConsoleKeyToWheelS, "console_key_to_wheel_s", "s", Requirement::AtMost(0.05)),
+    (Name::ConsolePageBytes, "console_page_bytes", "B", Requirement::AtMost(1.5e6)),
+    (Name::ConsoleFirstImageS, "console_first_image_s", "s", Requirement::AtMost(2.0)),
+    (Name::Image640x360P99S, "image_640x360_p99_s", "s", Requirement::AtMost(0.020)),
+    (Name::CpuCamera640x360Fps, "cpu_camera_640x360_fps", "1/s", Requirement::AtLeast(8.0)),
+    (Name::ImagePipelineOverTracing, "image_pipeline_over_tracing", "", Requirement::AtMost(1.0)),
+    (Name::GrainsDrawnFps, "grains_drawn_fps", "1/s", Requirement::AtLeast(3.0)),
+    (Name::LidarVlp16Rtf, "lidar_vlp16_rtf", "wall/simulated", Requirement::AtMost(0.3)),
+    (Name::LidarHdl32eRtf, "lidar_hdl32e_rtf", "wall/simulated", Requirement::AtMost(0.7)),
+    (Name::LidarOs1FiveRaysOverOne, "lidar_os1_five_rays_over_one", "", Requirement::AtMost(5.0)),
+    (Name::TenVipers2cmRtf, "ten_vipers_2cm_rtf", "wall/simulated", Requirement::AtMost(0.6)),
+    (Name::SharedVehicles5cm, "shared_vehicles_5cm", "vehicles", Requirement::AtLeast(100.0)),
+    (Name::TwoProcessRtf, "two_process_rtf", "of one process", Requirement::AtMost(1.2)),
+    (Name::FreeGroundDriftM, "free_ground_drift_m", "m", Requirement::Nothing),
+    (Name::FreePoseDriftM, "free_pose_drift_m", "m", Requirement::Nothing),
+    (Name::WorldCloneS, "world_clone_s", "s", Requirement::AtMost(0.002)),
+    (Name::WorldCloneBytes, "world_clone_bytes", "B", Requirement::AtMost(1e6)),
+    (Name::BranchFirstHeartbeatS, "branch_first_heartbeat_s", "s", Requirement::Nothing),
+    (Name::CheckpointS, "checkpoint_s", "s", Requirement::AtMost(0.2)),
+    (Name::ResumeS, "resume_s", "s", Requirement::AtMost(0.2)),
+    (Name::HilTickP999S, "hil_tick_p999_s", "s", Requirement::AtMost(0.0005)),
+    (Name::HilTickRealtimeP999S, "hil_tick_realtime_p999_s", "s", Requirement::AtMost(0.0005)),
+    (Name::LockstepOverheadS, "lockstep_overhead_s", "s", Requirement::AtMost(0.0003)),
+    (Name::Imu1khzCoreShare, "imu_1khz_core_share", "of a core", Requirement::AtMost(0.01)),
+    (Name::CrmPointsPerS, "crm_points_per_s", "1/s", Requirement::AtLeast(2e7)),
+    (Name::CrmViperRtf, "crm_viper_rtf", "wall/simulated", Requirement::AtMost(1.0)),
+    (Name::RassorDigRtf, "rassor_dig_rtf", "wall/simulated", Requirement::AtMost(4.0)),
+    (Name::DemGrainsPerS, "dem_grains_per_s", "1/s", Requirement::Nothing),
 ];
 
-/// Figures of the hour's drive.
+/// Figures that come from the hour's drive.
 const HOURS: [Name; 3] = [Name::HourStepDrift, Name::RutBytesPerNode, Name::RutOtherBytesPerNode];
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Asked {
+enum Requirement {
     AtMost(f64),
     AtLeast(f64),
-    /// Told to be compared with another.
+    /// Reported for comparison with another figure.
     Beside(&'static str),
-    /// Told to be known: nothing is asked.
+    /// Reported without a requirement.
     Nothing,
 }
 
 /// A measured figure.
 #[derive(Clone, Debug, Serialize)]
 pub struct Figure {
-    /// What it is called.
+    /// Name of the figure.
     pub name: &'static str,
     /// Its value.
     pub value: f64,
     /// Its unit.
     pub unit: &'static str,
-    /// What is to be known of it.
+    /// A remark on the value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<&'static str>,
     #[serde(skip)]
-    asked: Asked,
+    required: Requirement,
 }
 
-/// What stands for an infinite value in JSON, which has none: above any limit.
+/// Represents infinity in JSON, which lacks it: above any limit.
 const INFINITE_IN_JSON: f64 = f64::MAX;
 
-/// What figures share, measured once.
+/// Measurements that several figures share, made once.
 #[derive(Default)]
 struct Measured {
     child: Option<ChildRun>,
@@ -203,10 +209,10 @@ struct Measured {
     free: Option<Drift>,
 }
 
-/// Measures the named figures, or all; `begin` is told each one's name before, `end` what it came to.
+/// Measures the named figures, or all. Calls `begin` with each name before its measurement, and `end` with the result.
 ///
 /// # Errors
-/// When there is no such figure or one cannot be measured.
+/// When a name is unknown, or a figure cannot be measured.
 pub fn measure(
     names: &[String],
     setting: &Setting,
@@ -215,22 +221,22 @@ pub fn measure(
 ) -> Result<Vec<Figure>, BenchError> {
     let chosen = choose(names)?;
     let mut measured = Measured::default();
-    // First of all: memory that other figures have freed would hide what an hour grows by.
+    // Measured first: memory that other figures freed would hide the growth over the hour.
     if chosen.iter().any(|(name, ..)| HOURS.contains(name)) {
         begin("an hour of driving");
         measured.hour = Some(hour::measure(setting)?);
     }
     let mut figures = Vec::new();
-    for (name, text, unit, asked) in chosen {
+    for (name, text, unit, required) in chosen {
         begin(text);
-        let figure = Figure::new(text, value(name, setting, &mut measured)?, unit, asked);
+        let figure = Figure::new(text, value(name, setting, &mut measured)?, unit, required);
         end(&figure);
         figures.push(figure);
     }
     Ok(figures)
 }
 
-fn choose(names: &[String]) -> Result<Vec<(Name, &'static str, &'static str, Asked)>, BenchError> {
+fn choose(names: &[String]) -> Result<Vec<(Name, &'static str, &'static str, Requirement)>, BenchError> {
     if names.is_empty() {
         return Ok(FIGURES.to_vec());
     }
@@ -282,6 +288,8 @@ fn value(name: Name, setting: &Setting, measured: &mut Measured) -> Result<f64, 
         Name::FreeGroundDriftM => measured.free(setting)?.ground_m,
         Name::FreePoseDriftM => measured.free(setting)?.pose_m,
         Name::WorldCloneS => measured.state(setting)?.clone_s,
+        Name::WorldCloneBytes => measured.state(setting)?.clone_bytes,
+        Name::BranchFirstHeartbeatS => measured.state(setting)?.first_heartbeat_s,
         Name::CheckpointS => measured.state(setting)?.checkpoint_s,
         Name::ResumeS => measured.state(setting)?.resume_s,
         Name::HilTickP999S => loops::tick_p999_s()?,
@@ -290,12 +298,13 @@ fn value(name: Name, setting: &Setting, measured: &mut Measured) -> Result<f64, 
         Name::Imu1khzCoreShare => instruments::imu_1khz_core_share(setting)?,
         Name::CrmPointsPerS => granular::points_per_s(setting)?,
         Name::CrmViperRtf => granular::viper_real_time_factor(setting)?,
+        Name::RassorDigRtf => granular::rassor_real_time_factor(setting)?,
         Name::DemGrainsPerS => granular::grains_per_s()?,
     })
 }
 
 impl Measured {
-    /// The 5 km that three figures share.
+    /// The drive of 5 km, which three figures share.
     fn drive(&mut self, setting: &Setting) -> Result<Drive, BenchError> {
         match self.drive {
             Some(drive) => Ok(drive),
@@ -303,7 +312,7 @@ impl Measured {
         }
     }
 
-    /// The run whose page three figures share.
+    /// The page of a run, which three figures share.
     fn page(&mut self, setting: &Setting) -> Result<Page, BenchError> {
         match self.page {
             Some(page) => Ok(page),
@@ -311,7 +320,7 @@ impl Measured {
         }
     }
 
-    /// The run without waiting that two figures share.
+    /// The run in free processes, which two figures share.
     fn free(&mut self, setting: &Setting) -> Result<Drift, BenchError> {
         match self.free {
             Some(drift) => Ok(drift),
@@ -319,7 +328,7 @@ impl Measured {
         }
     }
 
-    /// The 100 m that three figures share.
+    /// The world after 100 m, which five figures share.
     fn state(&mut self, setting: &Setting) -> Result<StateCosts, BenchError> {
         match self.state {
             Some(costs) => Ok(costs),
@@ -329,22 +338,22 @@ impl Measured {
 }
 
 impl Figure {
-    fn new(name: &'static str, value: f64, unit: &'static str, asked: Asked) -> Self {
+    fn new(name: &'static str, value: f64, unit: &'static str, required: Requirement) -> Self {
         if value.is_finite() {
-            return Self { name, value, unit, note: None, asked };
+            return Self { name, value, unit, note: None, required };
         }
-        Self { name, value: INFINITE_IN_JSON, unit, note: Some("infinite: something was lost on the way"), asked }
+        Self { name, value: INFINITE_IN_JSON, unit, note: Some("infinite: something was lost on the way"), required }
     }
 
-    /// The figure beside what is asked, as a line of a table.
+    /// The figure with its requirement, as a line of a table.
     #[must_use]
     pub fn line(&self) -> String {
         let value = if self.note.is_some() { f64::INFINITY } else { self.value };
-        format!("  {:<24} {:>12} {:<15} {}", self.name, number(value), self.unit, self.asked.text(value))
+        format!("  {:<24} {:>12} {:<15} {}", self.name, number(value), self.unit, self.required.text(value))
     }
 }
 
-impl Asked {
+impl Requirement {
     fn text(self, value: f64) -> String {
         let (met, limit) = match self {
             Self::AtMost(limit) => (value <= limit, format!("≤ {}", number(limit))),
@@ -352,7 +361,7 @@ impl Asked {
             Self::Beside(other) => return format!("beside {other}"),
             Self::Nothing => return String::new(),
         };
-        format!("asked {limit:<9} {}", if met { "met" } else { "NOT MET" })
+        format!("required {limit:<9} {}", if met { "met" } else { "NOT MET" })
     }
 }
 
@@ -363,10 +372,10 @@ fn number(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Asked, FIGURES, Figure, choose, number};
+    use super::{FIGURES, Figure, Requirement, choose, number};
 
     #[test]
-    fn figures_are_chosen_by_name_and_unknown_names_are_told_with_the_known_ones() {
+    fn figures_are_chosen_by_name_and_unknown_names_are_reported_with_the_known_ones() {
         assert_eq!(choose(&[]).expect("all").len(), FIGURES.len());
         assert_eq!(choose(&["binary_bytes".to_owned()]).expect("one")[0].1, "binary_bytes");
         assert!(choose(&["speed".to_owned()]).is_err());
@@ -374,18 +383,19 @@ mod tests {
 
     #[test]
     fn a_figure_is_met_on_the_right_side_of_its_limit() {
-        assert!(Asked::AtMost(1.0).text(1.0).ends_with(" met"));
-        assert!(Asked::AtMost(1.0).text(1.1).ends_with("NOT MET"));
-        assert!(Asked::AtLeast(4e6).text(5e6).ends_with(" met"));
+        assert!(Requirement::AtMost(1.0).text(1.0).ends_with(" met"));
+        assert!(Requirement::AtMost(1.0).text(1.1).ends_with("NOT MET"));
+        assert!(Requirement::AtLeast(4e6).text(5e6).ends_with(" met"));
     }
 
     #[test]
     fn an_infinite_figure_is_not_met_and_is_a_large_number_with_a_note_in_json() {
-        assert!(Asked::AtMost(0.02).text(f64::INFINITY).ends_with("NOT MET"));
+        assert!(Requirement::AtMost(0.02).text(f64::INFINITY).ends_with("NOT MET"));
         assert_eq!([f64::INFINITY, 0.0, 0.0003, 0.02].map(number), ["inf", "0.0000", "3.000e-4", "0.0200"]);
-        let json = serde_json::to_value(Figure::new("x", f64::INFINITY, "s", Asked::AtMost(1.0))).expect("plain data");
+        let json =
+            serde_json::to_value(Figure::new("x", f64::INFINITY, "s", Requirement::AtMost(1.0))).expect("plain data");
         assert!(json["value"].as_f64().is_some_and(|value| value > 1e300) && json["note"].is_string(), "{json}");
-        let json = serde_json::to_value(Figure::new("x", 0.5, "s", Asked::AtMost(1.0))).expect("plain data");
+        let json = serde_json::to_value(Figure::new("x", 0.5, "s", Requirement::AtMost(1.0))).expect("plain data");
         assert!(json["value"] == 0.5 && json.get("note").is_none(), "{json}");
     }
 }

@@ -1,5 +1,5 @@
-//! What scans of lidars cost on the CPU over the time that they take: beams, tracing and points, from places along the
-//! route of the default scenario, as the presets have them. Nothing moves in it; the bytes of the cloud are not counted.
+//! Cost of lidar scans on the CPU relative to their period: beams, tracing and points, from positions along the route
+//! of the default scenario, with the presets. Nothing moves in the scene; encoding the cloud is not included.
 
 use std::time::{Duration, Instant};
 
@@ -13,22 +13,22 @@ use crate::BenchError;
 use crate::rays;
 use crate::setting::Setting;
 
-/// How long to measure at least.
+/// Least duration of the measurement.
 const MEASURED: Duration = Duration::from_secs(3);
-/// The scenario's seed does not matter to the time.
+/// Seed; it does not affect the time.
 const SEED: u64 = 1;
 
-/// Wall time of a VLP-16's scan at 10 Hz over its period.
+/// Wall time of a VLP-16 scan at 10 Hz, relative to its period.
 pub(crate) fn vlp16_wall_over_simulated(setting: &Setting) -> Result<f64, BenchError> {
     wall_over_simulated(setting, "vlp16")
 }
 
-/// The same of an HDL-32E.
+/// The same for an HDL-32E.
 pub(crate) fn hdl32e_wall_over_simulated(setting: &Setting) -> Result<f64, BenchError> {
     wall_over_simulated(setting, "hdl32e")
 }
 
-/// Time of an OS1-128's scan of 2048 columns with five rays a beam over that with one.
+/// Time of an OS1-128 scan of 2048 columns with five rays per beam, relative to that with one.
 pub(crate) fn five_rays_over_one(setting: &Setting) -> Result<f64, BenchError> {
     let one = preset(setting, "os1_128")?;
     let divergence = DivergenceSpec { horizontal_mrad: 3.1, vertical_mrad: 3.1, samples: 5, ..one.divergence };

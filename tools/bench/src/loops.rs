@@ -1,4 +1,4 @@
-//! The loop with the outside: how exactly ticks come in real time, and what a hold for a client in the process costs.
+//! Closed loops: accuracy of ticks in real time, and the cost of holding time for a client in the same process.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -12,21 +12,23 @@ use selene_ros::in_process::InProcess;
 use selene_ros::transport::{Publisher, TransportError, subscribe};
 use selene_ros::{Qos, geometry_msgs, rosgraph_msgs, std_msgs};
 use selene_sim::{AllowedFolders, AwaitedTopic, Model};
-use selene_simulation::{Begin, Outcome, Pace, Pacer, RealtimePriority, SimulationOptions, Tick, Timeline};
+use selene_simulation::{
+    HeartbeatTiming, Pace, Pacer, RealtimePriority, RunOutcome, RunStart, SimulationOptions, Timeline,
+};
 
 use crate::BenchError;
 use crate::setting::Setting;
 
-/// Ticks of 10 ms that are waited for: half a minute.
+/// Ticks of 10 ms to wait for: half a minute.
 const TICK: SimTime = SimTime::from_nanos(10_000_000);
 const TICKS: i64 = 3000;
-/// A run of which the holds are counted, two heartbeats apart; the quickest of several counts.
+/// Duration of a run with holds two heartbeats apart; the fastest of several runs counts.
 const SIMULATED: SimTime = SimTime::from_nanos(5_000_000_000);
 const PERIOD: SimTime = SimTime::from_nanos(10_000_000);
 const ROUNDS: usize = 5;
 const CMD_VEL: &str = "/cmd_vel";
 
-/// The same as [`tick_p999_s`] in a thread of real time.
+/// The same as [`tick_p999_s`], in a thread with real-time priority.
 pub(crate) fn tick_realtime_p999_s() -> Result<f64, BenchError> {
     let paced = thread::spawn(|| {
         RealtimePriority::USUAL.take().map_err(BenchError::new)?;
@@ -35,14 +37,14 @@ pub(crate) fn tick_realtime_p999_s() -> Result<f64, BenchError> {
     paced.join().unwrap_or_else(|_| Err(BenchError::new("the thread of real time panicked")))
 }
 
-/// The 99.9 % quantile of how far ticks of 10 ms are from their instants, s.
+/// The 99.9 % quantile of the deviation of 10 ms ticks from their due times, s.
 pub(crate) fn tick_p999_s() -> Result<f64, BenchError> {
     let mut pacer = Pacer::new(Pace::Times(1.0), &Timeline::default());
     let mut wait = |tick: i64| match pacer.wait_for(TICK * tick, || {}).map_err(BenchError::new)? {
-        Tick::OnTime(off) | Tick::Late(off) => Ok(off),
-        Tick::Unpaced => Err(BenchError::new("ticks have no pace")),
+        HeartbeatTiming::OnTime(off) | HeartbeatTiming::Late(off) => Ok(off),
+        HeartbeatTiming::Unpaced => Err(BenchError::new("ticks have no pace")),
     };
-    // The first one is on time by definition.
+    // The first tick is on time by definition.
     wait(0)?;
     let off = (1..=TICKS).map(wait).collect::<Result<Vec<_>, _>>()?;
     Ok(p999(off).as_secs_f64())
@@ -54,8 +56,8 @@ fn p999(mut times: Vec<Duration>) -> Duration {
     times.get(place).copied().unwrap_or_default()
 }
 
-/// What a hold costs beside running freely, s of wall time a hold: the same world and the same client, which answers
-/// each tick of the clock from a thread of its own.
+/// Cost of a hold, s of wall time: the difference between a held and a free run of the same world with the same client,
+/// which answers each clock message from its own thread.
 pub(crate) fn overhead_s(setting: &Setting) -> Result<f64, BenchError> {
     let models = [model(setting, false)?, model(setting, true)?];
     let (mut best_s, mut holds) = ([f64::INFINITY; 2], 0_u64);
@@ -72,7 +74,7 @@ pub(crate) fn overhead_s(setting: &Setting) -> Result<f64, BenchError> {
     Ok((best_s[1] - best_s[0]) / holds as f64)
 }
 
-/// The default scenario without sensors or route, held for `cmd_vel` or not.
+/// The default scenario without sensors and route, with or without holds for `cmd_vel`.
 fn model(setting: &Setting, is_held: bool) -> Result<Arc<Model>, BenchError> {
     let mut scenario = setting.scenario("polar")?;
     scenario.rovers.iter_mut().for_each(|rover| (rover.sensors, rover.route) = (Vec::new(), None));
@@ -88,11 +90,11 @@ fn model(setting: &Setting, is_held: bool) -> Result<Arc<Model>, BenchError> {
     Model::new(Arc::new(scenario)).map(Arc::new).map_err(BenchError::new)
 }
 
-fn run(model: &Arc<Model>) -> Result<Outcome, BenchError> {
+fn run(model: &Arc<Model>) -> Result<RunOutcome, BenchError> {
     let bus = InProcess::new();
     let (sender, clock) = channel();
-    let on_clock = move |told: rosgraph_msgs::Clock| _ = sender.send(SimTime::from(told.clock));
-    let ear = subscribe(&bus, "/clock", Qos::clock(), on_clock).map_err(BenchError::new)?;
+    let on_clock = move |reported: rosgraph_msgs::Clock| _ = sender.send(SimTime::from(reported.clock));
+    let subscription = subscribe(&bus, "/clock", Qos::clock(), on_clock).map_err(BenchError::new)?;
     let client = {
         let bus = bus.clone();
         thread::spawn(move || answer(&bus, &clock))
@@ -100,15 +102,15 @@ fn run(model: &Arc<Model>) -> Result<Outcome, BenchError> {
     let (public, internal) = (Arc::new(bus.clone()), Arc::new(bus));
     let links = Links { public, internal, run: RunId::random() };
     let folders = AllowedFolders::default();
-    let context = NodeContext { links, model: Arc::clone(model), folders, told_until: None };
+    let context = NodeContext { links, model: Arc::clone(model), folders, published_until: None };
     let options = SimulationOptions { duration: Some(SIMULATED), ..SimulationOptions::default() };
-    let outcome = selene_simulation::run(&context, Begin::Start(None), &options, &AtomicBool::new(false));
-    drop(ear);
+    let outcome = selene_simulation::run(&context, RunStart::Start(None), &options, &AtomicBool::new(false));
+    drop(subscription);
     client.join().map_err(|_| BenchError::new("the client failed"))?.map_err(BenchError::new)?;
     outcome.map_err(BenchError::new)
 }
 
-/// Says to stand still at each tick of the clock.
+/// Commands standstill at each clock message.
 fn answer(bus: &InProcess, clock: &Receiver<SimTime>) -> Result<(), TransportError> {
     let commands = Publisher::new(bus, CMD_VEL, Qos::reliable())?;
     clock.iter().filter(|now| *now % PERIOD == SimTime::ZERO).try_for_each(|now| {

@@ -1,9 +1,9 @@
-//! What whoever opens the console of a run meets: when the first image comes, what the page weighs, and how long a key
-//! takes to turn a wheel. The run is the default scenario in a process of its own, as `selene run --console
-//! --console-control` begins it: in real time, DDS on. The client is on the same machine and asks as the page does.
+//! The experience of a console user: time to the first image, size of the page, and time from a key to a turning wheel.
+//! The run is the default scenario in a separate process, started as by `selene run --console --console-control`: in
+//! real time, with DDS. The client is on the same machine and sends the same requests as the page.
 //!
-//! A key's time ends when the run tells that a wheel turns, which its truth of wheels does each 20 ms (50 Hz), so it has
-//! up to that much in it beside the way to the wheel.
+//! A key's time ends when the run reports that a wheel turns. It reports the true state of wheels every 20 ms (50 Hz),
+//! so the figure includes up to that time in addition to the way to the wheel.
 
 use std::collections::BTreeSet;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -21,40 +21,40 @@ use crate::latency::percentile_s;
 use crate::run_line::RunLine;
 use crate::setting::Setting;
 
-/// Simulated seconds after which the run ends if the bench did not end it before.
+/// Simulated seconds after which the run ends unless the benchmark ended it before.
 const DURATION_S: &str = "300";
-/// What is waited for comes within this (wall time), or the figure is not measured.
+/// Timeout of each wait, in wall time; after it the figure is not measured.
 const SOON: Duration = Duration::from_secs(30);
-/// Presses of the key, and the speed that it stands for.
+/// Number of key presses, and the speed that a key commands.
 const PRESSES: usize = 40;
 const SPEED_M_S: f64 = 0.1;
-/// A wheel that is slower than this stands. At [`SPEED_M_S`] those of VIPER turn eight times as fast.
+/// A wheel slower than this is at rest. At [`SPEED_M_S`] the wheels of VIPER turn eight times as fast.
 const TURNS_RAD_S: f64 = 0.05;
-/// A press that turns no wheel within this is lost.
+/// A press that turns no wheel within this time counts as lost.
 const TURN_MAX: Duration = Duration::from_secs(2);
-/// How long wheels stand between two presses: other parts of a truth's period each time.
+/// Rest between two presses; it varies so that presses meet different phases of the reports' period.
 const REST_MS: u64 = 150;
 const REST_STEP_MS: u64 = 7;
 const TRUTH_PERIOD_MS: u64 = 20;
-/// Of the presses, so many of a hundred are at most as slow as the figure.
+/// Percentile of the presses that the figure gives.
 const PERCENT: usize = 95;
 
-/// What the page of a run comes to.
+/// Figures of a run's console page.
 #[derive(Clone, Copy)]
 pub(crate) struct Page {
-    /// From the start of the process to the first image at a client, s.
+    /// Time from the start of the process to the first image at a client, s.
     pub(crate) first_image_s: f64,
-    /// Of all files of the page, as the server sends them to who takes them compressed.
+    /// Size of all files of the page, as the server sends them compressed, bytes.
     pub(crate) bytes: f64,
-    /// The 95th percentile from a key's message to the wheel that turns, s.
+    /// The 95th percentile of the time from a key's message to a turning wheel, s.
     pub(crate) key_to_wheel_s: f64,
 }
 
-/// Opens the page of a run, looks and drives.
+/// Opens the page of a run, watches and drives.
 pub(crate) fn measure(setting: &Setting) -> Result<Page, BenchError> {
     let begun = Instant::now();
     let run = Run::start(setting)?;
-    let place = run.places.recv_timeout(SOON).map_err(|_| BenchError::new("a run told of no console"))?;
+    let place = run.places.recv_timeout(SOON).map_err(|_| BenchError::new("a run announced no console"))?;
     let of_console = |error: io::Error| BenchError::new(format!("the console of a run: {error}"));
     let mut client = Client::open(&place.address).map_err(of_console)?;
     await_image(&mut client).map_err(of_console)?;
@@ -65,15 +65,15 @@ pub(crate) fn measure(setting: &Setting) -> Result<Page, BenchError> {
     Ok(Page { first_image_s, bytes, key_to_wheel_s })
 }
 
-/// A run in a process of its own, which ends with it.
+/// A run in a separate process, which ends when this is dropped.
 struct Run {
     child: Child,
-    /// Where its console is.
+    /// Address of its console, once printed.
     places: Receiver<ConsoleAddress>,
     wheels: Receiver<Turn>,
 }
 
-/// How fast the fastest wheel turns, and when that was told.
+/// Rate of the fastest wheel, and the time at which it was reported.
 struct Turn {
     at: Instant,
     rate_rad_s: f64,
@@ -88,82 +88,83 @@ impl Run {
         let mut child = child.map_err(|error| BenchError::new(format!("a run cannot be started: {error}")))?;
         let ((to_places, places), (to_wheels, wheels)) = (channel(), channel());
         if let Some(errors) = child.stderr.take() {
-            thread::spawn(move || hear_places(errors, &to_places));
+            thread::spawn(move || receive_places(errors, &to_places));
         }
         if let Some(lines) = child.stdout.take() {
-            thread::spawn(move || hear_wheels(lines, &to_wheels));
+            thread::spawn(move || receive_wheels(lines, &to_wheels));
         }
         Ok(Self { child, places, wheels })
     }
 }
 
 impl Drop for Run {
-    /// It has nothing to leave. A process that has ended already needs no end.
+    /// The run has nothing to save. Errors are ignored: the process may have ended already.
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-fn hear_places(errors: impl Read, places: &Sender<ConsoleAddress>) {
+fn receive_places(errors: impl Read, places: &Sender<ConsoleAddress>) {
     for line in BufReader::new(errors).lines().map_while(Result::ok) {
         match ConsoleAddress::parse(&line) {
-            // Whoever waits for it may have given up.
+            // Ignores a closed channel: the receiver may have given up.
             Some(place) => _ = places.send(place),
-            // Where nobody reads it, the figure is still measured.
+            // A closed standard error must not end the measurement.
             None => _ = writeln!(io::stderr(), "{line}"),
         }
     }
 }
 
-fn hear_wheels(lines: impl Read, wheels: &Sender<Turn>) {
+fn receive_wheels(lines: impl Read, wheels: &Sender<Turn>) {
     for line in BufReader::new(lines).lines().map_while(Result::ok) {
         if let Some(RunLine::Wheels { fastest_rad_s: rate_rad_s }) = RunLine::parse(&line) {
-            // Who has measured listens no more.
+            // Ignores a closed channel: the measurement may be over.
             let _ = wheels.send(Turn { at: Instant::now(), rate_rad_s });
         }
     }
 }
 
-/// Looks, as the page does: follows the state until it tells of the camera, then asks for its picture.
+/// Behaves like the page: follows the state until it lists the camera, then requests its image.
 fn await_image(client: &mut Client) -> io::Result<()> {
-    let mut is_asked = false;
-    client.ask_state(&json!(0))?;
+    let mut is_requested = false;
+    client.request_state(&json!(0))?;
     loop {
-        let told = client.told()?;
-        match told["is"].as_str() {
+        let reported = client.reported()?;
+        match reported["is"].as_str() {
             Some("image") => return Ok(()),
-            Some("answer") => return Err(refused(&told)),
+            Some("answer") => return Err(refused(&reported)),
             Some("state") => {
-                let is_there = told["images"].as_array().is_some_and(|images| images.iter().any(|name| name == CAMERA));
-                if is_there && !is_asked {
-                    client.ask_picture(&json!(0))?;
-                    is_asked = true;
+                let is_there =
+                    reported["images"].as_array().is_some_and(|images| images.iter().any(|name| name == CAMERA));
+                if is_there && !is_requested {
+                    client.request_picture(&json!(0))?;
+                    is_requested = true;
                 }
-                client.ask_state(&told["number"])?;
+                client.request_state(&reported["number"])?;
             }
             _ => {}
         }
     }
 }
 
-fn refused(told: &Value) -> io::Error {
-    io::Error::other(told["text"].as_str().unwrap_or("refused").to_owned())
+fn refused(reported: &Value) -> io::Error {
+    io::Error::other(reported["text"].as_str().unwrap_or("refused").to_owned())
 }
 
-/// Shows the token; the name of the first rover.
+/// Sends the token; returns the name of the first rover.
 fn take_control(client: &mut Client, place: &ConsoleAddress) -> io::Result<String> {
-    client.ask(&json!({ "do": "token", "token": place.token }))?;
-    client.ask_state(&json!(0))?;
+    client.request(&json!({ "do": "token", "token": place.token }))?;
+    client.request_state(&json!(0))?;
     let (mut rover, mut has_control) = (None, false);
     loop {
-        let told = client.told()?;
-        match told["is"].as_str() {
-            Some("answer") if told["ok"] == true => has_control = true,
-            Some("answer") => return Err(refused(&told)),
+        let reported = client.reported()?;
+        match reported["is"].as_str() {
+            Some("answer") if reported["ok"] == true => has_control = true,
+            Some("answer") => return Err(refused(&reported)),
             Some("state") => {
-                rover = told["rovers"][0]["rover"].as_str().map(str::to_owned);
-                client.ask_state(&told["number"])?;
+                rover = reported["rovers"][0]["rover"].as_str().map(str::to_owned);
+                client.request_state(&reported["number"])?;
             }
             _ => {}
         }
@@ -173,20 +174,20 @@ fn take_control(client: &mut Client, place: &ConsoleAddress) -> io::Result<Strin
     }
 }
 
-/// Presses the key that drives ahead, again and again; the 95th percentile of what it took, s.
+/// Presses the key for driving ahead repeatedly; returns the 95th percentile of its times, s.
 fn keys(client: &mut Client, rover: &str, wheels: &Receiver<Turn>) -> io::Result<f64> {
     let mut nanos = Vec::new();
     for press in 0..PRESSES as u64 {
         stand(client, rover, wheels)?;
         thread::sleep(Duration::from_millis(REST_MS + press * REST_STEP_MS % TRUTH_PERIOD_MS));
         let pressed = Instant::now();
-        client.ask(&drive(rover, SPEED_M_S))?;
+        client.request(&drive(rover, SPEED_M_S))?;
         let turned = turn_after(wheels, pressed, TURN_MAX, |rate_rad_s| rate_rad_s > TURNS_RAD_S);
         nanos.extend(turned.map(|at| (at - pressed).as_nanos() as i64));
     }
-    client.ask(&drive(rover, 0.0))?;
+    client.request(&drive(rover, 0.0))?;
     let median_s = percentile_s(nanos.clone(), PRESSES, 50);
-    // Where nobody reads it, the figure is still measured.
+    // A closed standard error must not end the measurement.
     let _ = writeln!(io::stderr(), "  {PRESSES} presses, half of them within {median_s:.4} s");
     Ok(percentile_s(nanos, PRESSES, PERCENT))
 }
@@ -195,23 +196,18 @@ fn drive(rover: &str, forward_m_s: f64) -> Value {
     json!({ "do": "drive", "rover": rover, "forward_m_s": forward_m_s, "turn_rad_s": 0.0 })
 }
 
-/// Stops the rover and waits until its wheels stand.
+/// Stops the rover and waits until its wheels are at rest.
 fn stand(client: &mut Client, rover: &str, wheels: &Receiver<Turn>) -> io::Result<()> {
-    let asked = Instant::now();
-    client.ask(&drive(rover, 0.0))?;
-    let stands = turn_after(wheels, asked, SOON, |rate_rad_s| rate_rad_s < TURNS_RAD_S);
+    let requested = Instant::now();
+    client.request(&drive(rover, 0.0))?;
+    let stands = turn_after(wheels, requested, SOON, |rate_rad_s| rate_rad_s < TURNS_RAD_S);
     stands.map(drop).ok_or_else(|| io::Error::other("the rover does not stop"))
 }
 
-/// When the run first told after `since`, and at most `patience` later, that wheels turn like that.
-fn turn_after(
-    wheels: &Receiver<Turn>,
-    since: Instant,
-    patience: Duration,
-    is: impl Fn(f64) -> bool,
-) -> Option<Instant> {
+/// Time of the first report after `since`, and within `timeout`, of a rate for which `is` is true.
+fn turn_after(wheels: &Receiver<Turn>, since: Instant, timeout: Duration, is: impl Fn(f64) -> bool) -> Option<Instant> {
     loop {
-        let left = patience.checked_sub(since.elapsed())?;
+        let left = timeout.checked_sub(since.elapsed())?;
         let Turn { at, rate_rad_s } = wheels.recv_timeout(left).ok()?;
         if at >= since && is(rate_rad_s) {
             return Some(at);
@@ -219,7 +215,7 @@ fn turn_after(
     }
 }
 
-/// What the page's files weigh together as they are sent.
+/// Total size of the page's files as they are sent, bytes.
 fn page_bytes(address: &str) -> io::Result<usize> {
     let mut files = BTreeSet::from(["/".to_owned()]);
     let (mut weighed, mut bytes) = (BTreeSet::new(), 0);
@@ -232,13 +228,13 @@ fn page_bytes(address: &str) -> io::Result<usize> {
     Ok(bytes)
 }
 
-/// The style sheets and scripts that a file names.
+/// The style sheets and scripts named in a file.
 fn named(text: &str) -> impl Iterator<Item = String> {
     let quoted = text.split(['"', '\'']).filter(|part| part.starts_with('/') && !part.contains(char::is_whitespace));
     quoted.filter(|part| part.ends_with(".js") || part.ends_with(".css")).map(str::to_owned)
 }
 
-/// A file of the console, as it is sent to who takes these encodings.
+/// A file of the console, in the form sent to a client that accepts these encodings.
 fn get(address: &str, file: &str, encodings: &str) -> io::Result<Vec<u8>> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(SOON))?;
@@ -250,7 +246,7 @@ fn get(address: &str, file: &str, encodings: &str) -> io::Result<Vec<u8>> {
     body(&response).map(<[u8]>::to_vec).ok_or_else(|| io::Error::other(format!("{file} is not sent")))
 }
 
-/// What follows the head of a response that gives what was asked for.
+/// The body of a successful response.
 fn body(response: &[u8]) -> Option<&[u8]> {
     const END: &[u8] = b"\r\n\r\n";
     let head = response.windows(END.len()).position(|bytes| bytes == END)?;

@@ -1,5 +1,5 @@
-//! Physics alone, without sensors or transport: VIPER along the default scenario's route
-//! on nodes of 2 and 1 cm, Curiosity among loose rocks, many VIPERs on one core, VIPER with thrown dust.
+//! Physics alone, without sensors or transport: VIPER along the default scenario's route on nodes of 2 and 1 cm,
+//! Curiosity among loose rocks, many VIPERs on one core, VIPER with thrown dust.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,31 +14,30 @@ use crate::BenchError;
 use crate::setting::Setting;
 
 const DURATION: SimTime = SimTime::from_nanos(10_000_000_000);
-/// Long enough for Curiosity to meet the rocks.
+/// Long enough for Curiosity to reach the rocks.
 const ROCKS_DURATION: SimTime = SimTime::from_nanos(30_000_000_000);
-/// Side of the ground that is resampled finer, m: the route's first 10 s and a border.
+/// Side of the ground that is resampled, m: the first 10 s of the route with a margin.
 const FINE_SIDE_M: f64 = 16.0;
-/// Runs of each of two worlds that are compared.
+/// Number of runs of each of two worlds that are compared.
 const RUNS_EACH: usize = 3;
-/// VIPERs that are stepped one after the other, each on ground of its own.
+/// Number of VIPERs that are stepped in turn, each on its own ground.
 const VEHICLES: usize = 24;
 const VEHICLES_DURATION: SimTime = SimTime::from_nanos(10_000_000_000);
-/// Runs with dust and without, in turn; the fastest of each counts.
+/// Number of runs with dust and without, alternating; the fastest of each counts.
 const DUST_RUNS: usize = 3;
-/// Grid of coarse physics, m, and its step and heartbeat.
+/// Coarse physics: distance between nodes, m, step and heartbeat.
 const COARSE_GRID_M: f64 = 0.05;
 const COARSE_STEP: SimTime = SimTime::from_nanos(2_000_000);
 const COARSE_HEARTBEAT: SimTime = SimTime::from_nanos(10_000_000);
-/// The one rover of a scenario in short.
+/// Id of the rover in a scenario with only one.
 pub(crate) const ROVER: EntityId = EntityId(1);
 
-/// Wall time over simulated time of the default scenario's world, whose nodes are 2 cm
-/// apart.
+/// Wall time over simulated time of the default scenario, whose nodes are 2 cm apart.
 pub(crate) fn wall_over_simulated(setting: &Setting) -> Result<f64, BenchError> {
     run(start(setting.scenario("polar")?)?, DURATION)
 }
 
-/// The same on nodes 1 cm apart: the same surface, resampled around the start.
+/// The same with nodes 1 cm apart: the same surface, resampled around the start.
 pub(crate) fn fine_wall_over_simulated(setting: &Setting) -> Result<f64, BenchError> {
     const SPACING_M: f64 = 0.01;
     let scenario = setting.scenario("polar")?;
@@ -51,8 +50,8 @@ pub(crate) fn fine_wall_over_simulated(setting: &Setting) -> Result<f64, BenchEr
     run(start_on(scenario, terrain)?, DURATION)
 }
 
-/// Wall time of the default scenario's world on soil that moves aside, `lunar_flow`, over that on the same soil that
-/// does not: the quickest of some runs of each.
+/// Wall time of the default scenario on `lunar_flow`, soil that moves aside, relative to the same soil without that:
+/// the fastest of several runs of each.
 pub(crate) fn bulldozing_over_without(setting: &Setting) -> Result<f64, BenchError> {
     let mut quickest = [f64::INFINITY; 2];
     for _ in 0..RUNS_EACH {
@@ -70,7 +69,7 @@ pub(crate) fn rocks_wall_over_simulated(setting: &Setting) -> Result<f64, BenchE
     run(start(setting.scenario("curiosity_rocks")?)?, ROCKS_DURATION)
 }
 
-/// How much longer the default scenario's world takes where wheels throw dust, over a run without.
+/// Fraction by which the default scenario takes longer if wheels throw dust.
 pub(crate) fn dust_overhead(setting: &Setting) -> Result<f64, BenchError> {
     let dust = Dust::from(&DustSpec::default());
     let mut fastest = [f64::INFINITY; 2];
@@ -84,7 +83,7 @@ pub(crate) fn dust_overhead(setting: &Setting) -> Result<f64, BenchError> {
     Ok(fastest[1] / fastest[0] - 1.0)
 }
 
-/// The soil where VIPER starts, everywhere, with dust or without.
+/// The soil at VIPER's start, used everywhere, with or without dust.
 fn with_dust(soils: &Soils, dust: Option<Dust>) -> Result<Soils, BenchError> {
     match soils.at(0.0, 0.0) {
         Law::Scm(scm) => Ok(Soils::uniform(Law::Scm(scm.with_dust(dust)))),
@@ -94,8 +93,8 @@ fn with_dust(soils: &Soils, dust: Option<Dust>) -> Result<Soils, BenchError> {
     }
 }
 
-/// How many VIPERs one core steps in real time: many are stepped on one thread, a
-/// heartbeat each in turn, so that they push one another out of the caches as they would.
+/// Number of VIPERs that one core can step in real time. Many are stepped on one thread, a heartbeat each in turn, so
+/// that they evict one another from the caches as in practice.
 pub(crate) fn vehicles_per_core(setting: &Setting) -> Result<f64, BenchError> {
     let scenario = coarse_scenario(setting)?;
     let world = |_| start_on(scenario.clone(), coarse_ground(20.0));
@@ -118,32 +117,32 @@ pub(crate) fn coarse_scenario(setting: &Setting) -> Result<Scenario, BenchError>
     Ok(scenario)
 }
 
-/// Level ground for [`coarse_scenario`], not at height zero: the system gives memory that
-/// holds zeros only when it is first written, which would look like growth.
+/// Level ground for [`coarse_scenario`], at a height other than zero: the system provides memory of zeros only when it
+/// is first written, which would look like growth.
 pub(crate) fn coarse_ground(side_m: f64) -> Terrain {
     let posts = (side_m / COARSE_GRID_M) as usize + 1;
     let level = Level::sample([-0.5 * side_m; 2], COARSE_GRID_M, posts, |_, _| 1.0);
     Terrain::of_level(level, Vec::new(), Vec::new())
 }
 
-/// A scenario's world on its own ground.
+/// Starts the world of a scenario on its own ground.
 pub(crate) fn start(scenario: Scenario) -> Result<World, BenchError> {
     World::new(Arc::new(scenario)).map_err(BenchError::new)
 }
 
-/// A scenario's world on another ground.
+/// Starts the world of a scenario on another ground.
 pub(crate) fn start_on(scenario: Scenario, terrain: Terrain) -> Result<World, BenchError> {
     let model = Model::on(Arc::new(scenario), terrain).map_err(BenchError::new)?;
     World::begin(Arc::new(model), None).map_err(BenchError::new)
 }
 
-/// Drives ahead and turns left.
+/// Commands a forward speed and a turn rate to the left.
 pub(crate) fn drive(world: &mut World, rover: EntityId, forward_m_s: f64, turn_rad_s: f64) -> Result<(), BenchError> {
     let twist = BodyTwist { forward_m_s, left_m_s: 0.0, turn_rad_s };
     world.drive(rover, Command::Body(twist)).map_err(BenchError::new)
 }
 
-/// Wall time over simulated time.
+/// Wall time over simulated time of a run.
 pub(crate) fn run(mut world: World, duration: SimTime) -> Result<f64, BenchError> {
     let begun = Instant::now();
     while world.time() < duration {

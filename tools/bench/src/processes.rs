@@ -1,4 +1,4 @@
-//! One world in two simulation processes beside the same world in one.
+//! One world in two simulation processes, compared with the same world in one.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -7,18 +7,19 @@ use std::process::{Child, Command, Stdio};
 use crate::BenchError;
 use crate::setting::Setting;
 
-/// VIPERs, and how far they start apart, m.
+/// Number of VIPERs, and their distance at the start, m.
 const TEN: usize = 10;
 const APART_M: f64 = 12.0;
-/// Simulated seconds.
+/// Simulated seconds of a run.
 const DURATION_S: &str = "10";
 
-/// Wall over simulated time of ten VIPERs on 2 cm in two processes that exchange every heartbeat, over that in one.
+/// Ratio of wall time over simulated time of ten VIPERs on 2 cm nodes, in two processes that exchange every heartbeat
+/// and in one.
 pub(crate) fn two_over_one(setting: &Setting) -> Result<f64, BenchError> {
     let folder = std::env::temp_dir().join(format!("selene-bench-shared-{}", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(BenchError::new)?;
     let factor = measure(setting, &folder);
-    // What is left behind is small.
+    // A folder that cannot be removed does little harm.
     let _ = std::fs::remove_dir_all(&folder);
     factor
 }
@@ -40,7 +41,7 @@ fn name(i: usize) -> String {
     format!("rover_{i}")
 }
 
-/// All drive ahead and stay apart.
+/// A scenario in which all drive ahead and stay apart.
 fn scenario(setting: &Setting) -> Result<String, BenchError> {
     let config: PathBuf = setting.config.canonicalize().map_err(BenchError::new)?;
     let config = config.display();
@@ -51,7 +52,7 @@ fn scenario(setting: &Setting) -> Result<String, BenchError> {
     for i in 0..TEN {
         let [x_m, y_m] = [i % 4, i / 4].map(|k| (k as f64 - 1.5) * APART_M);
         let (name, to_m) = (name(i), x_m + 4.0);
-        // Text takes whatever is written to it.
+        // Writing to a string cannot fail.
         let _ = write!(
             text,
             "  - name: {name}\n    file: {config}/rover/viper.yaml\n    start: {{x_m: {x_m}, y_m: {y_m}, yaw_deg: 0}}\n    \
@@ -72,12 +73,12 @@ fn start(setting: &Setting, file: &Path, own: Option<&String>) -> Result<Child, 
     started.map_err(|error| BenchError::new(format!("a simulation cannot be started: {error}")))
 }
 
-/// Wall over simulated time of a process: the inverse of the real-time factor in its summary.
+/// Wall time over simulated time of a process: the inverse of the real-time factor in its summary.
 fn factor(process: Child) -> Result<f64, BenchError> {
     let output = process.wait_with_output().map_err(BenchError::new)?;
-    let said = String::from_utf8_lossy(&output.stdout);
-    let line = said.lines().find_map(|line| line.trim().strip_prefix("real-time factor"));
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let line = printed.lines().find_map(|line| line.trim().strip_prefix("real-time factor"));
     let factor = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
     let wall_over_simulated = factor.filter(|_| output.status.success()).map(|factor: f64| 1.0 / factor);
-    wall_over_simulated.ok_or_else(|| BenchError::new(format!("a simulation failed: {said}")))
+    wall_over_simulated.ok_or_else(|| BenchError::new(format!("a simulation failed: {printed}")))
 }

@@ -1,6 +1,5 @@
-//! Rays a second on the CPU: the default scenario's first camera, carried along the
-//! route over the default site, with the Sun a point and nothing scattered: each pixel
-//! is a camera ray, and a shadow ray where it meets something.
+//! Rays per second on the CPU: the default scenario's first camera at positions along the route over the default site,
+//! with a point-like Sun and no scattering, so each pixel is a camera ray, plus a shadow ray where it hits something.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,37 +16,37 @@ use crate::BenchError;
 use crate::physics::ROVER;
 use crate::setting::Setting;
 
-/// Places along the route.
+/// Number of positions along the route.
 const VIEWS: usize = 12;
-/// How long to measure at least.
+/// Least duration of the measurement.
 const MEASURED: Duration = Duration::from_secs(4);
 
-/// A camera's views along a route.
+/// Views of a camera along a route.
 pub(crate) struct RouteViews {
     pub(crate) scene: TracedScene,
     pub(crate) spec: CameraSpec,
     pub(crate) views: Vec<CameraView>,
 }
 
-/// Camera and shadow rays a second on level ground of one grid, from the same places.
+/// Camera and shadow rays per second on level ground with a single grid, from the same positions.
 pub(crate) fn flat_rays_per_s(setting: &Setting) -> Result<f64, BenchError> {
     measure(setting, Some(Terrain::flat(0.02, 61.44)))
 }
 
-/// Camera and shadow rays a second.
+/// Camera and shadow rays per second.
 pub(crate) fn rays_per_s(setting: &Setting) -> Result<f64, BenchError> {
     measure(setting, None)
 }
 
-/// On a ground, or that of the default scenario.
+/// Measures on `terrain`, or on the ground of the default scenario.
 fn measure(setting: &Setting, terrain: Option<Terrain>) -> Result<f64, BenchError> {
     let RouteViews { scene, views, .. } = set_up(setting, terrain)?;
     let views: Vec<_> = views.into_iter().map(|view| CameraView { light: LightSampling::POINT, ..view }).collect();
     trace(scene.scene(), &views)
 }
 
-/// The scene, the default scenario's first camera and its views along the route, with
-/// light sampled as the camera's file says.
+/// The scene, the default scenario's first camera and its views along the route, with light sampled as in the camera's
+/// file.
 pub(crate) fn set_up(setting: &Setting, terrain: Option<Terrain>) -> Result<RouteViews, BenchError> {
     let scenario = setting.scenario("polar")?;
     let terrain = terrain.map_or_else(|| scenario.terrain(), Ok).map_err(BenchError::new)?;
@@ -79,8 +78,7 @@ fn trace(scene: &Scene, views: &[CameraView]) -> Result<f64, BenchError> {
     Ok(rays as f64 / begun.elapsed().as_secs_f64())
 }
 
-/// The camera's views from places along the route, as high above the ground
-/// as where the rover stands.
+/// The camera's views from positions along the route, at the same height above the ground as at the rover's start.
 fn views(
     scenario: &Scenario,
     clipmap: &Clipmap,
@@ -101,7 +99,7 @@ fn views(
     poses(setup).into_iter().map(view).collect()
 }
 
-/// Places and headings evenly along the route's legs: x, y [m], yaw [rad].
+/// Positions and headings evenly along the route's legs: x, y [m], yaw [rad].
 fn poses(setup: &RoverSetup) -> Vec<(f64, f64, f64)> {
     let start = setup.start;
     let waypoints = setup.route.iter().flat_map(|route| route.waypoints_m.iter().copied());

@@ -1,51 +1,51 @@
-//! What a run in a process of its own tells the bench: one JSON object a line on standard output.
+//! Messages from a run in a separate process to the benchmark: one JSON object per line on standard output.
 
 use serde::{Deserialize, Serialize};
 
-/// A line.
+/// A message of the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunLine {
-    /// The first camera image is out.
+    /// The first camera image was published.
     FirstImage,
-    /// What the wheels of the first rover do.
+    /// State of the first rover's wheels.
     Wheels {
-        /// How fast the fastest turns, rad/s.
+        /// Rate of the fastest wheel, rad/s.
         fastest_rad_s: f64,
     },
-    /// The run is over.
+    /// The run has ended.
     End {
         /// Simulated time, s.
         simulated_s: f64,
         /// Wall time, s.
         wall_s: f64,
-        /// The most memory the process had, bytes; 0 where the system does not tell.
+        /// Peak memory of the process, bytes; 0 where the system does not report it.
         peak_memory_bytes: u64,
     },
 }
 
 impl RunLine {
-    /// The end of this process's run.
+    /// The message at the end of this process's run.
     #[must_use]
     pub fn end(simulated_s: f64, wall_s: f64) -> Self {
         Self::End { simulated_s, wall_s, peak_memory_bytes: memory_bytes("VmHWM:") }
     }
 
-    /// The line that a text is, if it is one.
+    /// Parses a line of text; `None` if it is not a message.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         serde_json::from_str(text).ok()
     }
 
-    /// The line as text.
+    /// The message as a line of text.
     #[must_use]
     pub fn text(&self) -> String {
-        // Plain data can always be written.
+        // Serialising plain data cannot fail.
         serde_json::to_string(self).unwrap_or_default()
     }
 }
 
-/// A size of this process that the system keeps under `key` (Linux; 0 elsewhere), bytes.
+/// A size of this process that the system reports under `key` (Linux; 0 elsewhere), bytes.
 pub(crate) fn memory_bytes(key: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix(key));

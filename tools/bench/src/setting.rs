@@ -1,4 +1,4 @@
-//! Where figures are measured: the configuration, the program, the wire.
+//! Inputs of the benchmarks: the configuration, the program, the transport.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,30 +9,30 @@ use selene_soil::{Soils, SoilsSpec};
 
 use crate::BenchError;
 
-/// Opens a transport for a participant of this name.
+/// Opens a transport for a participant with this name.
 pub type OpenWire = dyn Fn(&str) -> Result<Arc<dyn Transport>, BenchError>;
 
-/// Where figures are measured.
+/// Inputs of the benchmarks.
 pub struct Setting {
     /// Folder of the configuration.
     pub config: PathBuf,
     /// Folder of third-party data, if there is one.
     pub data: Option<PathBuf>,
-    /// The program that is measured.
+    /// Path of the program to measure.
     pub program: PathBuf,
-    /// Opens the wire to other processes.
+    /// Opens the transport to other processes.
     pub open_wire: Box<OpenWire>,
 }
 
 impl Setting {
-    /// A scenario of the configuration.
+    /// Loads a scenario of the configuration.
     pub(crate) fn scenario(&self, name: &str) -> Result<Scenario, BenchError> {
         let file = self.config.join(format!("scenario/{name}.yaml"));
         let options = LoadOptions { data_dir: self.data.clone(), ..LoadOptions::default() };
         Scenario::load(&file, &options).map_err(BenchError::new)
     }
 
-    /// A soil of the configuration everywhere.
+    /// Loads a soil of the configuration, used everywhere.
     pub(crate) fn soils(&self, name: &str) -> Result<Soils, BenchError> {
         let file = self.config.join(format!("soil/{name}.yaml"));
         Soils::load(&SoilsSpec::uniform(file), Path::new(""), 1).map_err(BenchError::new)

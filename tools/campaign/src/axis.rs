@@ -1,20 +1,20 @@
-//! What a campaign sets a key of the scenario to: one of some values, or a number that is drawn for each row.
+//! The values that a campaign gives to a key of the scenario: a list, or a distribution to draw from for each row.
 
 use selene_base::random::{RngExt, Stream};
 use selene_learn::{Distribution, unfit};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Values of one key at most.
+/// The most values of one key.
 const VALUES_MAX: usize = 10_000;
-/// What may be drawn; the scenario's own limits are checked when a row is run.
+/// Range of drawn numbers; the scenario's own limits are checked when a row is run.
 const DRAWN: [f64; 2] = [-1e12, 1e12];
 
-/// What a key is set to.
+/// The values of a key.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "Value")]
 pub enum Axis {
-    /// Each of these in a grid, one of them in a sample. A value alone is a list of one.
+    /// A list: a grid has a row for each value, a sample picks one at random. A single value is a list of one.
     Values(Vec<Value>),
     /// A number, drawn for each row.
     Drawn(Distribution),
@@ -39,7 +39,7 @@ impl TryFrom<Value> for Axis {
 }
 
 impl Axis {
-    /// Values that a grid has of it.
+    /// Number of values that the key contributes to a grid.
     pub(crate) fn grid_len(&self) -> usize {
         match self {
             Self::Values(values) => values.len(),
@@ -47,7 +47,7 @@ impl Axis {
         }
     }
 
-    /// The value of a row of a grid, by its place on the axis.
+    /// The value for a row of a grid, by its index on the axis.
     pub(crate) fn at(&self, place: usize, stream: &mut Stream) -> Value {
         match self {
             Self::Values(values) => values[place].clone(),
@@ -55,7 +55,7 @@ impl Axis {
         }
     }
 
-    /// The value of a row of a sample.
+    /// The value for a row of a sample.
     pub(crate) fn sampled(&self, stream: &mut Stream) -> Value {
         let place = match self {
             Self::Values(values) => stream.random_range(0..values.len()),

@@ -1,18 +1,19 @@
-//! The main figures of a campaign over what its rows differ by: a column of panels for each figure, a row of panels for
-//! each number that is set and not the same in all rows; over the row's number where there is none.
+//! Chart of a campaign's main figures over the keys in which its rows differ: a column of panels for each figure, and a
+//! row of panels for each numeric key that is not the same in all rows. Without such a key, the x axis is the row's
+//! number.
 
 use selene_pictures::chart::{Chart, Line, Mark, Panel};
 
 use crate::plan::Plan;
 use crate::table::Table;
 
-/// Figures that are drawn, with their names on the axis.
+/// Figures that are drawn, with their axis labels.
 const FIGURES: [(&str, &str); 3] =
     [("distance_m", "distance, m"), ("mean_slip", "mean slip"), ("deepest_sinkage_m", "deepest sinkage, m")];
-/// Numbers that are set, of which figures are drawn, at most.
+/// The most keys over which figures are drawn.
 const AXES_MAX: usize = 4;
 
-/// A chart of a table.
+/// Draws the chart of a campaign's table.
 #[must_use]
 pub fn chart(plan: &Plan, table: &Table) -> Chart {
     let keys = plan.spec().set.keys().map(|key| format!("set.{key}"));

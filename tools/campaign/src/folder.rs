@@ -1,5 +1,5 @@
-//! A campaign's folder: `rows/000012.json` is what came of row 12, `logs/000012.txt` what its process said, and
-//! `figures/000012.json` what it measured, until the row's file is there.
+//! A campaign's folder: `rows/000012.json` is the result of row 12, `logs/000012.txt` the output of its process, and
+//! `figures/000012.json` the figures that it measured, until the row's result is written.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,43 +12,43 @@ use serde_json::Value;
 use crate::CampaignError;
 use crate::plan::{Plan, Row};
 
-/// What is in a row's file.
+/// File kind of a row's result.
 const JSON: FileKind = FileKind { name: "JSON file", is: |head| head.starts_with(b"{") };
-/// The largest of them.
+/// The largest result file, bytes.
 const BYTES_MAX: u64 = 16 << 20;
 
-/// How a row ended.
+/// Outcome of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// It has figures.
+    /// The run ended, and has figures.
     Done,
-    /// It has none, for a reason.
+    /// The run has no figures, for a reason.
     Failed,
 }
 
-/// What came of a row.
+/// Result of a row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
     /// Number of the row.
     pub row: usize,
-    /// Its scenario.
+    /// Name or file of its scenario.
     pub scenario: String,
     /// Its seed, if it has one of its own.
     pub seed: Option<u64>,
-    /// What was set.
+    /// Values set in the scenario, by key.
     pub set: BTreeMap<String, Value>,
-    /// How it ended.
+    /// Its outcome.
     pub status: Status,
-    /// Why it failed.
+    /// The reason why it failed.
     pub reason: Option<String>,
-    /// Its figures, units in their names.
+    /// Its figures by name; the names include units.
     pub figures: BTreeMap<String, Value>,
 }
 
 impl Record {
-    /// What came of a row: its figures, or why it failed.
+    /// The result of a row, from its figures or the reason why it failed.
     #[must_use]
     pub fn of(row: &Row, came: Result<BTreeMap<String, Value>, String>) -> Self {
         let Row { row, scenario, seed, set } = row.clone();
@@ -59,7 +59,7 @@ impl Record {
         Self { row, scenario, seed, set, status, reason, figures }
     }
 
-    /// How it is of another row than planned.
+    /// How the result differs from the planned row; `None` if it belongs to it.
     fn difference(&self, planned: &Row) -> Option<String> {
         let Self { row, scenario, seed, set, .. } = self.clone();
         let own = Row { row, scenario, seed, set };
@@ -68,17 +68,17 @@ impl Record {
     }
 }
 
-/// A campaign's folder.
+/// The folder that holds a campaign's results.
 #[derive(Clone, Debug)]
 pub struct Folder {
     path: PathBuf,
 }
 
 impl Folder {
-    /// The folder, made where it is not there.
+    /// Opens the folder, and creates it if it does not exist.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// When it cannot be created.
     pub fn open(path: &Path) -> Result<Self, CampaignError> {
         for name in ["rows", "logs", "figures"] {
             let part = path.join(name);
@@ -87,19 +87,19 @@ impl Folder {
         Ok(Self { path: path.to_owned() })
     }
 
-    /// Where it is.
+    /// Path of the folder.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Where the process of a row writes its figures.
+    /// File to which the process of a row writes its figures.
     #[must_use]
     pub fn figures(&self, row: usize) -> PathBuf {
         self.path.join(format!("figures/{row:06}.json"))
     }
 
-    /// Where what it says goes.
+    /// File for the output of a row's process.
     #[must_use]
     pub fn log(&self, row: usize) -> PathBuf {
         self.path.join(format!("logs/{row:06}.txt"))
@@ -109,10 +109,10 @@ impl Folder {
         self.path.join(format!("rows/{row:06}.json"))
     }
 
-    /// What came of a row, if it was run.
+    /// Result of a row; `None` if it was not run.
     ///
     /// # Errors
-    /// When its file cannot be read, or is of another campaign.
+    /// When its file cannot be read, or belongs to another campaign.
     pub fn record(&self, planned: &Row) -> Result<Option<Record>, CampaignError> {
         let path = self.record_file(planned.row);
         if !path.exists() {
@@ -125,29 +125,29 @@ impl Folder {
         }
     }
 
-    /// What came of all rows, none for those that were not run.
+    /// Results of all rows, `None` for those that were not run.
     ///
     /// # Errors
-    /// As `record`.
+    /// Same as `record`.
     pub fn records(&self, plan: &Plan) -> Result<Vec<Option<Record>>, CampaignError> {
         plan.rows().iter().map(|row| self.record(row)).collect()
     }
 
-    /// Keeps what came of a row.
+    /// Writes the result of a row.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// When its file cannot be written.
     pub fn keep(&self, record: &Record) -> Result<(), CampaignError> {
-        // Plain data can always be written.
+        // Serialising plain data cannot fail.
         let text = serde_json::to_string_pretty(record).unwrap_or_default();
         Ok(output::write_bytes(&self.record_file(record.row), &JSON, text.as_bytes())?)
     }
 
-    /// Takes the figures that a row's process left; why there are none.
+    /// Reads and removes the figures that a row's process wrote; an error says why there are none.
     pub(crate) fn take_figures(&self, row: usize) -> Result<BTreeMap<String, Value>, String> {
         let path = self.figures(row);
         let figures = read(&path).map_err(|error| error.to_string());
-        // What is not there need not be removed, and a figure that stays is overwritten.
+        // A missing file need not be removed, and a remaining one is overwritten.
         let _ = std::fs::remove_file(&path);
         figures
     }
@@ -179,10 +179,10 @@ mod tests {
         let failed = Record::of(&row, Err("killed".to_owned()));
         assert_eq!((failed.status, failed.reason.as_deref()), (Status::Failed, Some("killed")));
         let other = Row { seed: Some(8), ..row };
-        let told = folder.record(&other).expect_err("another");
+        let reported = folder.record(&other).expect_err("another");
         assert!(
-            matches!(&told, CampaignError::OtherCampaign { .. }) && told.to_string().contains("\"seed\":8"),
-            "{told}"
+            matches!(&reported, CampaignError::OtherCampaign { .. }) && reported.to_string().contains("\"seed\":8"),
+            "{reported}"
         );
         std::fs::remove_dir_all(&path).expect("removed");
     }

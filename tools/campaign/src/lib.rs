@@ -1,10 +1,10 @@
-//! Campaigns: many runs that a file describes ([`CampaignSpec`]), one table of what came of them. A [`Plan`] has a row for
-//! each run: scenario, seed, and values that are set in the scenario. A row is run by a process of its own ([`run_all`]),
-//! and what came of it is a file of its own in the campaign's folder ([`Folder`]), written whole or not at all. So a
-//! campaign that was killed goes on where it was, shards of it run anywhere that shares the folder, and nothing but files
-//! is between them. [`Table`] puts the files together as CSV, as Parquet and as a chart.
+//! Campaigns: many runs described by one file ([`CampaignSpec`]), with one table of results. A [`Plan`] has a row for
+//! each run: scenario, seed, and values set in the scenario. Each row is run by its own process ([`run_all`]), and its
+//! result is a file in the campaign's folder ([`Folder`]), written atomically. So a campaign that was killed can be
+//! resumed, and its shards can run on any machines that share the folder. [`Table`] collects the files as CSV, as
+//! Parquet and as a chart.
 //!
-//! What is drawn for a row is a function of (the campaign's seed, the key, the row's number) alone.
+//! Drawn values depend only on the campaign's seed, the key and the row's number.
 
 mod axis;
 mod chart;
@@ -27,10 +27,10 @@ pub use shard::{Shard, ShardError};
 pub use spec::{CampaignSpec, SeedsSpec};
 pub use table::Table;
 
-/// Why a campaign cannot go on.
+/// Why a campaign cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum CampaignError {
-    /// Its file is refused.
+    /// A file is refused.
     #[error(transparent)]
     Input(#[from] selene_base::InputError),
     /// A result cannot be written.
@@ -39,28 +39,28 @@ pub enum CampaignError {
     /// The folder has results of another campaign.
     #[error("{}: is of another campaign: {what}; name another folder, or remove this one", path.display())]
     OtherCampaign {
-        /// The row's file.
+        /// Path of the row's result.
         path: PathBuf,
-        /// How the two differ.
+        /// How the two campaigns differ.
         what: String,
     },
-    /// A process cannot be started.
+    /// A row's process cannot be started.
     #[error("row {row}: its process cannot be started: {source}")]
     Start {
         /// Number of the row.
         row: usize,
-        /// Why.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// A folder or log cannot be made.
+    /// A folder or log cannot be created.
     #[error("{}: cannot be made: {source}", path.display())]
     Folder {
-        /// Which.
+        /// Its path.
         path: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// The table is no Parquet.
+    /// The table cannot be written as Parquet.
     #[error("the table cannot be written as Parquet: {0}")]
     Parquet(#[from] parquet::errors::ParquetError),
 }

@@ -1,4 +1,4 @@
-//! The table as Parquet: one row group, plain columns that may be null, numbers as DOUBLE and INT64, text as UTF-8.
+//! The table as a Parquet file: one row group, flat nullable columns, numbers as DOUBLE and INT64, text as UTF-8.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ impl Table {
     /// The bytes of a Parquet file.
     ///
     /// # Errors
-    /// When two columns have one name, or there is no memory left.
+    /// When two columns have the same name, or memory runs out.
     pub fn parquet(&self) -> Result<Vec<u8>, ParquetError> {
         let fields = self.columns.iter().map(|(name, values)| values.field(name).map(Arc::new));
         let fields = fields.collect::<Result<Vec<_>, _>>()?;

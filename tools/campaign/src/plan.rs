@@ -1,5 +1,5 @@
-//! The rows of a campaign. A grid has every combination: scenarios outermost, then the keys in their alphabetical order,
-//! seeds innermost. A sample draws scenario, seed and each key of a row from a stream of the row's own.
+//! The rows of a campaign. A grid has every combination: scenarios change slowest, then the keys in alphabetical order,
+//! and seeds fastest. A sample draws scenario, seed and each key of a row from the row's own random stream.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,23 +11,23 @@ use serde_json::Value;
 
 use crate::spec::CampaignSpec;
 
-/// Rows of a campaign at most.
+/// The most rows of a campaign.
 const ROWS_MAX: usize = 1_000_000;
 
-/// One run.
+/// One run of a campaign.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// Its number, from 0.
+    /// Number of the row, from 0.
     pub row: usize,
-    /// The scenario as the campaign names it.
+    /// The scenario's name or file, as in the campaign's file.
     pub scenario: String,
-    /// Its seed; none for the scenario's own.
+    /// Its seed; `None` for the scenario's own.
     pub seed: Option<u64>,
-    /// What is set in it, by keys.
+    /// Values set in the scenario, by key.
     pub set: BTreeMap<String, Value>,
 }
 
-/// A campaign's file, and all its rows.
+/// A campaign's file with all rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     spec: CampaignSpec,
@@ -36,10 +36,10 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Reads a campaign.
+    /// Reads a campaign's file.
     ///
     /// # Errors
-    /// With file, line, value and what is allowed.
+    /// When the file is not valid: the error gives file, line, value and what is allowed.
     pub fn load(path: &Path) -> Result<Self, InputError> {
         let spec: CampaignSpec = input::load_yaml(path)?;
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
@@ -54,29 +54,29 @@ impl Plan {
         Ok(Self { spec, folder, rows })
     }
 
-    /// Its file.
+    /// Content of the campaign's file.
     #[must_use]
     pub fn spec(&self) -> &CampaignSpec {
         &self.spec
     }
 
-    /// Its rows, by their numbers.
+    /// The rows in the order of their numbers.
     #[must_use]
     pub fn rows(&self) -> &[Row] {
         &self.rows
     }
 
-    /// What `selene run` is told to make a row: world and length.
+    /// Arguments of `selene run` for a row: scenario, seed, set values and duration.
     #[must_use]
     pub fn arguments(&self, row: &Row) -> Vec<String> {
-        let mut told = vec![self.scenario(&row.scenario)];
-        told.extend(row.seed.iter().flat_map(|seed| ["--seed".to_owned(), seed.to_string()]));
-        told.extend(self.spec.for_s.iter().flat_map(|for_s| ["--for".to_owned(), for_s.to_string()]));
-        told.extend(row.set.iter().flat_map(|(key, value)| ["--set".to_owned(), format!("{key}={value}")]));
-        told
+        let mut reported = vec![self.scenario(&row.scenario)];
+        reported.extend(row.seed.iter().flat_map(|seed| ["--seed".to_owned(), seed.to_string()]));
+        reported.extend(self.spec.for_s.iter().flat_map(|for_s| ["--for".to_owned(), for_s.to_string()]));
+        reported.extend(row.set.iter().flat_map(|(key, value)| ["--set".to_owned(), format!("{key}={value}")]));
+        reported
     }
 
-    /// A name is left as it is; a file is relative to the campaign's.
+    /// The scenario argument: a name stays as it is, a file is relative to the campaign's.
     fn scenario(&self, named: &str) -> String {
         let file = self.folder.join(named);
         let is_name = Path::new(named).extension().is_none() && !file.is_file();
@@ -84,7 +84,7 @@ impl Plan {
     }
 }
 
-/// How many combinations there are; none beyond all counting.
+/// Number of combinations; `None` on overflow.
 fn grid_len(spec: &CampaignSpec) -> Option<usize> {
     let axes = spec.set.values().map(|axis| axis.grid_len());
     let seeds = spec.seeds.0.len().max(1);
@@ -109,7 +109,7 @@ impl CampaignSpec {
         };
         let seeds = &self.seeds.0;
         let seed = place(seeds.len().max(1));
-        // The last key changes fastest after the seeds.
+        // The last key changes fastest, after the seeds.
         let places: Vec<usize> = self.set.values().rev().map(|axis| place(axis.grid_len())).collect();
         let axes = self.set.iter().zip(places.into_iter().rev());
         let set = axes.map(|((key, axis), place)| (key.clone(), axis.at(place, &mut self.stream(key, row)))).collect();
@@ -142,14 +142,14 @@ mod tests {
     fn a_grid_has_every_combination_once_and_seeds_change_fastest() {
         let text = "scenarios: [a, b]\nseeds: [5, 6]\nset: {x: [1, 2, 3], y.z: [u, v]}";
         let plan = plan("grid", text);
-        let told: Vec<_> = plan.rows().iter().map(|row| plan.arguments(row).join(" ")).collect();
-        assert_eq!(told.len(), 2 * 2 * 3 * 2);
-        assert_eq!(told[0], "a --seed 5 --set x=1 --set y.z=\"u\"");
-        assert_eq!(told[1], "a --seed 6 --set x=1 --set y.z=\"u\"");
-        assert_eq!(told[2], "a --seed 5 --set x=1 --set y.z=\"v\"");
-        assert_eq!(told[23], "b --seed 6 --set x=3 --set y.z=\"v\"");
-        let distinct: std::collections::BTreeSet<_> = told.iter().collect();
-        assert_eq!(distinct.len(), told.len());
+        let reported: Vec<_> = plan.rows().iter().map(|row| plan.arguments(row).join(" ")).collect();
+        assert_eq!(reported.len(), 2 * 2 * 3 * 2);
+        assert_eq!(reported[0], "a --seed 5 --set x=1 --set y.z=\"u\"");
+        assert_eq!(reported[1], "a --seed 6 --set x=1 --set y.z=\"u\"");
+        assert_eq!(reported[2], "a --seed 5 --set x=1 --set y.z=\"v\"");
+        assert_eq!(reported[23], "b --seed 6 --set x=3 --set y.z=\"v\"");
+        let distinct: std::collections::BTreeSet<_> = reported.iter().collect();
+        assert_eq!(distinct.len(), reported.len());
     }
 
     #[test]
@@ -193,8 +193,8 @@ mod tests {
         let file = std::env::temp_dir().join(format!("selene-plan-{}-large.yaml", std::process::id()));
         let axes: Vec<_> = (0..4).map(|axis| format!("k{axis}: [{}]", ["1"; 60].join(","))).collect();
         std::fs::write(&file, format!("name: x\nscenarios: [a]\nset: {{{}}}\n", axes.join(", "))).expect("written");
-        let told = Plan::load(&file).expect_err("too many").to_string();
+        let reported = Plan::load(&file).expect_err("too many").to_string();
         std::fs::remove_file(&file).expect("removed");
-        assert!(told.contains("1000000") && told.contains("samples"), "{told}");
+        assert!(reported.contains("1000000") && reported.contains("samples"), "{reported}");
     }
 }

@@ -1,6 +1,6 @@
-//! Rows that are run, some at a time, each by a process of its own: a row that crashes takes nothing with it. A row ends
-//! as its process does, with figures or with a reason why there are none; one that takes too long is killed. Who asks for
-//! the end of the campaign gets it at once: rows that were under way count as not run.
+//! Runs rows, several at a time, each in its own process, so that a crash affects one row only. A row's result is
+//! either its figures or the reason why there are none; a process that takes too long is killed. A request to stop ends
+//! the campaign at once: rows in progress count as not run.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,51 +14,51 @@ use crate::CampaignError;
 use crate::folder::{Folder, Record};
 use crate::plan::Row;
 
-/// How often processes are looked after (wall time).
+/// Interval between two checks of the processes, in wall time.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// Letters of a reason at most.
+/// The most characters of a reason.
 const REASON_MAX: usize = 500;
-/// A run that somebody stopped ends well and says so.
+/// Value of `ended` in the figures of a run that was stopped by a signal.
 const STOPPED: &str = "stopped";
 
-/// How rows are run.
+/// Settings for running rows.
 #[derive(Clone, Copy, Debug)]
 pub struct Pool<'a> {
-    /// Processes at a time.
+    /// Number of processes at a time.
     pub workers: usize,
-    /// Wall time after which one is killed.
+    /// Wall time after which a process is killed.
     pub limit: Duration,
-    /// Whether somebody has asked for the end.
+    /// Set to end the campaign.
     pub stop: &'a AtomicBool,
 }
 
-/// The process of a row.
+/// The running process of a row.
 struct Running<'a> {
     row: &'a Row,
     child: Child,
     begun: Instant,
 }
 
-/// A process ends with the campaign, however that ends.
+/// Kills the process when the campaign ends, in whatever way.
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        // One that has ended already cannot be killed, and need not be.
+        // Errors are ignored: the process may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Runs rows, each by the command that `command` gives for it and for the file of its figures. What came of each is kept
-/// and told; none for a row that is not kept since the campaign ends.
+/// Runs rows, each with the command that `command` gives for the row and its file of figures. Each result is written to
+/// `folder` and passed to `reported`; rows in progress when the campaign is stopped have none.
 ///
 /// # Errors
-/// When a process cannot be started or a row cannot be kept.
+/// When a process cannot be started, or a result cannot be written.
 pub fn run_all(
     pool: &Pool<'_>,
     folder: &Folder,
     rows: &[&Row],
     command: impl Fn(&Row, &Path) -> Command,
-    mut told: impl FnMut(&Record),
+    mut reported: impl FnMut(&Record),
 ) -> Result<(), CampaignError> {
     let mut waiting = rows.iter().copied();
     let mut running: Vec<Running<'_>> = Vec::new();
@@ -74,51 +74,51 @@ pub fn run_all(
             return Ok(());
         }
         std::thread::sleep(LOOK_EVERY);
-        let mut going = Vec::with_capacity(running.len());
+        let mut remaining = Vec::with_capacity(running.len());
         for mut process in running {
             match process.ended(pool, folder) {
-                None => going.push(process),
-                Some(Ended::Unfinished) => return Ok(()),
-                Some(Ended::Came(came)) => {
+                None => remaining.push(process),
+                Some(ProcessOutcome::Unfinished) => return Ok(()),
+                Some(ProcessOutcome::Came(came)) => {
                     let record = Record::of(process.row, came);
                     folder.keep(&record)?;
-                    told(&record);
+                    reported(&record);
                 }
             }
         }
-        running = going;
+        running = remaining;
     }
 }
 
 fn start<'a>(folder: &Folder, row: &'a Row, mut command: Command) -> Result<Running<'a>, CampaignError> {
     let path = folder.log(row.row);
     let log = std::fs::File::create(&path).map_err(|source| CampaignError::Folder { path, source })?;
-    // Figures of an earlier try are not this one's.
+    // Removes figures of an earlier attempt.
     let _ = std::fs::remove_file(folder.figures(row.row));
     let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn();
     let child = child.map_err(|source| CampaignError::Start { row: row.row, source })?;
     Ok(Running { row, child, begun: Instant::now() })
 }
 
-/// How a process ended.
-enum Ended {
-    /// With figures, or a reason why there are none.
+/// Outcome of a process.
+enum ProcessOutcome {
+    /// Figures, or the reason why there are none.
     Came(Result<BTreeMap<String, Value>, String>),
-    /// With the campaign.
+    /// Stopped together with the campaign.
     Unfinished,
 }
 
 impl Running<'_> {
-    /// How it ended, if it has.
-    fn ended(&mut self, pool: &Pool<'_>, folder: &Folder) -> Option<Ended> {
+    /// Its outcome, if it has ended.
+    fn ended(&mut self, pool: &Pool<'_>, folder: &Folder) -> Option<ProcessOutcome> {
         let status = match self.child.try_wait() {
             Ok(None) if self.begun.elapsed() < pool.limit => return None,
             Ok(None) => {
-                let told = format!("took longer than {} s", pool.limit.as_secs_f64());
-                return Some(Ended::Came(Err(told)));
+                let reported = format!("took longer than {} s", pool.limit.as_secs_f64());
+                return Some(ProcessOutcome::Came(Err(reported)));
             }
             Ok(Some(status)) => status,
-            Err(error) => return Some(Ended::Came(Err(format!("was lost: {error}")))),
+            Err(error) => return Some(ProcessOutcome::Came(Err(format!("was lost: {error}")))),
         };
         if !status.success() {
             return Some(self.failed(status, pool, folder));
@@ -126,26 +126,26 @@ impl Running<'_> {
         let figures = folder.take_figures(self.row.row);
         let is_stopped = |figures: &BTreeMap<String, Value>| figures.get("ended").is_some_and(|ended| ended == STOPPED);
         Some(match figures {
-            Ok(figures) if !is_stopped(&figures) => Ended::Came(Ok(figures)),
-            Ok(_) if pool.stop.load(Ordering::Relaxed) => Ended::Unfinished,
-            Ok(_) => Ended::Came(Err("was stopped by a signal".to_owned())),
-            Err(why) => Ended::Came(Err(format!("left no figures: {why}"))),
+            Ok(figures) if !is_stopped(&figures) => ProcessOutcome::Came(Ok(figures)),
+            Ok(_) if pool.stop.load(Ordering::Relaxed) => ProcessOutcome::Unfinished,
+            Ok(_) => ProcessOutcome::Came(Err("was stopped by a signal".to_owned())),
+            Err(why) => ProcessOutcome::Came(Err(format!("left no figures: {why}"))),
         })
     }
 
-    fn failed(&self, status: ExitStatus, pool: &Pool<'_>, folder: &Folder) -> Ended {
+    fn failed(&self, status: ExitStatus, pool: &Pool<'_>, folder: &Folder) -> ProcessOutcome {
         if pool.stop.load(Ordering::Relaxed) {
-            return Ended::Unfinished;
+            return ProcessOutcome::Unfinished;
         }
-        let said = std::fs::read(folder.log(self.row.row)).unwrap_or_default();
-        let said = reason(&String::from_utf8_lossy(&said));
-        Ended::Came(Err(if said.is_empty() { status.to_string() } else { format!("{status}: {said}") }))
+        let printed = std::fs::read(folder.log(self.row.row)).unwrap_or_default();
+        let printed = reason(&String::from_utf8_lossy(&printed));
+        ProcessOutcome::Came(Err(if printed.is_empty() { status.to_string() } else { format!("{status}: {printed}") }))
     }
 }
 
-/// The last message in what a process said: all lines from its mark on, or its last line.
-fn reason(said: &str) -> String {
-    let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+/// The last error message in a process's output: all lines from its mark on, or else the last line.
+fn reason(printed: &str) -> String {
+    let lines: Vec<&str> = printed.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let is_message = |line: &&str| line.starts_with("× ") || line.starts_with("x ") || line.starts_with("Error");
     let first = lines.iter().rposition(is_message).unwrap_or(lines.len().saturating_sub(1));
     let message = lines[first.min(lines.len())..].iter().map(|line| line.trim_start_matches(['×', '│', '|']).trim());
@@ -186,8 +186,8 @@ mod tests {
         let (rows, stop) = (rows(6), AtomicBool::new(false));
         let pool = Pool { workers: 3, limit: Duration::from_secs(3), stop: &stop };
         let mut records: Vec<Record> = Vec::new();
-        let told = |record: &Record| records.push(record.clone());
-        run_all(&pool, &folder, &rows.iter().collect::<Vec<_>>(), |row, file| shell(script, row, file), told)
+        let reported = |record: &Record| records.push(record.clone());
+        run_all(&pool, &folder, &rows.iter().collect::<Vec<_>>(), |row, file| shell(script, row, file), reported)
             .expect("run");
         records.sort_by_key(|record| record.row);
         let reasons: Vec<_> = records.iter().map(|record| record.reason.clone().unwrap_or_default()).collect();
@@ -211,9 +211,9 @@ mod tests {
         let script = "if [ $ROW = 0 ]; then echo '{\"ended\": \"duration\"}' > $FIGURES; else sleep 60; fi";
         let (rows, stop) = (rows(3), AtomicBool::new(false));
         let pool = Pool { workers: 2, limit: Duration::from_secs(50), stop: &stop };
-        let told = |_: &Record| stop.store(true, Ordering::Relaxed);
+        let reported = |_: &Record| stop.store(true, Ordering::Relaxed);
         let begun = std::time::Instant::now();
-        run_all(&pool, &folder, &rows.iter().collect::<Vec<_>>(), |row, file| shell(script, row, file), told)
+        run_all(&pool, &folder, &rows.iter().collect::<Vec<_>>(), |row, file| shell(script, row, file), reported)
             .expect("run");
         assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
         let kept = rows.iter().map(|row| folder.record(row).expect("readable").is_some()).collect::<Vec<_>>();

@@ -1,50 +1,51 @@
-//! A part of a campaign's rows: those whose number leaves the shard's index when divided by the number of shards. It is
-//! named by hand, or by the environment of one task of a Slurm array or of an indexed job of Kubernetes.
+//! Shards of a campaign: a shard has the rows whose number modulo the number of shards is its index. It is given on the
+//! command line, or by the environment of a task in a Slurm array or an indexed Kubernetes job.
 
 use std::str::FromStr;
 
-/// A part of a campaign's rows.
+/// A subset of a campaign's rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
     index: usize,
     count: usize,
 }
 
-/// Why there is no such shard.
+/// Why a shard is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShardError {
-    /// It is not written as one.
+    /// The text is not of the form of a shard.
     #[error("must be I/N with I from 0 to N - 1, such as 0/8")]
     Text,
-    /// A variable is no number that it can have.
+    /// A variable has a value that is not allowed.
     #[error("{name}={value}: must be a whole number{allowed}")]
     Variable {
-        /// The variable.
+        /// Name of the variable.
         name: &'static str,
         /// Its value.
         value: String,
         /// What is allowed.
         allowed: String,
     },
-    /// An index without a number of shards.
+    /// An index is given without the number of shards.
     #[error("{index} is set and {count} is not: set it to the number of tasks, or give --shard I/N")]
     NoCount {
-        /// The variable with the index.
+        /// Name of the variable with the index.
         index: &'static str,
-        /// The one with the number.
+        /// Name of the missing variable with the number of shards.
         count: &'static str,
     },
 }
 
 impl Shard {
-    /// All rows.
+    /// The shard with all rows.
     pub const WHOLE: Self = Self { index: 0, count: 1 };
 
-    /// The shard that an environment names, by its variables: of Slurm (`SLURM_ARRAY_TASK_ID`, `_MIN`, `_COUNT`), else of
-    /// Kubernetes (`JOB_COMPLETION_INDEX`; `JOB_COMPLETIONS` is the job's own to set, as Kubernetes does not).
+    /// The shard given by environment variables: of Slurm (`SLURM_ARRAY_TASK_ID`, `_MIN`, `_COUNT`), else of Kubernetes
+    /// (`JOB_COMPLETION_INDEX`, and `JOB_COMPLETIONS`, which the job must set itself, as Kubernetes does not). `None`
+    /// if there are none.
     ///
     /// # Errors
-    /// When a variable has another value than it can have, or the number of shards is missing.
+    /// When a variable has a value that is not allowed, or the number of shards is missing.
     pub fn of_environment(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, ShardError> {
         let number = |name: &'static str| {
             variable(name).filter(|text| !text.is_empty()).map(|text| read(name, &text)).transpose()
@@ -62,24 +63,24 @@ impl Shard {
 
     fn of_task(
         [name, count_name]: [&'static str; 2],
-        told: usize,
+        reported: usize,
         index: Option<usize>,
         count: Option<usize>,
     ) -> Result<Self, ShardError> {
         let count = count.ok_or(ShardError::NoCount { index: name, count: count_name })?;
         let index = index.filter(|index| *index < count);
         let allowed = format!(" of one of {count} tasks in a row (array steps other than 1 are not taken)");
-        let refused = ShardError::Variable { name, value: told.to_string(), allowed };
+        let refused = ShardError::Variable { name, value: reported.to_string(), allowed };
         index.map(|index| Self { index, count }).ok_or(refused)
     }
 
-    /// Whether a row is its.
+    /// Whether a row belongs to the shard.
     #[must_use]
     pub fn has(&self, row: usize) -> bool {
         row % self.count == self.index
     }
 
-    /// Whether it has all rows.
+    /// Whether the shard has all rows.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.count == 1
@@ -142,10 +143,10 @@ mod tests {
         for text in ["1", "2/2", "-1/2", "a/b", "1/0"] {
             assert_eq!(text.parse::<Shard>(), Err(ShardError::Text), "{text}");
         }
-        let told = |variables: &[(&str, &str)]| of(variables).expect_err("refused").to_string();
-        assert!(told(&[("JOB_COMPLETION_INDEX", "1")]).contains("JOB_COMPLETIONS"));
-        assert!(told(&[("SLURM_ARRAY_TASK_ID", "x")]).contains("SLURM_ARRAY_TASK_ID=x"));
+        let reported = |variables: &[(&str, &str)]| of(variables).expect_err("refused").to_string();
+        assert!(reported(&[("JOB_COMPLETION_INDEX", "1")]).contains("JOB_COMPLETIONS"));
+        assert!(reported(&[("SLURM_ARRAY_TASK_ID", "x")]).contains("SLURM_ARRAY_TASK_ID=x"));
         let beyond = [("SLURM_ARRAY_TASK_ID", "9"), ("SLURM_ARRAY_TASK_MIN", "1"), ("SLURM_ARRAY_TASK_COUNT", "4")];
-        assert!(told(&beyond).contains("one of 4"));
+        assert!(reported(&beyond).contains("one of 4"));
     }
 }

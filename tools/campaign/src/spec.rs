@@ -1,4 +1,4 @@
-//! A campaign's file.
+//! The file that describes a campaign.
 
 use std::collections::BTreeMap;
 
@@ -9,46 +9,46 @@ use serde_json::Value;
 
 use crate::axis::Axis;
 
-/// Scenarios and seeds of a campaign at most.
+/// The most scenarios, and the most seeds, of a campaign.
 const LISTED_MAX: usize = 100_000;
 
-/// A campaign's file.
+/// Content of a campaign's file.
 #[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct CampaignSpec {
-    /// What it is called.
+    /// Name of the campaign.
     #[garde(length(min = 1, max = 100))]
     pub name: String,
     /// Scenarios, by name or file; files are relative to this one.
     #[garde(length(min = 1, max = 1000))]
     pub scenarios: Vec<String>,
-    /// Seeds of the scenarios; without any each has its own.
+    /// Seeds of the runs; without any, each scenario uses its own.
     #[garde(skip)]
     #[serde(default)]
     pub seeds: SeedsSpec,
-    /// What is set in the scenarios, by keys as `--set` has them: a list, a value or a distribution.
+    /// Values set in the scenarios, by keys as in `--set`: a list, a single value or a distribution.
     #[garde(custom(known_keys))]
     #[serde(default)]
     pub set: BTreeMap<String, Axis>,
-    /// Rows that are drawn; without, each combination is a row.
+    /// Number of rows to draw; without it, each combination is a row.
     #[garde(inner(range(min = 1, max = 1_000_000)))]
     #[serde(default)]
     pub samples: Option<usize>,
-    /// Seed of what is drawn for rows.
+    /// Seed of the drawn values.
     #[garde(range(max = i64::MAX as u64))]
     #[serde(default = "one")]
     pub seed: u64,
-    /// Simulated time of a row, s; without, until the end of the routes.
+    /// Simulated time of a run, s; without it, a run lasts until the end of the routes.
     #[garde(inner(custom(within(0.001, 31_557_600.0))))]
     #[serde(default)]
     pub for_s: Option<f64>,
-    /// Wall time after which a row has failed, s.
+    /// Wall time after which a run fails, s.
     #[garde(custom(within(1.0, 31_557_600.0)))]
     #[serde(default = "an_hour_s")]
     pub wall_limit_s: f64,
 }
 
-/// Seeds: a list, or so many in a row.
+/// Seeds: a list, or a first seed and a count.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(try_from = "Value")]
 pub struct SeedsSpec(pub Vec<u64>);
@@ -84,7 +84,7 @@ impl TryFrom<Value> for SeedsSpec {
     }
 }
 
-/// Keys become columns, so they have no more than names and dots.
+/// Keys become names of columns, so they may have only names and dots.
 fn known_keys(set: &BTreeMap<String, Axis>, (): &()) -> garde::Result {
     let fits = |key: &str| {
         let parts = key.split('.').all(|part| !part.is_empty());
@@ -140,8 +140,11 @@ mod tests {
             ("scenarios: [polar]\nsamples: 0", "samples"),
             ("scenarios: [polar]\nworkers: 3", "workers"),
         ] {
-            let told = read(text).expect_err(text);
-            assert!(told.contains(part) && told.contains("x.yaml") && told.contains("line"), "{text}: {told}");
+            let reported = read(text).expect_err(text);
+            assert!(
+                reported.contains(part) && reported.contains("x.yaml") && reported.contains("line"),
+                "{text}: {reported}"
+            );
         }
     }
 }

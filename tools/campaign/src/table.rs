@@ -1,6 +1,6 @@
-//! The table of a campaign: a line for each row, whether it is done, failed or not run. First what it was (`row`,
-//! `scenario`, `seed`, `set.KEY` for each key), then how it ended (`status`, `reason`), then its figures by name. A column
-//! of numbers has numbers alone; what is not there is empty in CSV, null in Parquet.
+//! The table of a campaign, with a line for each row, whether done, failed or not run. Its columns are the row's
+//! definition (`row`, `scenario`, `seed`, `set.KEY` for each key), its outcome (`status`, `reason`), then its figures
+//! by name. A numeric column has only numbers; missing values are empty in CSV and null in Parquet.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::folder::{Record, Status};
 use crate::plan::{Plan, Row};
 
-/// A column's values, none where there are none.
+/// Values of a column; `None` where a value is missing.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Values {
     Whole(Vec<Option<i64>>),
@@ -17,17 +17,17 @@ pub(crate) enum Values {
     Text(Vec<Option<String>>),
 }
 
-/// What came of a campaign, column by column.
+/// Results of a campaign, by column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     pub(crate) columns: Vec<(String, Values)>,
 }
 
-/// A planned row, and what came of it.
+/// A planned row and its result.
 type Line<'a> = (&'a Row, Option<&'a Record>);
 
 impl Table {
-    /// The table of what came of each row of a plan.
+    /// Creates the table of a plan from the result of each row.
     #[must_use]
     pub fn of(plan: &Plan, records: &[Option<Record>]) -> Self {
         let lines: Vec<Line<'_>> = plan.rows().iter().zip(records.iter().map(Option::as_ref)).collect();
@@ -52,7 +52,7 @@ impl Table {
         Self { columns }
     }
 
-    /// As CSV (RFC 4180, lines ended by a newline alone).
+    /// The table as CSV (RFC 4180, but with a newline alone at the end of lines).
     #[must_use]
     pub fn csv(&self) -> String {
         let header: Vec<&str> = self.columns.iter().map(|(name, _)| name.as_str()).collect();
@@ -62,7 +62,7 @@ impl Table {
         lines.map(|line| line + "\n").collect()
     }
 
-    /// The numbers of a column; none where it has none.
+    /// The values of a numeric column; `None` if there is no such column.
     pub(crate) fn numbers(&self, name: &str) -> Option<Vec<Option<f64>>> {
         match &self.columns.iter().find(|(known, _)| known == name)?.1 {
             Values::Whole(values) => Some(values.iter().map(|value| value.map(|value| value as f64)).collect()),
@@ -71,7 +71,7 @@ impl Table {
         }
     }
 
-    /// The text of a column; none where it has none.
+    /// The values of a text column; `None` if there is no such column.
     pub(crate) fn texts(&self, name: &str) -> Option<&[Option<String>]> {
         match &self.columns.iter().find(|(known, _)| known == name)?.1 {
             Values::Text(values) => Some(values),
@@ -89,7 +89,7 @@ fn status(record: Option<&Record>) -> &'static str {
 }
 
 impl Values {
-    /// Numbers where all that are there are numbers, else text.
+    /// Numbers if all values are numbers, else text.
     fn of(values: &[Option<&Value>]) -> Self {
         let number = |value: &Option<&Value>| value.is_none_or(Value::is_number);
         if values.iter().all(number) {
@@ -116,7 +116,7 @@ impl Values {
     }
 }
 
-/// A text as CSV has it.
+/// Quotes a text for CSV if needed.
 fn quoted(text: &str) -> String {
     let is_plain = !text.contains(['"', ',', '\n', '\r']);
     if is_plain { text.to_owned() } else { format!("\"{}\"", text.replace('"', "\"\"")) }
@@ -129,7 +129,7 @@ pub(crate) mod tests {
     use crate::plan::Plan;
     use serde_json::json;
 
-    /// Three rows: one done, one failed, one not run.
+    /// A table of three rows: one done, one failed, one not run.
     pub(crate) fn table() -> Table {
         let file = std::env::temp_dir().join(format!(
             "selene-table-{}-{:?}.yaml",

@@ -1,22 +1,22 @@
-//! `/clock`: it stands or goes on, never back, in steps of at most 10 ms.
+//! Check of `/clock`: it stands or advances in steps of at most 10 ms, and never goes back.
 
 use selene_base::SimTime;
 
 use crate::finding::Finding;
 
-/// The longest step of `/clock`: 100 Hz.
+/// The longest step of `/clock` allowed: 100 Hz.
 const STEP_MAX: SimTime = SimTime::from_nanos(10_000_000);
 
-/// The clock as it was heard.
+/// A received message of `/clock`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Tick {
-    /// When, s since we began (wall time).
+pub(crate) struct ClockSample {
+    /// Time of reception, s of wall time since the start.
     pub(crate) at_s: f64,
     pub(crate) time: SimTime,
 }
 
-/// Checks what was heard.
-pub(crate) fn check(ticks: &[Tick]) -> Vec<Finding> {
+/// Checks all received messages.
+pub(crate) fn check(ticks: &[ClockSample]) -> Vec<Finding> {
     let steps = || ticks.windows(2).map(|pair| pair[1].time - pair[0].time);
     let back = steps().filter(|step| *step < SimTime::ZERO).count();
     let measured = format!("{} messages, {back} steps back", ticks.len());
@@ -30,8 +30,8 @@ pub(crate) fn check(ticks: &[Tick]) -> Vec<Finding> {
     vec![order, step]
 }
 
-/// Its usual step, which a few lost messages do not change; none where it stands.
-pub(crate) fn step(ticks: &[Tick]) -> Option<SimTime> {
+/// Median step of the clock, which a few lost messages do not change; `None` if it stands.
+pub(crate) fn step(ticks: &[ClockSample]) -> Option<SimTime> {
     let steps = ticks.windows(2).map(|pair| pair[1].time - pair[0].time);
     let mut forward: Vec<SimTime> = steps.filter(|step| *step > SimTime::ZERO).collect();
     forward.sort_unstable();
@@ -40,16 +40,16 @@ pub(crate) fn step(ticks: &[Tick]) -> Option<SimTime> {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use super::{Tick, check};
+    use super::{ClockSample, check};
     use selene_base::SimTime;
 
-    /// A clock of 200 Hz in real time, `count` ticks.
-    pub(crate) fn clock(count: i64) -> Vec<Tick> {
-        let tick = |i: i64| Tick { at_s: i as f64 * 0.005, time: SimTime::from_nanos(5_000_000 * i) };
+    /// A clock of 200 Hz in real time with `count` messages.
+    pub(crate) fn clock(count: i64) -> Vec<ClockSample> {
+        let tick = |i: i64| ClockSample { at_s: i as f64 * 0.005, time: SimTime::from_nanos(5_000_000 * i) };
         (0..count).map(tick).collect()
     }
 
-    fn failures(ticks: &[Tick]) -> usize {
+    fn failures(ticks: &[ClockSample]) -> usize {
         check(ticks).iter().filter(|finding| finding.is_failure()).count()
     }
 
@@ -69,7 +69,7 @@ pub(crate) mod tests {
         back.swap(4, 5);
         assert_eq!(failures(&back), 1);
         assert_eq!(failures(&[clock(2)[0]; 5]), 1, "it stands");
-        let slow: Vec<Tick> = clock(100).into_iter().step_by(3).collect();
+        let slow: Vec<ClockSample> = clock(100).into_iter().step_by(3).collect();
         assert_eq!(failures(&slow), 1, "15 ms a step");
         assert_eq!(failures(&[]), 2);
     }

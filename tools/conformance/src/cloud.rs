@@ -1,5 +1,5 @@
-//! Point clouds: fields that lie within a point and do not overlap, sizes that fit the data, coordinates that are
-//! finite where the cloud says so.
+//! Checks of point clouds: fields lie within a point and do not overlap, sizes fit the data, and coordinates are finite
+//! where the cloud claims it.
 
 use selene_ros::sensor_msgs::{PointCloud2, PointField};
 use selene_ros::std_msgs::Header;
@@ -29,7 +29,7 @@ impl Sample for PointCloud2 {
     }
 }
 
-/// A coordinate that is missing, or not finite where all are.
+/// The fault of a coordinate that is missing, or not finite in a dense cloud.
 fn coordinate_fault(cloud: &PointCloud2, name: &str) -> Option<String> {
     let named = cloud.fields.iter().find(|field| field.name == name);
     let Some(field) = named.filter(|field| field.datatype == PointField::FLOAT32 && field.count == 1) else {
@@ -45,7 +45,7 @@ fn coordinate_fault(cloud: &PointCloud2, name: &str) -> Option<String> {
     (cloud.is_dense && wrong > 0).then(|| format!("{wrong} of {name} not finite in a dense cloud"))
 }
 
-/// Fields of unknown types, beyond the point's end or one over another.
+/// Faults of fields: an unknown type, a position beyond the end of the point, or an overlap.
 fn field_faults(fields: &[PointField], point_step: u32) -> Vec<String> {
     let mut spans: Vec<(u64, u64, &str)> = Vec::new();
     let mut faults = Vec::new();
@@ -115,12 +115,12 @@ mod tests {
     #[test]
     fn a_good_cloud_has_no_fault() {
         assert_eq!(faults(|_| {}), "");
-        // An empty scan is one.
+        // An empty scan is valid.
         assert_eq!(faults(|cloud| (cloud.width, cloud.row_step, cloud.data) = (0, 0, Vec::new())), "");
     }
 
     #[test]
-    fn sizes_and_fields_that_do_not_fit_are_told() {
+    fn sizes_and_fields_that_do_not_fit_are_reported() {
         assert!(faults(|cloud| cloud.data.truncate(41)).contains("41 bytes"));
         assert!(faults(|cloud| cloud.row_step = 41).contains("row_step 41"));
         assert!(faults(|cloud| cloud.fields[3].offset = 13).contains("13 to 15 of 14"));

@@ -1,34 +1,34 @@
-//! What a check found.
+//! Results of checks.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// How many faults of one topic are told word by word.
-const TOLD_MAX: usize = 3;
+/// The most faults of a topic that are listed in full.
+const REPORTED_MAX: usize = 3;
 
-/// How a check came out.
+/// Outcome of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// As expected.
+    /// The measured value is as expected.
     Ok,
-    /// Not as expected.
+    /// The measured value is not as expected.
     Failed,
-    /// There was too little to measure, or nobody offers it and nobody has to.
+    /// There was too little data to measure, or an optional topic or service is missing.
     NotMeasured,
 }
 
-/// One check: what was measured and what is expected.
+/// Result of one check: the measured and the expected value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What was checked.
+    /// Subject of the check.
     pub what: String,
-    /// How it came out.
+    /// Outcome of the check.
     pub outcome: Outcome,
-    /// What was measured.
+    /// The measured value.
     pub measured: String,
-    /// What is expected.
+    /// The expected value.
     pub expected: String,
 }
 
@@ -51,7 +51,7 @@ impl Finding {
         Self { outcome: Outcome::NotMeasured, ..Self::new(what, true, measured, expected) }
     }
 
-    /// Whether it is a failure.
+    /// Whether the check failed.
     #[must_use]
     pub fn is_failure(&self) -> bool {
         self.outcome == Outcome::Failed
@@ -69,7 +69,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Faults of many messages: how many there are and the first few.
+/// Faults of many messages: their number and the first few.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Faults {
     count: usize,
@@ -79,16 +79,16 @@ pub(crate) struct Faults {
 impl Faults {
     pub(crate) fn add(&mut self, fault: String) {
         self.count += 1;
-        if self.first.len() < TOLD_MAX && !self.first.contains(&fault) {
+        if self.first.len() < REPORTED_MAX && !self.first.contains(&fault) {
             self.first.push(fault);
         }
     }
 
-    /// The finding: `good` is what is said of no faults.
+    /// The finding from these faults; `good` is its measured value if there are none.
     pub(crate) fn finding(&self, what: impl Into<String>, good: String, expected: &str) -> Finding {
-        let told = format!("{} faults: {}", self.count, self.first.join("; "));
+        let reported = format!("{} faults: {}", self.count, self.first.join("; "));
         let holds = self.count == 0;
-        Finding::new(what, holds, if holds { good } else { told }, expected)
+        Finding::new(what, holds, if holds { good } else { reported }, expected)
     }
 }
 
@@ -103,15 +103,15 @@ mod tests {
     use super::{Faults, Finding};
 
     #[test]
-    fn faults_are_counted_and_the_first_few_are_told() {
+    fn faults_are_counted_and_the_first_few_are_reported() {
         let mut faults = Faults::default();
         assert_eq!(
             faults.finding("x", "7 messages".to_owned(), "good").to_string(),
             "ok   x: 7 messages; expected good"
         );
         faults.extend((0..9).map(|i| format!("fault {}", i % 5)));
-        let told = faults.finding("x", String::new(), "good").to_string();
-        assert_eq!(told, "FAIL x: 9 faults: fault 0; fault 1; fault 2; expected good");
+        let reported = faults.finding("x", String::new(), "good").to_string();
+        assert_eq!(reported, "FAIL x: 9 faults: fault 0; fault 1; fault 2; expected good");
     }
 
     #[test]

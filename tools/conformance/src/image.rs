@@ -1,5 +1,6 @@
-//! Images and their calibration: encodings of `sensor_msgs/image_encodings.hpp`, sizes, depth by REP-118, intrinsics
-//! as `image_geometry` and `image_proc` read them; and that each image has a calibration of its stamp and frame.
+//! Checks of images and their calibration: encodings of `sensor_msgs/image_encodings.hpp`, sizes, depth by REP-118,
+//! intrinsics as `image_geometry` and `image_proc` read them; and that each image has a calibration with its stamp and
+//! frame.
 
 use selene_ros::sensor_msgs::{CameraInfo, CompressedImage, Image};
 use selene_ros::std_msgs::Header;
@@ -9,11 +10,11 @@ use crate::kind::Kind;
 use crate::sample::{Sample, frame_fault, those};
 use crate::stream::Stream;
 
-/// Distortion models that ROS names, with their number of coefficients.
+/// Distortion models named by ROS, with their number of coefficients.
 const MODELS: [(&str, usize); 3] = [("plumb_bob", 5), ("rational_polynomial", 8), ("equidistant", 4)];
 const JPEG: &[u8] = &[0xFF, 0xD8, 0xFF];
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
-/// One in so many images may be without its calibration, which may be lost on the way.
+/// One in this many images may lack its calibration, which may be lost in transport.
 const LOSS: usize = 5;
 
 impl Sample for Image {
@@ -57,7 +58,7 @@ fn depths_m(image: &Image) -> impl Iterator<Item = f32> {
     image.data.chunks_exact(4).filter_map(<[u8]>::first_chunk::<4>).map(of)
 }
 
-/// Bytes of one pixel; none for encodings that ROS does not name.
+/// Bytes per pixel; `None` for encodings that ROS does not name.
 fn bytes_per_pixel(encoding: &str) -> Option<usize> {
     match encoding {
         "mono8" => return Some(1),
@@ -95,7 +96,7 @@ impl Sample for CameraInfo {
         let Self { k, r, p, d, distortion_model, width, height, .. } = self;
         let expected = MODELS.iter().find(|(model, _)| model == distortion_model).map(|(_, count)| *count);
         let numbers = k.iter().chain(r).chain(p).chain(d);
-        // What K says of other models is theirs.
+        // The meaning of K for other models is their own.
         let is_known = expected.is_some();
         let outside = |c: f64, size: u32| !(0.0..=f64::from(size)).contains(&c);
         those([
@@ -116,7 +117,7 @@ impl Sample for CameraInfo {
         ])
     }
 
-    /// Of the images: what binning leaves of the region of interest.
+    /// Size of the images: the region of interest after binning.
     fn size_px(&self) -> Option<[u32; 2]> {
         let of = |region: u32, full: u32, binning: u32| (if region == 0 { full } else { region }) / binning.max(1);
         let Self { roi, width, height, binning_x, binning_y, .. } = self;
@@ -124,7 +125,7 @@ impl Sample for CameraInfo {
     }
 }
 
-/// Whether rows are of length 1 and square to one another.
+/// Whether the rows have length 1 and are perpendicular.
 fn is_rotation(r: &[f64; 9]) -> bool {
     let dot = |i: usize, j: usize| (0..3).map(|axis| r[3 * i + axis] * r[3 * j + axis]).sum::<f64>();
     (0..3).all(|i| (0..3).all(|j| (dot(i, j) - f64::from(u8::from(i == j))).abs() < 1e-6))
@@ -146,20 +147,20 @@ impl Sample for CompressedImage {
     }
 }
 
-/// The topic of an image's calibration: beside it.
+/// The topic of an image's calibration, in the same namespace.
 pub(crate) fn info_topic(image_topic: &str) -> String {
     let folder = image_topic.rsplit_once('/').map_or("", |(folder, _)| folder);
     format!("{folder}/camera_info")
 }
 
-/// That each image has a calibration of its stamp, frame and size.
+/// Checks that each image has a calibration with its stamp, frame and size.
 pub(crate) fn check_calibrated(topic: &str, image: &Stream, info: &Stream) -> Finding {
     let (what, expected) =
         (format!("{topic} with camera_info"), "one of the same stamp, frame and size for each image");
     let (Some((first, _)), Some((last, _))) = (info.shapes.first_key_value(), info.shapes.last_key_value()) else {
         return Finding::new(what, false, format!("nothing on {}", info_topic(topic)), expected);
     };
-    // Those at both ends may have been sent before the other topic was heard.
+    // Images at both ends are left out if their calibration may have been sent before the subscription.
     let images: Vec<_> = image.shapes.range(*first..=*last).collect();
     let without = images.iter().filter(|(stamp, _)| !info.shapes.contains_key(*stamp)).count();
     let differ =
@@ -229,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn images_whose_size_or_depth_is_wrong_are_told() {
+    fn images_whose_size_or_depth_is_wrong_are_reported() {
         let none = Vec::new();
         let zero = [0.0_f32; 4].iter().flat_map(|depth| depth.to_le_bytes()).collect();
         for (bad, word) in [
@@ -246,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn calibrations_that_no_camera_has_are_told() {
+    fn calibrations_that_no_camera_has_are_reported() {
         let good = info(0);
         for (bad, word) in [
             (CameraInfo { d: vec![0.0; 4], ..good.clone() }, "4 coefficients"),

@@ -1,5 +1,6 @@
-//! Instruments: magnetometers, inclinometers, velocities, Sun sensors, star trackers, loads, batteries, temperatures,
-//! planar scans and the true state of wheels; and that a truth under `ground_truth/` is that of the sensor beside it.
+//! Checks of instruments: magnetometers, inclinometers, velocities, Sun sensors, star trackers, loads, batteries,
+//! temperatures, planar scans and the true state of wheels; and that each ground truth under `ground_truth/` matches
+//! its sensor.
 
 use std::f64::consts::PI;
 
@@ -15,14 +16,14 @@ use crate::motion::{is_covariance, is_turn, vector};
 use crate::sample::{Sample, frame_fault, those};
 use crate::stream::Stream;
 
-/// How far a direction's length may be from 1.
+/// Largest deviation of a direction's length from 1.
 const LENGTH_MAX: f64 = 1e-6;
-/// No body in space has a stronger field, T: a value above it is in another unit.
+/// Largest plausible field, T: no body in space has a stronger one, so a higher value has another unit.
 const FIELD_MAX_T: f64 = 1.0;
 const ABSOLUTE_ZERO_C: f64 = -273.15;
-/// How far the number of rays may be from that which the angles say.
+/// Largest difference between the number of rays and that given by the angles.
 const RAYS_OFF: f64 = 0.5;
-/// One in so many readings may be without its truth, which may be lost on the way.
+/// One in this many readings may lack its ground truth, which may be lost in transport.
 const LOSS: usize = 5;
 
 impl Sample for MagneticField {
@@ -42,7 +43,7 @@ impl Sample for MagneticField {
     }
 }
 
-/// A tilt (x roll, y pitch, rad) or a direction.
+/// A tilt (x roll, y pitch, rad) or a unit direction.
 impl Sample for Vector3Stamped {
     fn header(&self) -> &Header {
         &self.header
@@ -183,7 +184,7 @@ impl Sample for WheelStates {
     }
 }
 
-/// A frame that is not the one which messages of this kind have.
+/// The fault of a frame other than that of messages of this kind.
 fn other_frame(header: &Header, kind: Kind) -> (bool, String) {
     match kind.frame() {
         Some(frame) => (header.frame_id != frame, format!("frame_id {:?} and not {frame:?}", header.frame_id)),
@@ -191,29 +192,30 @@ fn other_frame(header: &Header, kind: Kind) -> (bool, String) {
     }
 }
 
-/// The topic of the sensor whose truth this is; none for topics that are no sensor's truth.
+/// The topic of the sensor whose ground truth this is; `None` for other topics.
 pub(crate) fn measured_topic(topic: &str) -> Option<String> {
     let (rover, sensor) = topic.split_once("/ground_truth/")?;
     sensor.contains('/').then(|| format!("{rover}/{sensor}"))
 }
 
-/// That each reading has a truth of its stamp and frame. A sensor that sees nothing is silent, its truth is not.
+/// Checks that each reading has a ground truth with its stamp and frame. A sensor without a measurement publishes
+/// nothing, but its ground truth does.
 pub(crate) fn check_truth(topic: &str, truth: &Stream, measured: &Stream, kind: Kind) -> Finding {
     let (what, expected) = (format!("{topic} beside its sensor"), "one of the same stamp and frame for each reading");
     let stamps = |of: &Stream| of.arrivals.iter().map(|arrival| arrival.stamp).collect::<Vec<SimTime>>();
-    let (told, read) = (stamps(truth), stamps(measured));
+    let (reported, read) = (stamps(truth), stamps(measured));
     if read.is_empty() {
-        let silent = "the sensor was silent";
+        let silent = "the sensor published nothing";
         return if kind.may_be_silent() {
             Finding::not_measured(what, silent, expected)
         } else {
             Finding::new(what, false, silent, expected)
         };
     }
-    let (first, last) = (told.iter().min(), told.iter().max());
-    // Those at both ends may have been sent before the other topic was heard.
+    let (first, last) = (reported.iter().min(), reported.iter().max());
+    // Readings at both ends are left out if their ground truth may have been sent before the subscription.
     let within: Vec<_> = read.iter().filter(|stamp| first <= Some(*stamp) && Some(*stamp) <= last).collect();
-    let without = within.iter().filter(|stamp| !told.contains(stamp)).count();
+    let without = within.iter().filter(|stamp| !reported.contains(stamp)).count();
     let frames = if truth.frames == measured.frames { "the same frame" } else { "another frame" };
     let measured_text = format!("{} readings: {without} without one, {frames}", within.len());
     let holds = !within.is_empty() && without * LOSS <= within.len() && truth.frames == measured.frames;
@@ -239,7 +241,7 @@ mod tests {
         Header::new(SimTime::ZERO, frame)
     }
 
-    fn told<M: Sample>(kind: Kind, mut message: M, change: impl FnOnce(&mut M)) -> String {
+    fn reported<M: Sample>(kind: Kind, mut message: M, change: impl FnOnce(&mut M)) -> String {
         change(&mut message);
         message.faults(kind).join("; ")
     }
@@ -251,66 +253,68 @@ mod tests {
             magnetic_field: Vector3 { x: 2e-7, ..Vector3::default() },
             ..MagneticField::default()
         };
-        assert_eq!(told(Kind::MagneticField, good(), |_| {}), "");
-        assert!(told(Kind::MagneticField, good(), |field| field.magnetic_field.x = 200.0).contains("200"));
-        assert!(told(Kind::MagneticField, good(), |field| field.magnetic_field.y = f64::NAN).contains("NaN"));
-        assert!(told(Kind::MagneticField, good(), |field| field.magnetic_field_covariance[4] = -2.0).contains("covar"));
+        assert_eq!(reported(Kind::MagneticField, good(), |_| {}), "");
+        assert!(reported(Kind::MagneticField, good(), |field| field.magnetic_field.x = 200.0).contains("200"));
+        assert!(reported(Kind::MagneticField, good(), |field| field.magnetic_field.y = f64::NAN).contains("NaN"));
+        assert!(
+            reported(Kind::MagneticField, good(), |field| field.magnetic_field_covariance[4] = -2.0).contains("covar")
+        );
     }
 
     #[test]
     fn a_tilt_has_no_heading_and_a_direction_has_length_1() {
         let of = |x, y, z| Vector3Stamped { header: header("imu"), vector: Vector3 { x, y, z } };
-        assert_eq!(told(Kind::Tilt, of(0.1, -0.2, 0.0), |_| {}), "");
-        assert!(told(Kind::Tilt, of(0.1, -0.2, 0.3), |_| {}).contains("0.3"), "a heading");
-        assert!(told(Kind::Tilt, of(5.7, 0.0, 0.0), |_| {}).contains("5.7"), "degrees");
-        assert_eq!(told(Kind::Direction, of(0.6, 0.0, 0.8), |_| {}), "");
-        assert!(told(Kind::Direction, of(0.6, 0.0, 0.9), |_| {}).contains("0.9"));
-        assert!(told(Kind::Direction, of(f64::NAN, 0.0, 1.0), |_| {}).contains("NaN"));
-        assert!(told(Kind::Direction, of(0.0, 0.0, 1.0), |d| d.header.frame_id.clear()).contains("frame_id"));
+        assert_eq!(reported(Kind::Tilt, of(0.1, -0.2, 0.0), |_| {}), "");
+        assert!(reported(Kind::Tilt, of(0.1, -0.2, 0.3), |_| {}).contains("0.3"), "a heading");
+        assert!(reported(Kind::Tilt, of(5.7, 0.0, 0.0), |_| {}).contains("5.7"), "degrees");
+        assert_eq!(reported(Kind::Direction, of(0.6, 0.0, 0.8), |_| {}), "");
+        assert!(reported(Kind::Direction, of(0.6, 0.0, 0.9), |_| {}).contains("0.9"));
+        assert!(reported(Kind::Direction, of(f64::NAN, 0.0, 1.0), |_| {}).contains("NaN"));
+        assert!(reported(Kind::Direction, of(0.0, 0.0, 1.0), |d| d.header.frame_id.clear()).contains("frame_id"));
     }
 
     #[test]
     fn attitudes_and_velocities_are_in_frames_of_the_sky_and_of_the_map() {
         let turn =
             || QuaternionStamped { header: header("icrf"), quaternion: Quaternion { w: 1.0, x: 0.0, y: 0.0, z: 0.0 } };
-        assert_eq!(told(Kind::Attitude, turn(), |_| {}), "");
-        assert!(told(Kind::AttitudeInMap, turn(), |_| {}).contains("not \"map\""));
-        assert!(told(Kind::Attitude, turn(), |turn| turn.quaternion.w = 0.9).contains("quaternion"));
+        assert_eq!(reported(Kind::Attitude, turn(), |_| {}), "");
+        assert!(reported(Kind::AttitudeInMap, turn(), |_| {}).contains("not \"map\""));
+        assert!(reported(Kind::Attitude, turn(), |turn| turn.quaternion.w = 0.9).contains("quaternion"));
         let velocity = || TwistStamped { header: header("map"), ..TwistStamped::default() };
-        assert_eq!(told(Kind::Velocity, velocity(), |_| {}), "");
-        assert!(told(Kind::Velocity, velocity(), |v| v.header.frame_id = "gps".to_owned()).contains("gps"));
-        assert!(told(Kind::Velocity, velocity(), |v| v.twist.linear.x = f64::INFINITY).contains("finite"));
+        assert_eq!(reported(Kind::Velocity, velocity(), |_| {}), "");
+        assert!(reported(Kind::Velocity, velocity(), |v| v.header.frame_id = "gps".to_owned()).contains("gps"));
+        assert!(reported(Kind::Velocity, velocity(), |v| v.twist.linear.x = f64::INFINITY).contains("finite"));
     }
 
     #[test]
     fn loads_are_finite_and_have_a_frame() {
         let wrench = || WrenchStamped { header: header("hub_frame"), ..WrenchStamped::default() };
-        assert_eq!(told(Kind::Wrench, wrench(), |_| {}), "");
-        assert!(told(Kind::Wrench, wrench(), |of| of.wrench.torque.y = f64::NAN).contains("finite"));
+        assert_eq!(reported(Kind::Wrench, wrench(), |_| {}), "");
+        assert!(reported(Kind::Wrench, wrench(), |of| of.wrench.torque.y = f64::NAN).contains("finite"));
         let contact = || WheelContact { header: header("wheel"), in_contact: true, load: 180.0 };
-        assert_eq!(told(Kind::Contact, contact(), |_| {}), "");
-        assert!(told(Kind::Contact, contact(), |of| of.load = f64::NAN).contains("NaN"));
-        assert!(told(Kind::Contact, contact(), |of| of.header.frame_id.clear()).contains("frame_id"));
+        assert_eq!(reported(Kind::Contact, contact(), |_| {}), "");
+        assert!(reported(Kind::Contact, contact(), |of| of.load = f64::NAN).contains("NaN"));
+        assert!(reported(Kind::Contact, contact(), |of| of.header.frame_id.clear()).contains("frame_id"));
         let wheel = || WheelState { name: "front".to_owned(), ..WheelState::default() };
         let wheels = || WheelStates { header: header("base_link"), wheels: vec![wheel()] };
-        assert_eq!(told(Kind::Wheels, wheels(), |_| {}), "");
+        assert_eq!(reported(Kind::Wheels, wheels(), |_| {}), "");
         assert_eq!(wheels().names(), ["front"]);
-        assert!(told(Kind::Wheels, wheels(), |of| of.wheels.clear()).contains("no wheels"));
-        assert!(told(Kind::Wheels, wheels(), |of| of.wheels[0].name.clear()).contains("without a name"));
-        assert!(told(Kind::Wheels, wheels(), |of| of.wheels[0].sinkage = f64::NAN).contains("finite"));
+        assert!(reported(Kind::Wheels, wheels(), |of| of.wheels.clear()).contains("no wheels"));
+        assert!(reported(Kind::Wheels, wheels(), |of| of.wheels[0].name.clear()).contains("without a name"));
+        assert!(reported(Kind::Wheels, wheels(), |of| of.wheels[0].sinkage = f64::NAN).contains("finite"));
     }
 
     #[test]
     fn a_battery_s_charge_is_a_share_and_a_temperature_is_above_absolute_zero() {
         let battery = || BatteryState { header: header("base_link"), percentage: 0.9, ..BatteryState::default() };
-        assert_eq!(told(Kind::Battery, battery(), |_| {}), "");
-        assert!(told(Kind::Battery, battery(), |of| of.percentage = 90.0).contains("90"));
-        assert!(told(Kind::Battery, battery(), |of| of.voltage = f32::NAN).contains("NaN V"));
-        assert!(told(Kind::Battery, battery(), |of| of.power_supply_health = 9).contains("not one of ROS"));
+        assert_eq!(reported(Kind::Battery, battery(), |_| {}), "");
+        assert!(reported(Kind::Battery, battery(), |of| of.percentage = 90.0).contains("90"));
+        assert!(reported(Kind::Battery, battery(), |of| of.voltage = f32::NAN).contains("NaN V"));
+        assert!(reported(Kind::Battery, battery(), |of| of.power_supply_health = 9).contains("not one of ROS"));
         let plate = || Temperature { header: header("base_link"), temperature: -120.0, variance: 0.04 };
-        assert_eq!(told(Kind::Temperature, plate(), |_| {}), "");
-        assert!(told(Kind::Temperature, plate(), |of| of.temperature = -300.0).contains("-300"));
-        assert!(told(Kind::Temperature, plate(), |of| of.variance = f64::NAN).contains("NaN"));
+        assert_eq!(reported(Kind::Temperature, plate(), |_| {}), "");
+        assert!(reported(Kind::Temperature, plate(), |of| of.temperature = -300.0).contains("-300"));
+        assert!(reported(Kind::Temperature, plate(), |of| of.variance = f64::NAN).contains("NaN"));
     }
 
     #[test]
@@ -325,15 +329,15 @@ mod tests {
             ranges: vec![f32::INFINITY; 601],
             ..LaserScan::default()
         };
-        assert_eq!(told(Kind::Scan, scan(), |_| {}), "");
-        assert!(told(Kind::Scan, scan(), |of| of.ranges.truncate(599)).contains("599 ranges"));
-        assert!(told(Kind::Scan, scan(), |of| of.angle_increment = 0.0).contains("by 0"));
-        assert!(told(Kind::Scan, scan(), |of| of.intensities = vec![1.0]).contains("1 intensities"));
-        assert!(told(Kind::Scan, scan(), |of| of.range_max = 0.1).contains("to 0.1 m"));
-        assert!(told(Kind::Scan, scan(), |of| of.ranges[7] = f32::NAN).contains("1 ranges"));
+        assert_eq!(reported(Kind::Scan, scan(), |_| {}), "");
+        assert!(reported(Kind::Scan, scan(), |of| of.ranges.truncate(599)).contains("599 ranges"));
+        assert!(reported(Kind::Scan, scan(), |of| of.angle_increment = 0.0).contains("by 0"));
+        assert!(reported(Kind::Scan, scan(), |of| of.intensities = vec![1.0]).contains("1 intensities"));
+        assert!(reported(Kind::Scan, scan(), |of| of.range_max = 0.1).contains("to 0.1 m"));
+        assert!(reported(Kind::Scan, scan(), |of| of.ranges[7] = f32::NAN).contains("1 ranges"));
     }
 
-    /// Temperatures at these instants, ms.
+    /// A stream of temperatures at these times, ms.
     fn stream(frame: &str, stamps_ms: impl IntoIterator<Item = i64>) -> Stream {
         let mut stream = Stream::default();
         for ms in stamps_ms {

@@ -1,6 +1,6 @@
-//! The kinds of topics that the contract names, by the end of their names below the rover's, with the type and the
-//! quality of service that a subscriber asks for. A subscriber that asks for less hears more, so that a sensor set to
-//! `reliable` is heard too.
+//! The kinds of topics in the contract, identified by the end of their names below the rover's prefix, with their type
+//! and the quality of service of a subscription. A best-effort subscription also receives from reliable publishers, so
+//! a sensor set to `reliable` is received too.
 
 use selene_ros::geometry_msgs::{QuaternionStamped, TwistStamped, Vector3Stamped, WrenchStamped};
 use selene_ros::qos::{Durability, Reliability};
@@ -12,7 +12,7 @@ use selene_ros::sensor_msgs::{
 };
 use selene_ros::{Message, Qos, nav_msgs};
 
-/// Messages kept for us while a thread of ours is busy.
+/// Depth of the subscription's queue, for times when this process is busy.
 const DEPTH: usize = 100;
 /// Rate of joint states, odometry, wheels and transforms, Hz.
 pub(crate) const TRUTH_RATE_HZ: f64 = 50.0;
@@ -20,18 +20,18 @@ pub(crate) const TRUTH_RATE_HZ: f64 = 50.0;
 /// A kind of topic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Those of the rover.
+    /// State of all joints of the rover.
     JointStates,
-    /// The true one.
+    /// The true odometry.
     Odometry,
     Wheels,
     Image,
-    /// An image of distances.
+    /// An image of depths.
     Depth,
     Compressed,
     CameraInfo,
     Points,
-    /// A lidar's image, which has no calibration.
+    /// An image of a lidar, which has no calibration.
     LidarImage,
     Scan,
     Imu,
@@ -41,9 +41,9 @@ pub(crate) enum Kind {
     RadarScan,
     Range,
     Velocity,
-    /// Of encoders or torque sensors.
+    /// Readings of encoders or torque sensors.
     Joints,
-    /// Dead reckoning.
+    /// Odometry by dead reckoning.
     WheelOdometry,
     Battery,
     Temperature,
@@ -55,7 +55,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Of the topic of this name below a rover's; none where the contract says nothing of it.
+    /// The kind of a topic, given its name below the rover's prefix; `None` if the contract does not name it.
     pub(crate) fn of(topic: &str) -> Option<Self> {
         match topic {
             "/joint_states" => return Some(Self::JointStates),
@@ -95,18 +95,18 @@ impl Kind {
         }
     }
 
-    /// What a subscriber asks for.
+    /// Quality of service of a subscription.
     pub(crate) fn qos(self) -> Qos {
-        let asked = if self.rate_hz().is_some() { Qos::reliable() } else { Qos::sensor_data() };
-        Qos { depth: DEPTH, ..asked }
+        let requested = if self.rate_hz().is_some() { Qos::reliable() } else { Qos::sensor_data() };
+        Qos { depth: DEPTH, ..requested }
     }
 
-    /// Its rate, where the contract gives one, Hz.
+    /// Its rate in the contract, Hz, if there is one.
     pub(crate) fn rate_hz(self) -> Option<f64> {
         matches!(self, Self::JointStates | Self::Odometry | Self::Wheels).then_some(TRUTH_RATE_HZ)
     }
 
-    /// The frame of its headers, where it is not the sensor's own. `icrf` is none of TF.
+    /// The frame of its headers, if it is not the sensor's own. `icrf` is not a frame of TF.
     pub(crate) fn frame(self) -> Option<&'static str> {
         match self {
             Self::Attitude => Some("icrf"),
@@ -115,22 +115,22 @@ impl Kind {
         }
     }
 
-    /// Whether its frames are those of TF.
+    /// Whether its frame is one of TF.
     pub(crate) fn is_in_tf(self) -> bool {
         self != Self::Attitude
     }
 
-    /// Whether it tells nothing where its sensor sees nothing or has no service.
+    /// Whether it may be silent while its sensor has no measurement.
     pub(crate) fn may_be_silent(self) -> bool {
         matches!(self, Self::Direction | Self::Attitude | Self::AttitudeInMap | Self::Velocity)
     }
 
-    /// Type and quality of service, in words.
+    /// Type and quality of service as text.
     pub(crate) fn offer(self) -> String {
         offer(self.type_name(), self.qos())
     }
 
-    /// What a good message is, in words.
+    /// Description of a valid message.
     pub(crate) fn good(self) -> &'static str {
         match self {
             Self::JointStates | Self::Joints => "as many finite values as names",
@@ -186,7 +186,7 @@ impl Kind {
     }
 }
 
-/// A type and the least quality of service, in words.
+/// A type and the least quality of service as text.
 pub(crate) fn offer(type_name: &str, qos: Qos) -> String {
     let reliability = match qos.reliability {
         Reliability::Reliable => "reliable",
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn sensors_are_heard_whatever_their_reliability() {
+    fn sensors_are_received_whatever_their_reliability() {
         assert!(Kind::Image.offer().contains("sensor_msgs/msg/Image, best effort or reliable"));
         assert!(Kind::JointStates.offer().ends_with("sensor_msgs/msg/JointState, reliable"));
     }

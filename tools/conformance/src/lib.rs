@@ -1,14 +1,14 @@
-//! Does a live Selene keep its contract with ROS 2 (docs/topics.md)? This joins the domain as a peer and listens; it
-//! knows topics, types, quality of service and message definitions, and nothing of how the simulation works.
+//! Conformance test: does a live Selene fulfil its contract with ROS 2 (docs/topics.md)? The test joins the domain as a
+//! peer and subscribes; it knows topics, types, quality of service and message definitions, but nothing of the
+//! simulation itself.
 //!
-//! [`check`] first hears which topics there are (`topics`), listens to them (`ear`), and judges what was
-//! heard: the clock (`clock`), stamps and rates (`stream`), the frames (`tree`), what messages say (`image`, `cloud`,
-//! `motion`, `instrument`), the rover as its description has it (`rover`), and services (`services`). Each judgement is a function
-//! of messages, or of what is kept of them, and is tested with good and broken ones.
+//! [`check`] first finds the topics (`topics`), subscribes to them (`subscriptions`), and then checks what it received: the clock
+//! (`clock`), stamps and rates (`stream`), the frames (`tree`), the content of messages (`image`, `cloud`, `motion`,
+//! `instrument`), the rover against its description (`rover`), and services (`services`). Each check is a function of
+//! messages or of data kept from them, and is tested with valid and invalid ones.
 
 mod clock;
 mod cloud;
-mod ear;
 mod finding;
 mod image;
 mod instrument;
@@ -19,6 +19,7 @@ mod rover;
 mod sample;
 mod services;
 mod stream;
+mod subscriptions;
 mod topics;
 mod tree;
 
@@ -30,57 +31,62 @@ use selene_ros::transport::{Transport, TransportError};
 
 pub use finding::{Finding, Outcome};
 
-/// How long the first word of a simulation is awaited, and topics are looked for after it (wall time).
+/// Time to wait for the first message of a simulation, and then for its topics, in wall time.
 const FIRST_WORD_MAX: Duration = Duration::from_secs(30);
 const LOOK_ROUND: Duration = Duration::from_secs(3);
-/// How long clock and frames are heard after everything else, so that its stamps have their clock (wall time).
+/// Time for which clock and frames are received after everything else, so that all stamps have their clock, in wall
+/// time.
 const LAST_WORD: Duration = Duration::from_secs(1);
-/// How long servers are looked for (wall time).
+/// Time to look for services, in wall time.
 const SERVED_MAX: Duration = Duration::from_secs(2);
 const POLL: Duration = Duration::from_millis(50);
 
-/// What to listen to.
+/// What to check.
 #[derive(Clone, Debug)]
-pub struct Asked {
-    /// For how long (wall time).
+pub struct CheckOptions {
+    /// Time to receive messages, in wall time.
     pub duration: Duration,
-    /// The prefix of one rover's topics, as in `/viper`, or empty for none; without it, all rovers.
+    /// Prefix of one rover's topics, such as `/viper`, or empty for none; `None` for all rovers.
     pub rover: Option<String>,
 }
 
-/// Listens and judges; `stop` ends the listening early.
+/// Receives messages and checks them; `stop` ends the reception early.
 ///
 /// # Errors
 /// When a topic cannot be subscribed to.
-pub fn check(transport: &dyn Transport, asked: &Asked, stop: &AtomicBool) -> Result<Vec<Finding>, TransportError> {
-    let ear = ear::Ear::new(transport);
-    let _world = ear.follow_world()?;
-    wait(FIRST_WORD_MAX, || stop.load(Ordering::Relaxed) || !ear.heard().ticks.is_empty());
+pub fn check(
+    transport: &dyn Transport,
+    requested: &CheckOptions,
+    stop: &AtomicBool,
+) -> Result<Vec<Finding>, TransportError> {
+    let subscriptions = subscriptions::Subscriptions::new(transport);
+    let _world = subscriptions.follow_world()?;
+    wait(FIRST_WORD_MAX, || stop.load(Ordering::Relaxed) || !subscriptions.received().ticks.is_empty());
     let until_stopped = || stop.load(Ordering::Relaxed);
     wait(LOOK_ROUND, until_stopped);
     let (rovers, wanted) = {
-        let heard = ear.heard();
-        let rovers = topics::rovers(&heard.told, asked.rover.as_deref());
-        let frames: Vec<&str> = heard.tree.children().collect();
-        let wanted = topics::wanted(&heard.told, &rovers, frames.into_iter());
+        let received = subscriptions.received();
+        let rovers = topics::rovers(&received.reported, requested.rover.as_deref());
+        let frames: Vec<&str> = received.tree.children().collect();
+        let wanted = topics::wanted(&received.reported, &rovers, frames.into_iter());
         (rovers, wanted)
     };
     let mut topics = Vec::new();
     for rover in &rovers {
-        topics.push(ear.follow_description(rover)?);
+        topics.push(subscriptions.follow_description(rover)?);
     }
     for (topic, wanted) in &wanted {
-        topics.push(ear.follow(topic, wanted.kind)?);
+        topics.push(subscriptions.follow(topic, wanted.kind)?);
     }
-    wait(asked.duration, until_stopped);
+    wait(requested.duration, until_stopped);
     drop(topics);
     wait(LAST_WORD, until_stopped);
-    let mut findings = ear.heard().check(&wanted, &rovers);
+    let mut findings = subscriptions.received().check(&wanted, &rovers);
     findings.extend(services::check(transport, SERVED_MAX));
     Ok(findings)
 }
 
-/// Waits so long, or until it holds.
+/// Waits for a duration, or until `holds` is true.
 fn wait(duration: Duration, holds: impl Fn() -> bool) {
     let begun = Instant::now();
     while begun.elapsed() < duration && !holds() {

@@ -1,4 +1,4 @@
-//! Joint states, odometry, inertial units (REP-145) and position fixes.
+//! Checks of joint states, odometry, inertial units (REP-145) and position fixes.
 
 use selene_ros::geometry_msgs::{Quaternion, Vector3};
 use selene_ros::nav_msgs::Odometry;
@@ -8,7 +8,7 @@ use selene_ros::std_msgs::Header;
 use crate::kind::Kind;
 use crate::sample::{Sample, frame_fault, those};
 
-/// How far a quaternion's length may be from 1.
+/// Largest deviation of a quaternion's length from 1.
 const LENGTH_MAX: f64 = 1e-6;
 
 impl Sample for JointState {
@@ -107,13 +107,13 @@ pub(crate) fn vector(of: &Vector3) -> [f64; 3] {
     [of.x, of.y, of.z]
 }
 
-/// Whether a quaternion is a turn.
+/// Whether a quaternion is a rotation.
 pub(crate) fn is_turn(of: &Quaternion) -> bool {
-    // Not finite is neither.
+    // The comparison is false for values that are not finite.
     ((of.x.powi(2) + of.y.powi(2) + of.z.powi(2) + of.w.powi(2)).sqrt() - 1.0).abs() <= LENGTH_MAX
 }
 
-/// Unknown (all zero), no estimate (the first is -1), or symmetric with no negative variance.
+/// Whether a covariance is unknown (all zero), absent (the first value is -1), or symmetric without negative variances.
 pub(crate) fn is_covariance(of: &[f64; 9]) -> bool {
     let is_symmetric = [(1, 3), (2, 6), (5, 7)].iter().all(|(i, j)| of[*i] == of[*j]);
     let is_positive = [of[0], of[4], of[8]].iter().all(|variance| *variance >= 0.0);
@@ -132,7 +132,7 @@ mod tests {
         Header::new(SimTime::ZERO, "base_link")
     }
 
-    fn told<M: Sample>(mut message: M, change: impl FnOnce(&mut M)) -> String {
+    fn reported<M: Sample>(mut message: M, change: impl FnOnce(&mut M)) -> String {
         change(&mut message);
         message.faults(Kind::Imu).join("; ")
     }
@@ -149,11 +149,11 @@ mod tests {
 
     #[test]
     fn joint_states_have_a_finite_value_for_each_name() {
-        assert_eq!(told(joints(), |_| {}), "");
-        assert!(told(joints(), |joints| _ = joints.position.pop()).contains("position: 1 values for 2"));
-        assert!(told(joints(), |joints| joints.velocity[1] = f64::NAN).contains("velocity"));
+        assert_eq!(reported(joints(), |_| {}), "");
+        assert!(reported(joints(), |joints| _ = joints.position.pop()).contains("position: 1 values for 2"));
+        assert!(reported(joints(), |joints| joints.velocity[1] = f64::NAN).contains("velocity"));
         assert!(
-            told(joints(), |joints| *joints = JointState { header: header(), ..JointState::default() })
+            reported(joints(), |joints| *joints = JointState { header: header(), ..JointState::default() })
                 .contains("no joints")
         );
     }
@@ -161,34 +161,34 @@ mod tests {
     #[test]
     fn odometry_has_frames_and_a_turn() {
         let odometry = || Odometry { header: header(), child_frame_id: "base_link".to_owned(), ..Odometry::default() };
-        assert_eq!(told(odometry(), |_| {}), "");
-        assert!(told(odometry(), |odometry| odometry.child_frame_id.clear()).contains("child_frame_id"));
-        assert!(told(odometry(), |odometry| odometry.pose.pose.orientation.w = 0.5).contains("orientation"));
-        assert!(told(odometry(), |odometry| odometry.twist.twist.linear.x = f64::INFINITY).contains("finite"));
+        assert_eq!(reported(odometry(), |_| {}), "");
+        assert!(reported(odometry(), |odometry| odometry.child_frame_id.clear()).contains("child_frame_id"));
+        assert!(reported(odometry(), |odometry| odometry.pose.pose.orientation.w = 0.5).contains("orientation"));
+        assert!(reported(odometry(), |odometry| odometry.twist.twist.linear.x = f64::INFINITY).contains("finite"));
     }
 
     #[test]
     fn an_imu_s_covariances_are_unknown_none_or_a_matrix() {
         let imu = || Imu { header: header(), ..Imu::default() };
-        assert_eq!(told(imu(), |_| {}), "");
-        assert_eq!(told(imu(), |imu| (imu.orientation_covariance[0], imu.orientation.w) = (-1.0, 0.0)), "");
-        assert!(told(imu(), |imu| imu.orientation.w = 0.0).contains("orientation"));
-        assert!(told(imu(), |imu| imu.angular_velocity_covariance[4] = -2.0).contains("angular velocity"));
-        assert!(told(imu(), |imu| imu.linear_acceleration_covariance[1] = 0.1).contains("linear acceleration"));
-        assert!(told(imu(), |imu| imu.linear_acceleration.z = f64::NAN).contains("finite"));
+        assert_eq!(reported(imu(), |_| {}), "");
+        assert_eq!(reported(imu(), |imu| (imu.orientation_covariance[0], imu.orientation.w) = (-1.0, 0.0)), "");
+        assert!(reported(imu(), |imu| imu.orientation.w = 0.0).contains("orientation"));
+        assert!(reported(imu(), |imu| imu.angular_velocity_covariance[4] = -2.0).contains("angular velocity"));
+        assert!(reported(imu(), |imu| imu.linear_acceleration_covariance[1] = 0.1).contains("linear acceleration"));
+        assert!(reported(imu(), |imu| imu.linear_acceleration.z = f64::NAN).contains("finite"));
     }
 
     #[test]
     fn a_fix_is_a_place_on_a_sphere() {
-        assert_eq!(told(fix(), |_| {}), "");
-        assert!(told(fix(), |fix| fix.latitude = 91.0).contains("latitude 91"));
-        assert!(told(fix(), |fix| fix.status.status = 7).contains("status 7"));
+        assert_eq!(reported(fix(), |_| {}), "");
+        assert!(reported(fix(), |fix| fix.latitude = 91.0).contains("latitude 91"));
+        assert!(reported(fix(), |fix| fix.status.status = 7).contains("status 7"));
         let unknown = |fix: &mut NavSatFix| (fix.status.status, fix.latitude) = (NavSatStatus::STATUS_NO_FIX, f64::NAN);
-        assert_eq!(told(fix(), unknown), "");
+        assert_eq!(reported(fix(), unknown), "");
         let negative = |fix: &mut NavSatFix| {
             fix.position_covariance_type = NavSatFix::COVARIANCE_TYPE_KNOWN;
             fix.position_covariance[0] = -1.0;
         };
-        assert!(told(fix(), negative).contains("covariance"));
+        assert!(reported(fix(), negative).contains("covariance"));
     }
 }

@@ -1,4 +1,4 @@
-//! Scans of radars and distances of single beams (REP-117).
+//! Checks of radar scans and of single-beam distances (REP-117).
 
 use selene_ros::radar_msgs::{RadarReturn, RadarScan};
 use selene_ros::sensor_msgs::Range;
@@ -13,7 +13,7 @@ impl Sample for RadarScan {
     }
 
     fn faults(&self, _: Kind) -> Vec<String> {
-        let bad = self.returns.iter().filter(|told| !is_return(told)).count();
+        let bad = self.returns.iter().filter(|reported| !is_return(reported)).count();
         those([
             frame_fault(&self.header),
             (bad > 0, format!("{bad} returns with a range below 0 or numbers that are not finite")),
@@ -30,7 +30,7 @@ impl Sample for Range {
         let Self { radiation_type, field_of_view, min_range, max_range, range, variance, .. } = self;
         let is_known = [Self::ULTRASOUND, Self::INFRARED].contains(radiation_type);
         let are_limits = *min_range >= 0.0 && max_range >= min_range && max_range.is_finite();
-        let is_told = range.is_infinite() || (min_range..=max_range).contains(&range);
+        let is_reported = range.is_infinite() || (min_range..=max_range).contains(&range);
         let is_cone = field_of_view.is_finite() && *field_of_view >= 0.0;
         let is_variance = variance.is_finite() && *variance >= 0.0;
         those([
@@ -38,14 +38,14 @@ impl Sample for Range {
             (!is_known, format!("radiation_type {radiation_type}")),
             (!is_cone, format!("field_of_view {field_of_view}")),
             (!are_limits, format!("limits {min_range} to {max_range}")),
-            (!is_told, format!("range {range} beyond its limits")),
+            (!is_reported, format!("range {range} beyond its limits")),
             (!is_variance, format!("variance {variance}")),
         ])
     }
 }
 
-fn is_return(told: &RadarReturn) -> bool {
-    let RadarReturn { range, azimuth, elevation, doppler_velocity, amplitude } = told;
+fn is_return(reported: &RadarReturn) -> bool {
+    let RadarReturn { range, azimuth, elevation, doppler_velocity, amplitude } = reported;
     *range >= 0.0 && [range, azimuth, elevation, doppler_velocity, amplitude].iter().all(|value| value.is_finite())
 }
 
@@ -89,10 +89,12 @@ mod tests {
 
     #[test]
     fn returns_of_radars_have_finite_numbers() {
-        let told = RadarReturn { range: 9.0, azimuth: 0.1, elevation: 0.0, doppler_velocity: -0.2, amplitude: 14.0 };
-        let scan = |told: RadarReturn| RadarScan { header: Header::new(SimTime::ZERO, "radar"), returns: vec![told] };
-        assert!(scan(told).faults(Kind::RadarScan).is_empty());
-        for bad in [RadarReturn { range: -1.0, ..told }, RadarReturn { azimuth: f32::NAN, ..told }] {
+        let reported =
+            RadarReturn { range: 9.0, azimuth: 0.1, elevation: 0.0, doppler_velocity: -0.2, amplitude: 14.0 };
+        let scan =
+            |reported: RadarReturn| RadarScan { header: Header::new(SimTime::ZERO, "radar"), returns: vec![reported] };
+        assert!(scan(reported).faults(Kind::RadarScan).is_empty());
+        for bad in [RadarReturn { range: -1.0, ..reported }, RadarReturn { azimuth: f32::NAN, ..reported }] {
             assert!(scan(bad).faults(Kind::RadarScan)[0].contains("1 returns"));
         }
     }

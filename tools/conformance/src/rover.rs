@@ -1,4 +1,4 @@
-//! A rover: its description, its joints, and the chain of frames from `map` to its base.
+//! Checks of a rover: its description, its joints, and the chain of frames from `map` to its base.
 
 use std::collections::BTreeSet;
 
@@ -6,9 +6,9 @@ use crate::finding::Finding;
 use crate::stream::Stream;
 use crate::tree::Tree;
 
-/// What of a URDF other topics must agree with.
+/// The parts of a URDF with which other topics must agree.
 struct Described {
-    /// Joints that move.
+    /// Names of the joints that move.
     joints: BTreeSet<String>,
     links: BTreeSet<String>,
 }
@@ -29,7 +29,7 @@ impl Described {
     }
 }
 
-/// The description, heard by a subscriber that came late, and the joints and frames that it names.
+/// Checks the description, received by a late subscriber, and the joints and frames that it names.
 pub(crate) fn check_description(
     rover: &str,
     urdf: Option<&str>,
@@ -39,7 +39,7 @@ pub(crate) fn check_description(
 ) -> Vec<Finding> {
     let topic = format!("{rover}/robot_description");
     let expected = "a URDF for a subscriber that comes late, std_msgs/msg/String, reliable, transient local";
-    let Some(urdf) = urdf else { return vec![Finding::new(topic, false, "nothing was heard", expected)] };
+    let Some(urdf) = urdf else { return vec![Finding::new(topic, false, "nothing was received", expected)] };
     let described = match Described::read(urdf) {
         Ok(described) => described,
         Err(what) => return vec![Finding::new(topic, false, what, expected)],
@@ -56,16 +56,17 @@ pub(crate) fn check_description(
     vec![description, links, check_joints(rover, &described.joints, &joint_states.names)]
 }
 
-fn check_joints(rover: &str, described: &BTreeSet<String>, told: &[String]) -> Finding {
-    let names: BTreeSet<String> = told.iter().cloned().collect();
+fn check_joints(rover: &str, described: &BTreeSet<String>, reported: &[String]) -> Finding {
+    let names: BTreeSet<String> = reported.iter().cloned().collect();
     let differ: Vec<&str> = described.symmetric_difference(&names).map(String::as_str).collect();
-    let measured = format!("{} joints, {} on one side only {}", told.len(), differ.len(), differ.join(" "));
-    let holds = differ.is_empty() && names.len() == told.len();
+    let measured = format!("{} joints, {} on one side only {}", reported.len(), differ.len(), differ.join(" "));
+    let holds = differ.is_empty() && names.len() == reported.len();
     let what = format!("{rover}/joint_states names");
     Finding::new(what, holds, measured.trim_end(), "each moving joint of robot_description, once")
 }
 
-/// The root link under `odom` under `map`, by the frames that odometry names; the root is on `/tf`.
+/// Checks that the root link is under `odom` and that under `map`, by the frames that odometry names; the root is on
+/// `/tf`.
 pub(crate) fn check_odometry(rover: &str, odometry: &Stream, tree: &Tree) -> Finding {
     let base = odometry.names.first().map_or("", String::as_str);
     let odom = odometry.frames.first().map_or("", String::as_str);

@@ -1,5 +1,5 @@
-//! The services of `simulation_interfaces` under the simulation node's name: they answer where they are served, and
-//! `get_simulator_features` tells what the others do. Only getters are called: nothing is changed.
+//! Checks of the services of `simulation_interfaces` under the simulation node's name: services that exist must answer,
+//! and `get_simulator_features` must describe what they support. Only getters are called, so nothing is changed.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -10,51 +10,51 @@ use selene_ros::{Client, Service};
 
 use crate::finding::Finding;
 
-/// Names that the simulation node has: in `selene run`, as a process of its own, and services at the root.
+/// Names of the simulation node: in `selene run`, as a separate process, and for services at the root.
 const NODES: [&str; 3] = ["/selene", "/selene_simulation", ""];
 const FEATURES: &str = "get_simulator_features";
-/// How long an answer is awaited (wall time).
+/// Time to wait for an answer, in wall time.
 const ANSWER_MAX: Duration = Duration::from_secs(5);
 const POLL: Duration = Duration::from_millis(20);
 
-/// What came of a call.
+/// Result of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Answer {
+enum ServiceReply {
     NotServed,
-    /// Served, but no response came in time.
+    /// The service exists, but did not answer in time.
     Silent,
-    /// The result's code.
+    /// The answer's result code.
     Result(u8),
 }
 
-/// Calls what is served and compares; servers are looked for as long as `patience` (wall time).
-pub(crate) fn check(transport: &dyn Transport, patience: Duration) -> Vec<Finding> {
+/// Calls the existing services and compares their answers; looks for services during `timeout`, in wall time.
+pub(crate) fn check(transport: &dyn Transport, timeout: Duration) -> Vec<Finding> {
     let clients = NODES.map(|node| (node, client::<srv::GetSimulatorFeatures>(transport, node, FEATURES)));
     let served = || clients.iter().find(|(_, client)| client.as_ref().is_some_and(Client::is_served));
-    wait_for(patience, || served().is_some());
+    wait_for(timeout, || served().is_some());
     let Some((node, Some(client))) = served() else {
         let expected = "answers, where a simulation serves them";
         return vec![Finding::not_measured("services of simulation_interfaces", "not served", expected)];
     };
     let what = format!("{node}/{FEATURES}");
-    let Some(response) = ask(client, &srv::GetSimulatorFeaturesRequest::default()) else {
+    let Some(response) = call(client, &srv::GetSimulatorFeaturesRequest::default()) else {
         return vec![Finding::new(what, false, "no answer", format!("an answer within {} s", ANSWER_MAX.as_secs()))];
     };
-    let told = response.features.features;
-    let known = Finding::new(what, true, format!("{} features", told.len()), "an answer");
-    let asked = Asked { transport, patience, node, told: &told };
-    [vec![known], asked.world(), asked.entities()].concat()
+    let reported = response.features.features;
+    let known = Finding::new(what, true, format!("{} features", reported.len()), "an answer");
+    let requested = ServiceCaller { transport, timeout, node, reported: &reported };
+    [vec![known], requested.world(), requested.entities()].concat()
 }
 
-/// Getters of a simulation that told its features.
-struct Asked<'a> {
+/// Calls getters of a simulation whose features are known.
+struct ServiceCaller<'a> {
     transport: &'a dyn Transport,
-    patience: Duration,
+    timeout: Duration,
     node: &'a str,
-    told: &'a [u16],
+    reported: &'a [u16],
 }
 
-impl Asked<'_> {
+impl ServiceCaller<'_> {
     fn world(&self) -> Vec<Finding> {
         let worlds = srv::GetAvailableWorldsRequest { offline_only: true, ..Default::default() };
         vec![
@@ -96,11 +96,11 @@ impl Asked<'_> {
 
     fn first_entity(&self) -> Option<String> {
         let client = client::<srv::GetEntities>(self.transport, self.node, "get_entities")?;
-        wait_for(self.patience, || client.is_served());
-        ask(&client, &srv::GetEntitiesRequest::default())?.entities.into_iter().next()
+        wait_for(self.timeout, || client.is_served());
+        call(&client, &srv::GetEntitiesRequest::default())?.entities.into_iter().next()
     }
 
-    /// Calls a getter; without a feature it must answer in any case.
+    /// Calls a getter; one without a feature must always answer.
     fn get<S: Service>(
         &self,
         feature: Option<u8>,
@@ -108,55 +108,60 @@ impl Asked<'_> {
         request: &S::Request,
         result: fn(&S::Response) -> &Outcome,
     ) -> Finding {
-        let is_told = feature.is_none_or(|feature| self.told.contains(&u16::from(feature)));
+        let is_reported = feature.is_none_or(|feature| self.reported.contains(&u16::from(feature)));
         let answer = self.answer::<S>(name, request, result);
-        judge(&format!("{}/{name}", self.node), is_told, answer)
+        judge(&format!("{}/{name}", self.node), is_reported, answer)
     }
 
-    fn answer<S: Service>(&self, name: &str, request: &S::Request, result: fn(&S::Response) -> &Outcome) -> Answer {
-        let Some(client) = client::<S>(self.transport, self.node, name) else { return Answer::NotServed };
-        if !wait_for(self.patience, || client.is_served()) {
-            return Answer::NotServed;
+    fn answer<S: Service>(
+        &self,
+        name: &str,
+        request: &S::Request,
+        result: fn(&S::Response) -> &Outcome,
+    ) -> ServiceReply {
+        let Some(client) = client::<S>(self.transport, self.node, name) else { return ServiceReply::NotServed };
+        if !wait_for(self.timeout, || client.is_served()) {
+            return ServiceReply::NotServed;
         }
-        ask(&client, request).map_or(Answer::Silent, |response| Answer::Result(result(&response).result))
+        call(&client, request).map_or(ServiceReply::Silent, |response| ServiceReply::Result(result(&response).result))
     }
 }
 
-/// Whether an answer agrees with the features. Codes above 100 are a service's own: it does what it says.
-fn judge(what: &str, is_told: bool, answer: Answer) -> Finding {
-    let holds = match (answer, is_told) {
-        (Answer::Result(code), true) => code == Outcome::RESULT_OK || code > 100,
-        (Answer::Result(code), false) => code == Outcome::RESULT_FEATURE_UNSUPPORTED,
-        (Answer::NotServed, told) => !told,
-        (Answer::Silent, _) => false,
+/// Checks an answer against the features. Codes above 100 are specific to a service: it supports the feature.
+fn judge(what: &str, is_reported: bool, answer: ServiceReply) -> Finding {
+    let holds = match (answer, is_reported) {
+        (ServiceReply::Result(code), true) => code == Outcome::RESULT_OK || code > 100,
+        (ServiceReply::Result(code), false) => code == Outcome::RESULT_FEATURE_UNSUPPORTED,
+        (ServiceReply::NotServed, reported) => !reported,
+        (ServiceReply::Silent, _) => false,
     };
     let measured = match answer {
-        Answer::NotServed => "not served".to_owned(),
-        Answer::Silent => "no answer".to_owned(),
-        Answer::Result(code) => format!("result {code}"),
+        ServiceReply::NotServed => "not served".to_owned(),
+        ServiceReply::Silent => "no answer".to_owned(),
+        ServiceReply::Result(code) => format!("result {code}"),
     };
-    let expected = if is_told {
-        "result 1 (OK), as the features tell"
+    let expected = if is_reported {
+        "result 1 (OK), as the features state"
     } else {
-        "result 0 (FEATURE_UNSUPPORTED), as the features tell"
+        "result 0 (FEATURE_UNSUPPORTED), as the features state"
     };
     Finding::new(what, holds, measured, expected)
 }
 
-/// A client; none where the transport moves no services.
+/// A client; `None` if the transport has no services.
 fn client<S: Service>(transport: &dyn Transport, node: &str, name: &str) -> Option<Client<S>> {
     Client::new(transport, &format!("{node}/{name}")).ok()
 }
 
-fn ask<S: Service>(client: &Client<S>, request: &S::Request) -> Option<S::Response> {
+fn call<S: Service>(client: &Client<S>, request: &S::Request) -> Option<S::Response> {
     client.call(request).ok()?.recv_timeout(ANSWER_MAX).ok()
 }
 
-/// Waits until it holds; false when it does not in time.
-fn wait_for(patience: Duration, holds: impl Fn() -> bool) -> bool {
+/// Waits until `holds` is true; false on a timeout.
+fn wait_for(timeout: Duration, holds: impl Fn() -> bool) -> bool {
     let begun = Instant::now();
     while !holds() {
-        if begun.elapsed() > patience {
+        if begun.elapsed() > timeout {
             return false;
         }
         thread::sleep(POLL);
@@ -166,7 +171,7 @@ fn wait_for(patience: Duration, holds: impl Fn() -> bool) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Answer, check, judge};
+    use super::{ServiceReply, check, judge};
     use selene_ros::in_process::InProcess;
     use selene_ros::simulation_interfaces::{Result as Outcome, SimulatorFeatures, srv};
     use selene_ros::transport::Subscription;
@@ -174,28 +179,28 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn a_getter_does_what_the_features_tell() {
-        for (is_told, answer, holds) in [
-            (true, Answer::Result(Outcome::RESULT_OK), true),
-            (true, Answer::Result(101), true),
-            (true, Answer::Result(Outcome::RESULT_FEATURE_UNSUPPORTED), false),
-            (true, Answer::NotServed, false),
-            (false, Answer::NotServed, true),
-            (false, Answer::Result(Outcome::RESULT_FEATURE_UNSUPPORTED), true),
-            (false, Answer::Result(Outcome::RESULT_OK), false),
-            (false, Answer::Silent, false),
+    fn a_getter_does_what_the_features_state() {
+        for (is_reported, answer, holds) in [
+            (true, ServiceReply::Result(Outcome::RESULT_OK), true),
+            (true, ServiceReply::Result(101), true),
+            (true, ServiceReply::Result(Outcome::RESULT_FEATURE_UNSUPPORTED), false),
+            (true, ServiceReply::NotServed, false),
+            (false, ServiceReply::NotServed, true),
+            (false, ServiceReply::Result(Outcome::RESULT_FEATURE_UNSUPPORTED), true),
+            (false, ServiceReply::Result(Outcome::RESULT_OK), false),
+            (false, ServiceReply::Silent, false),
         ] {
-            assert_eq!(judge("x", is_told, answer).is_failure(), !holds, "{is_told} {answer:?}");
+            assert_eq!(judge("x", is_reported, answer).is_failure(), !holds, "{is_reported} {answer:?}");
         }
     }
 
-    /// A simulation that tells these features and can tell its state alone.
+    /// A simulation that declares these features, but supports only `get_simulation_state`.
     fn simulation(transport: &InProcess, features: &[u8]) -> Vec<Subscription> {
         let features = SimulatorFeatures {
             features: features.iter().map(|feature| u16::from(*feature)).collect(),
             ..SimulatorFeatures::default()
         };
-        let tell = move |_, reply: Reply<srv::GetSimulatorFeatures>| {
+        let report = move |_, reply: Reply<srv::GetSimulatorFeatures>| {
             reply.send(&srv::GetSimulatorFeaturesResponse { features: features.clone() }).expect("sent");
         };
         let ok = Outcome { result: Outcome::RESULT_OK, ..Outcome::default() };
@@ -207,7 +212,7 @@ mod tests {
             reply.send(&srv::GetEntitiesResponse { result: entities_ok.clone(), ..Default::default() }).expect("sent");
         };
         vec![
-            serve::<srv::GetSimulatorFeatures>(transport, "/selene/get_simulator_features", tell).expect("served"),
+            serve::<srv::GetSimulatorFeatures>(transport, "/selene/get_simulator_features", report).expect("served"),
             serve::<srv::GetSimulationState>(transport, "/selene/get_simulation_state", state).expect("served"),
             serve::<srv::GetEntities>(transport, "/selene/get_entities", entities).expect("served"),
         ]
@@ -220,9 +225,9 @@ mod tests {
     }
 
     #[test]
-    fn features_that_are_told_and_those_that_are_there_agree() {
+    fn features_that_are_reported_and_those_that_are_there_agree() {
         assert_eq!(failures(&[SimulatorFeatures::SIMULATION_STATE_GETTING]), 0);
-        assert_eq!(failures(&[]), 1, "the state is told, the feature is not");
+        assert_eq!(failures(&[]), 1, "the state is published, the feature is not");
         let more = [SimulatorFeatures::SIMULATION_STATE_GETTING, SimulatorFeatures::SPAWNABLES];
         assert_eq!(failures(&more), 1, "spawnables are not there");
     }

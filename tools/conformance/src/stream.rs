@@ -1,61 +1,61 @@
-//! What a topic with headers said, message by message, without the data: stamps, frames, faults. Stamps increase and
-//! are not ahead of `/clock`; they lie on a grid, which is the sensor's own rate. Best-effort messages may be lost, so
-//! gaps in them are told and are no failure.
+//! Checks of a topic with headers, from data kept of each message: stamps, frames, faults. Stamps must increase and not
+//! be ahead of `/clock`, and they must lie on a grid at the sensor's own rate. Best-effort messages may be lost, so
+//! gaps are reported but are not failures.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use selene_base::SimTime;
 use selene_ros::qos::Reliability;
 
-use crate::clock::{self, Tick};
+use crate::clock::{self, ClockSample};
 use crate::finding::{Faults, Finding};
 use crate::kind::Kind;
 use crate::sample::Sample;
 
-/// A message may be heard this long before the clock that it goes by, wall s: they come by different ways.
+/// A message may arrive before its clock message by this time, s of wall time: they take different paths.
 const CLOCK_LAG_S: f64 = 1.0;
-/// How far a stamp may be ahead of the clock even then: the clock's last messages may be lost.
+/// Largest time that a stamp may be ahead of the clock even then, since the clock's last messages may be lost.
 const AHEAD_MAX: SimTime = SimTime::from_nanos(50_000_000);
-/// Messages from which a rate is measured.
+/// Fewest messages for measuring a rate.
 const RATE_FROM: usize = 4;
-/// Part of the period that a stamp may be off its grid, beside a step of the clock.
+/// Largest deviation of a stamp from its grid, as a fraction of the period, in addition to a step of the clock.
 const JITTER_MAX: f64 = 0.01;
-/// One in so many reliable messages may be missing.
+/// One in this many reliable messages may be missing.
 const RELIABLE_LOSS: i64 = 20;
 
-/// When a message came and what time it tells of.
+/// Time of reception and stamp of a message.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrival {
-    /// Wall s since we began.
+pub(crate) struct Reception {
+    /// Time of reception, s of wall time since the start.
     pub(crate) at_s: f64,
     pub(crate) stamp: SimTime,
 }
 
-/// Frame and pixels of an image or of its calibration.
+/// Frame and size of an image or of its calibration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
     pub(crate) frame: String,
     pub(crate) size_px: [u32; 2],
 }
 
-/// What a topic said.
+/// Data kept of a topic's messages.
 #[derive(Debug, Default)]
 pub(crate) struct Stream {
-    pub(crate) arrivals: Vec<Arrival>,
+    pub(crate) arrivals: Vec<Reception>,
     pub(crate) frames: BTreeSet<String>,
-    /// Of images and their calibration, by stamp.
+    /// Shapes of images or their calibration, by stamp.
     pub(crate) shapes: BTreeMap<SimTime, Shape>,
-    /// Joints of a joint state, the child frame of odometry, as the last message has them.
+    /// Joints of a joint state or the child frame of odometry, from the last message.
     pub(crate) names: Vec<String>,
     pub(crate) faults: Faults,
 }
 
 impl Stream {
-    /// Takes a message in that came at `at_s`, whose faults are known.
+    /// Adds a message received at `at_s`, with its faults.
     pub(crate) fn take<M: Sample>(&mut self, at_s: f64, message: &M, faults: Vec<String>) {
         let header = message.header();
         let stamp = SimTime::from(header.stamp);
-        self.arrivals.push(Arrival { at_s, stamp });
+        self.arrivals.push(Reception { at_s, stamp });
         self.faults.extend(faults);
         self.names = message.names();
         if !header.frame_id.is_empty() {
@@ -66,10 +66,10 @@ impl Stream {
         }
     }
 
-    /// Checks everything that a topic says of itself.
-    pub(crate) fn check(&self, topic: &str, kind: Kind, ticks: &[Tick]) -> Vec<Finding> {
+    /// Runs all checks of a single topic.
+    pub(crate) fn check(&self, topic: &str, kind: Kind, ticks: &[ClockSample]) -> Vec<Finding> {
         if self.arrivals.is_empty() {
-            return vec![Finding::new(topic, false, "nothing was heard", kind.offer())];
+            return vec![Finding::new(topic, false, "nothing was received", kind.offer())];
         }
         let good = format!("{} messages", self.arrivals.len());
         let content = self.faults.finding(topic, good, kind.good());
@@ -78,23 +78,23 @@ impl Stream {
     }
 }
 
-/// Stamps increase and are not ahead of the clock.
-pub(crate) fn stamps(topic: &str, arrivals: &[Arrival], ticks: &[Tick]) -> Finding {
+/// Checks that stamps increase and are not ahead of the clock.
+pub(crate) fn stamps(topic: &str, arrivals: &[Reception], ticks: &[ClockSample]) -> Finding {
     let back = arrivals.windows(2).filter(|pair| pair[1].stamp <= pair[0].stamp).count();
     let ahead = arrivals.iter().filter(|arrival| is_ahead(arrival, ticks)).count();
     let measured = format!("{back} of {} not after the last, {ahead} ahead of /clock", arrivals.len());
     Finding::new(format!("{topic} stamps"), back + ahead == 0, measured, "increasing, none ahead")
 }
 
-fn is_ahead(arrival: &Arrival, ticks: &[Tick]) -> bool {
-    let heard = ticks.partition_point(|tick| tick.at_s <= arrival.at_s + CLOCK_LAG_S);
-    ticks[..heard].last().is_some_and(|tick| arrival.stamp > tick.time + AHEAD_MAX)
+fn is_ahead(arrival: &Reception, ticks: &[ClockSample]) -> bool {
+    let received = ticks.partition_point(|tick| tick.at_s <= arrival.at_s + CLOCK_LAG_S);
+    ticks[..received].last().is_some_and(|tick| arrival.stamp > tick.time + AHEAD_MAX)
 }
 
-/// Stamps lie on a grid: that of `rate_hz`, if one is given, else their own.
+/// Checks that stamps lie on a grid: that of `rate_hz` if given, else their own.
 pub(crate) fn rate(
     topic: &str,
-    arrivals: &[Arrival],
+    arrivals: &[Reception],
     rate_hz: Option<f64>,
     reliability: Reliability,
     clock_step: Option<SimTime>,
@@ -116,17 +116,17 @@ pub(crate) fn rate(
     Finding::new(what, jitter_s <= tolerance_s && enough, measured, expected)
 }
 
-/// How stamps follow one another, simulated s.
+/// Grid of stamps, in simulated s.
 struct Grid {
     period_s: f64,
-    /// The farthest that a step is from a whole number of periods.
+    /// Largest deviation of a step from a whole number of periods.
     jitter_s: f64,
-    /// Messages that are missing between the others.
+    /// Number of messages missing in between.
     missing: i64,
 }
 
 impl Grid {
-    fn of(arrivals: &[Arrival], rate_hz: Option<f64>) -> Option<Self> {
+    fn of(arrivals: &[Reception], rate_hz: Option<f64>) -> Option<Self> {
         let steps = arrivals.windows(2).map(|pair| (pair[1].stamp - pair[0].stamp).secs_f64());
         let forward: Vec<f64> = steps.filter(|step| *step > 0.0).collect();
         let period_s = rate_hz.map(|rate| 1.0 / rate).or_else(|| own_period_s(&forward))?;
@@ -137,7 +137,7 @@ impl Grid {
     }
 }
 
-/// The middle of those steps over which nothing is missing.
+/// Median of the steps over which no message is missing.
 fn own_period_s(steps_s: &[f64]) -> Option<f64> {
     let least = steps_s.iter().copied().reduce(f64::min)?;
     let mut single: Vec<f64> = steps_s.iter().copied().filter(|step| *step < 1.5 * least).collect();
@@ -147,7 +147,7 @@ fn own_period_s(steps_s: &[f64]) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Arrival, Stream, rate, stamps};
+    use super::{Reception, Stream, rate, stamps};
     use crate::clock::tests::clock;
     use crate::finding::Outcome;
     use crate::kind::Kind;
@@ -156,9 +156,9 @@ mod tests {
 
     const CLOCK_STEP: Option<SimTime> = Some(SimTime::from_nanos(5_000_000));
 
-    /// Stamps in real time, ms.
-    fn arrivals(stamps_ms: impl IntoIterator<Item = i64>) -> Vec<Arrival> {
-        let arrival = |ms: i64| Arrival { at_s: ms as f64 * 1e-3, stamp: SimTime::from_nanos(ms * 1_000_000) };
+    /// Messages that arrive in real time, with these stamps, ms.
+    fn arrivals(stamps_ms: impl IntoIterator<Item = i64>) -> Vec<Reception> {
+        let arrival = |ms: i64| Reception { at_s: ms as f64 * 1e-3, stamp: SimTime::from_nanos(ms * 1_000_000) };
         stamps_ms.into_iter().map(arrival).collect()
     }
 
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn stamps_that_increase_behind_the_clock_are_good() {
         assert!(!stamps("/a", &arrivals((0..50).map(|i| 20 * i)), &clock(200)).is_failure());
-        // The clock's last messages were lost.
+        // The last messages of the clock were lost.
         assert!(!stamps("/a", &arrivals([1010]), &clock(200)).is_failure());
     }
 
@@ -178,7 +178,7 @@ mod tests {
         for bad in [vec![0, 20, 20], vec![0, 40, 20]] {
             assert!(stamps("/a", &arrivals(bad), &clock(200)).is_failure());
         }
-        let ahead = [Arrival { at_s: 0.5, stamp: SimTime::from_secs_f64(1.7e9) }];
+        let ahead = [Reception { at_s: 0.5, stamp: SimTime::from_secs_f64(1.7e9) }];
         assert!(stamps("/a", &ahead, &clock(200)).is_failure());
     }
 

@@ -1,6 +1,6 @@
-//! Which topics there should be. Nothing asks DDS for a list: `/diagnostics` tells which topics carry something
-//! (`bytes_per_s TOPIC`, `frames_dropped TOPIC`), and those must be heard. The contract's usual names and cameras whose
-//! optical frames are on TF are listened for as well, since a sensor node of its own tells no `bytes_per_s`.
+//! The topics to check. DDS is not asked for a list: `/diagnostics` names the topics that are published
+//! (`bytes_per_s TOPIC`, `frames_dropped TOPIC`), and these must be received. The contract's usual names, and those of
+//! cameras with optical frames on TF, are subscribed to as well, since a separate sensor node reports no `bytes_per_s`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,15 +8,15 @@ use selene_ros::diagnostic_msgs::DiagnosticArray;
 
 use crate::kind::Kind;
 
-/// Keys of `/diagnostics` whose second word is a topic that this run publishes.
-const TELLING: [&str; 2] = ["bytes_per_s", "frames_dropped"];
-/// By it a rover is known, and every rover has it.
+/// Keys of `/diagnostics` whose second word is a topic published by the run.
+const REPORTS: [&str; 2] = ["bytes_per_s", "frames_dropped"];
+/// The topic that identifies a rover; every rover has it.
 const ODOMETRY: &str = "/ground_truth/odom";
-/// What every rover has.
+/// Topics of every rover.
 const OF_EACH: [&str; 3] = [ODOMETRY, "/joint_states", "/ground_truth/wheels"];
-/// What most rovers have.
+/// Topics of most rovers.
 const USUAL: [&str; 3] = ["/imu/data", "/gps/fix", "/lidar/points"];
-/// What a camera may have, under its name.
+/// Topics that a camera may have, under its name.
 const OF_CAMERA: [&str; 6] = [
     "image_raw",
     "camera_info",
@@ -27,40 +27,40 @@ const OF_CAMERA: [&str; 6] = [
 ];
 const OPTICAL: &str = "_optical";
 
-/// A topic that is listened to.
+/// A topic to subscribe to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Wanted {
+pub(crate) struct ExpectedTopic {
     pub(crate) kind: Kind,
     /// Whether silence is a failure.
     pub(crate) is_due: bool,
 }
 
-/// The topics that a message of `/diagnostics` tells.
-pub(crate) fn told(diagnostics: &DiagnosticArray) -> impl Iterator<Item = &str> {
+/// The topics that a message of `/diagnostics` names.
+pub(crate) fn reported(diagnostics: &DiagnosticArray) -> impl Iterator<Item = &str> {
     let pairs = diagnostics.status.iter().flat_map(|status| &status.values).filter_map(|pair| pair.key.split_once(' '));
-    pairs.filter(|(key, _)| TELLING.contains(key)).map(|(_, topic)| topic)
+    pairs.filter(|(key, _)| REPORTS.contains(key)).map(|(_, topic)| topic)
 }
 
-/// The rovers' prefixes of topics: the one that is asked for, else all of which odometry is told, else none.
-pub(crate) fn rovers(told: &BTreeSet<String>, asked: Option<&str>) -> BTreeSet<String> {
-    if let Some(rover) = asked {
+/// Topic prefixes of the rovers: the requested one, else those of all odometry topics in `reported`, else the empty one.
+pub(crate) fn rovers(reported: &BTreeSet<String>, requested: Option<&str>) -> BTreeSet<String> {
+    if let Some(rover) = requested {
         return [rover.to_owned()].into();
     }
     let found: BTreeSet<String> =
-        told.iter().filter_map(|topic| topic.strip_suffix(ODOMETRY)).map(str::to_owned).collect();
+        reported.iter().filter_map(|topic| topic.strip_suffix(ODOMETRY)).map(str::to_owned).collect();
     if found.is_empty() { [String::new()].into() } else { found }
 }
 
-/// What is listened to of these rovers.
+/// The topics of these rovers to subscribe to.
 pub(crate) fn wanted<'a>(
-    told: &BTreeSet<String>,
+    reported: &BTreeSet<String>,
     rovers: &BTreeSet<String>,
     frames: impl Iterator<Item = &'a str> + Clone,
-) -> BTreeMap<String, Wanted> {
+) -> BTreeMap<String, ExpectedTopic> {
     let mut wanted = BTreeMap::new();
     let mut add = |rover: &str, topic: &str, is_due: bool| {
         if let Some(kind) = Kind::of(topic) {
-            wanted.insert(format!("{rover}{topic}"), Wanted { kind, is_due: is_due && !is_silent(topic, kind) });
+            wanted.insert(format!("{rover}{topic}"), ExpectedTopic { kind, is_due: is_due && !is_silent(topic, kind) });
         }
     };
     for rover in rovers {
@@ -70,8 +70,8 @@ pub(crate) fn wanted<'a>(
         }
         OF_EACH.iter().for_each(|topic| add(rover, topic, true));
     }
-    for topic in told {
-        // Where one rover's prefix is none, a topic is that of the longest prefix.
+    for topic in reported {
+        // If one rover's prefix is empty, a topic belongs to the longest matching prefix.
         let owners = rovers.iter().filter_map(|rover| topic.strip_prefix(rover.as_str()).map(|rest| (rover, rest)));
         let owner = owners.filter(|(_, rest)| rest.starts_with('/')).max_by_key(|(rover, _)| rover.len());
         owner.into_iter().for_each(|(rover, rest)| add(rover, rest, true));
@@ -79,12 +79,13 @@ pub(crate) fn wanted<'a>(
     wanted
 }
 
-/// Whether a topic may tell nothing although it is told of: the truth is always told.
+/// Whether a topic may be silent although it is published: ground truth never is.
 fn is_silent(topic: &str, kind: Kind) -> bool {
     kind.may_be_silent() && !topic.starts_with("/ground_truth/")
 }
 
-/// The camera whose optical frame it is, if it is one of this rover: frames of rovers in a list begin with a name.
+/// The camera of an optical frame, if it belongs to this rover: with several rovers, frames begin with the rover's
+/// name.
 fn camera_of<'a>(rover: &str, frame: &'a str) -> Option<&'a str> {
     let camera = frame.strip_suffix(OPTICAL)?;
     match camera.rsplit_once('/') {
@@ -95,7 +96,7 @@ fn camera_of<'a>(rover: &str, frame: &'a str) -> Option<&'a str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Wanted, rovers, told, wanted};
+    use super::{ExpectedTopic, reported, rovers, wanted};
     use crate::kind::Kind;
     use selene_ros::diagnostic_msgs::{DiagnosticArray, DiagnosticStatus, KeyValue};
     use std::collections::BTreeSet;
@@ -105,16 +106,16 @@ mod tests {
     }
 
     #[test]
-    fn diagnostics_tell_the_topics_that_carry_something() {
+    fn diagnostics_report_the_topics_that_carry_something() {
         let keys = ["bytes_per_s", "bytes_per_s /imu/data", "publishers /cmd_vel", "frames_dropped /lidar/points"];
         let pair = |key: &&str| KeyValue { key: (*key).to_owned(), value: "1".to_owned() };
         let status = DiagnosticStatus { values: keys.iter().map(pair).collect(), ..DiagnosticStatus::default() };
         let diagnostics = DiagnosticArray { status: vec![status], ..DiagnosticArray::default() };
-        assert_eq!(told(&diagnostics).collect::<Vec<_>>(), ["/imu/data", "/lidar/points"]);
+        assert_eq!(reported(&diagnostics).collect::<Vec<_>>(), ["/imu/data", "/lidar/points"]);
     }
 
     #[test]
-    fn rovers_are_those_whose_odometry_is_told_or_the_one_asked_for() {
+    fn rovers_are_those_whose_odometry_is_reported_or_the_one_requested() {
         let topics = set(&["/viper/ground_truth/odom", "/ex1/ground_truth/odom", "/clock"]);
         assert_eq!(rovers(&topics, None), set(&["/viper", "/ex1"]));
         assert_eq!(rovers(&topics, Some("/ex1")), set(&["/ex1"]));
@@ -127,20 +128,20 @@ mod tests {
         let topics = set(&["/viper/wheels/joint_states", "/sun/direction", "/ground_truth/sun/direction"]);
         let two = wanted(&topics, &set(&["", "/viper"]), std::iter::empty());
         assert_eq!(two["/viper/joint_states"].kind, Kind::JointStates);
-        assert_eq!(two["/viper/wheels/joint_states"], Wanted { kind: Kind::Joints, is_due: true });
-        assert_eq!(two["/sun/direction"], Wanted { kind: Kind::Direction, is_due: false });
-        assert_eq!(two["/ground_truth/sun/direction"], Wanted { kind: Kind::Direction, is_due: true });
+        assert_eq!(two["/viper/wheels/joint_states"], ExpectedTopic { kind: Kind::Joints, is_due: true });
+        assert_eq!(two["/sun/direction"], ExpectedTopic { kind: Kind::Direction, is_due: false });
+        assert_eq!(two["/ground_truth/sun/direction"], ExpectedTopic { kind: Kind::Direction, is_due: true });
     }
 
     #[test]
-    fn told_topics_of_the_rovers_are_due_and_the_usual_ones_are_listened_for() {
+    fn reported_topics_of_the_rovers_are_due_and_the_usual_ones_are_subscribed_to() {
         let topics = set(&["/viper/mast/image_raw", "/ex1/imu/data", "/viper/cmd_vel"]);
         let frames = ["viper/navcam_optical", "ex1/front_optical", "viper/base_link"];
         let wanted = wanted(&topics, &set(&["/viper"]), frames.into_iter());
-        assert_eq!(wanted["/viper/mast/image_raw"], Wanted { kind: Kind::Image, is_due: true });
-        assert_eq!(wanted["/viper/joint_states"], Wanted { kind: Kind::JointStates, is_due: true });
-        assert_eq!(wanted["/viper/imu/data"], Wanted { kind: Kind::Imu, is_due: false });
-        assert_eq!(wanted["/viper/navcam/depth/camera_info"], Wanted { kind: Kind::CameraInfo, is_due: false });
+        assert_eq!(wanted["/viper/mast/image_raw"], ExpectedTopic { kind: Kind::Image, is_due: true });
+        assert_eq!(wanted["/viper/joint_states"], ExpectedTopic { kind: Kind::JointStates, is_due: true });
+        assert_eq!(wanted["/viper/imu/data"], ExpectedTopic { kind: Kind::Imu, is_due: false });
+        assert_eq!(wanted["/viper/navcam/depth/camera_info"], ExpectedTopic { kind: Kind::CameraInfo, is_due: false });
         assert!(wanted.keys().all(|topic| topic.starts_with("/viper/") && !topic.contains("front")), "{wanted:?}");
         assert!(!wanted.contains_key("/viper/cmd_vel"));
     }

@@ -1,5 +1,5 @@
-//! Frames by REP-105: one tree under `map`, each frame with one parent, what moves on `/tf` alone and what does not on
-//! `/tf_static` alone, turns of length 1.
+//! Checks of frames by REP-105: one tree under `map`, each frame with one parent, moving frames on `/tf` only, fixed
+//! ones on `/tf_static` only, and quaternions of length 1.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,31 +9,31 @@ use selene_ros::tf2_msgs::TFMessage;
 
 use crate::finding::{Faults, Finding};
 use crate::motion::is_turn;
-use crate::stream::Arrival;
+use crate::stream::Reception;
 
-/// The root.
+/// Root of the tree.
 const MAP: &str = "map";
 
-/// Which topic a transform came by.
+/// The topic of a transform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Source {
     Moving,
     Static,
 }
 
-/// The frames that were heard of.
+/// The frames received so far.
 #[derive(Debug, Default)]
 pub(crate) struct Tree {
-    /// By child: its parents and the topics that told of them.
+    /// For each child, its parents and the topics that named them.
     parents: BTreeMap<String, BTreeSet<(String, Source)>>,
-    /// By child: what `/tf` told of it.
-    moving: BTreeMap<String, Vec<Arrival>>,
+    /// For each child, its messages on `/tf`.
+    moving: BTreeMap<String, Vec<Reception>>,
     faults: Faults,
     static_messages: usize,
 }
 
 impl Tree {
-    /// Takes in a message that came at `at_s`.
+    /// Adds a message received at `at_s`.
     pub(crate) fn take(&mut self, source: Source, at_s: f64, message: &TFMessage) {
         self.static_messages += usize::from(source == Source::Static);
         for transform in &message.transforms {
@@ -41,7 +41,7 @@ impl Tree {
             let (child, parent) = (&transform.child_frame_id, &transform.header.frame_id);
             self.parents.entry(child.clone()).or_default().insert((parent.clone(), source));
             if source == Source::Moving {
-                let arrival = Arrival { at_s, stamp: SimTime::from(transform.header.stamp) };
+                let arrival = Reception { at_s, stamp: SimTime::from(transform.header.stamp) };
                 self.moving.entry(child.clone()).or_default().push(arrival);
             }
         }
@@ -52,20 +52,20 @@ impl Tree {
         self.parents.keys().map(String::as_str)
     }
 
-    /// When `/tf` told of a frame.
-    pub(crate) fn moving(&self, child: &str) -> &[Arrival] {
+    /// Messages on `/tf` for a frame.
+    pub(crate) fn moving(&self, child: &str) -> &[Reception] {
         self.moving.get(child).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// A frame's parent, the first if it has several.
+    /// Parent of a frame; the first if it has several.
     pub(crate) fn parent(&self, child: &str) -> Option<&str> {
         self.parents.get(child)?.first().map(|(parent, _)| parent.as_str())
     }
 
-    /// Whether a frame hangs under `map`.
+    /// Whether a frame is below `map`.
     pub(crate) fn reaches_map(&self, frame: &str) -> bool {
         let mut at = frame;
-        // A frame deeper than there are frames is in a ring.
+        // More steps than there are frames mean a cycle.
         for _ in 0..=self.parents.len() {
             match self.parent(at) {
                 Some(parent) => at = parent,
@@ -75,14 +75,14 @@ impl Tree {
         false
     }
 
-    /// Checks the tree and that frames named by messages are in it.
+    /// Checks the tree, and that it contains the frames named by messages.
     pub(crate) fn check(&self, named: &BTreeSet<String>) -> Vec<Finding> {
         let twice: Vec<&str> =
             self.parents.iter().filter(|(_, parents)| parents.len() > 1).map(|(c, _)| c.as_str()).collect();
         let lost: Vec<&str> = self.children().filter(|child| !self.reaches_map(child)).collect();
         let unknown: Vec<&str> = named.iter().map(String::as_str).filter(|frame| !self.reaches_map(frame)).collect();
         let count = self.parents.len();
-        let told =
+        let reported =
             |frames: &[&str], of: usize| format!("{} of {of} {}", frames.len(), frames.join(" ")).trim_end().to_owned();
         vec![
             self.faults.finding(
@@ -90,9 +90,19 @@ impl Tree {
                 format!("{count} frames"),
                 "named frames without a leading slash, finite, turns of length 1",
             ),
-            Finding::new("frames with two parents or on two topics", twice.is_empty(), told(&twice, count), "0"),
-            Finding::new("frames not under map", lost.is_empty() && count > 0, told(&lost, count), "0 of at least 1"),
-            Finding::new("frame_ids of messages not under map", unknown.is_empty(), told(&unknown, named.len()), "0"),
+            Finding::new("frames with two parents or on two topics", twice.is_empty(), reported(&twice, count), "0"),
+            Finding::new(
+                "frames not under map",
+                lost.is_empty() && count > 0,
+                reported(&lost, count),
+                "0 of at least 1",
+            ),
+            Finding::new(
+                "frame_ids of messages not under map",
+                unknown.is_empty(),
+                reported(&unknown, named.len()),
+                "0",
+            ),
             Finding::new(
                 "/tf_static latched",
                 self.static_messages > 0,
@@ -129,7 +139,7 @@ pub(crate) mod tests {
         TFMessage { transforms: edges.iter().map(of).collect() }
     }
 
-    /// A rover's usual tree.
+    /// Usual tree of a rover.
     pub(crate) fn tree() -> Tree {
         let mut tree = Tree::default();
         tree.take(Source::Static, 0.0, &message(&[("map", "odom"), ("base_link", "lidar")]));
@@ -155,7 +165,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn broken_trees_are_told() {
+    fn broken_trees_are_reported() {
         assert_eq!(with(Source::Moving, &[("map", "base_link")]), 1, "two parents");
         assert_eq!(with(Source::Static, &[("odom", "base_link")]), 1, "on both topics");
         assert_eq!(with(Source::Moving, &[("nowhere", "arm")]), 1, "not under map");

@@ -1,6 +1,5 @@
-//! A body from three sides without perspective, its wheels marked: what was understood of a rover's files, at a
-//! glance. Frames have x forward, y left, z up. Facets are drawn into a depth buffer and shaded by how far they face
-//! the viewer.
+//! Three orthographic views of a body with its wheels marked, to check at a glance how a rover's files were read.
+//! Frames have x forward, y left, z up. Facets are drawn into a depth buffer and shaded by their angle to the viewer.
 
 use std::path::Path;
 
@@ -11,40 +10,40 @@ use super::canvas::{Align, Canvas};
 use super::colour::{self, Rgb};
 use super::map::{length_text, round_length_m};
 
-/// Side of a view, and the room for words above and below, px.
+/// Side of a view, and height of the text above and below, px.
 const SIDE_PX: u32 = 480;
 const HEAD_PX: u32 = 56;
 const FOOT_PX: u32 = 44;
-/// Share of a view that the body fills.
+/// Fraction of a view that the body fills.
 const FILLED: f64 = 0.84;
-/// Light on what is seen edge-on.
+/// Brightness of a facet seen edge-on.
 const DIM: f64 = 0.35;
 
 /// A triangle in the body's frame, m, and its colour.
 #[derive(Clone, Copy, Debug)]
 pub struct Facet {
-    /// Its corners.
+    /// Its corners, m.
     pub corners_m: [[f64; 3]; 3],
-    /// Its colour in full light.
+    /// Its colour when it faces the viewer.
     pub colour: Rgb,
 }
 
-/// A wheel's outline: a cylinder along y of the body.
+/// Outline of a wheel: a cylinder along the body's y axis.
 #[derive(Clone, Debug)]
 pub struct WheelOutline {
-    /// Its name.
+    /// Name of the wheel.
     pub name: String,
-    /// Its middle in the body's frame, m.
+    /// Its centre in the body's frame, m.
     pub centre_m: [f64; 3],
     /// Its radius, m.
     pub radius_m: f64,
     /// Its width, m.
     pub width_m: f64,
-    /// Whether a motor turns it.
+    /// Whether it has a drive motor.
     pub driven: bool,
 }
 
-/// A direction to look in: what is right, up and near, as axes and signs.
+/// A direction of view: the axes, with signs, that point right, up and towards the viewer.
 struct View {
     name: &'static str,
     axes: [(usize, f64); 3],
@@ -74,7 +73,7 @@ pub fn save(title: &str, facets: &[Facet], wheels: &[WheelOutline], path: &Path)
     canvas.save(path)
 }
 
-/// What the views share: the middle of everything, and their scale.
+/// Centre and scale that all views share.
 struct Frame {
     middle_m: [f64; 3],
     px_per_m: f64,
@@ -100,7 +99,7 @@ impl Frame {
         Self { middle_m: [0.0; 3], px_per_m: 1.0 }
     }
 
-    /// Where a point is in a view: px from its left and top, and how near it is, m.
+    /// Position of a point in a view: px from its left and top, and its coordinate towards the viewer, m.
     fn place(&self, view: &View, point_m: &[f64; 3]) -> [f64; 3] {
         let [right, up, near] = view.axes.map(|(axis, sign)| sign * (point_m[axis] - self.middle_m[axis]));
         let half_px = 0.5 * f64::from(SIDE_PX);
@@ -108,7 +107,7 @@ impl Frame {
     }
 }
 
-/// The facets in a view.
+/// Image of the facets in a view.
 fn drawn(view: &View, frame: &Frame, facets: &[Facet]) -> RgbImage {
     let mut image = RgbImage::from_pixel(SIDE_PX, SIDE_PX, image::Rgb(colour::PANEL));
     let mut nearest_m = vec![f64::NEG_INFINITY; (SIDE_PX * SIDE_PX) as usize];
@@ -127,7 +126,7 @@ fn drawn(view: &View, frame: &Frame, facets: &[Facet]) -> RgbImage {
     image
 }
 
-/// How far a triangle faces the viewer, 0 to 1, from either side.
+/// Cosine of the angle between a triangle's normal and the direction of view, 0 to 1, for either side.
 fn facing([a, b, c]: &[[f64; 3]; 3], view: &View) -> f64 {
     let [ab, ac] = [b, c].map(|corner| [0, 1, 2].map(|axis: usize| corner[axis] - a[axis]));
     let normal = [0, 1, 2].map(|axis: usize| {
@@ -138,7 +137,7 @@ fn facing([a, b, c]: &[[f64; 3]; 3], view: &View) -> f64 {
     if length > 0.0 { (normal[view.axes[2].0] / length).abs() } else { 0.0 }
 }
 
-/// Calls `put` for each pixel whose middle is in a triangle, with how near it is there.
+/// Calls `put` for each pixel whose centre is inside a triangle, with the coordinate towards the viewer there.
 fn fill([a, b, c]: &[[f64; 3]; 3], mut put: impl FnMut(u32, u32, f64)) {
     let edge = |from: &[f64; 3], to: &[f64; 3], [x, y]: [f64; 2]| {
         (to[0] - from[0]) * (y - from[1]) - (to[1] - from[1]) * (x - from[0])
@@ -163,15 +162,15 @@ fn fill([a, b, c]: &[[f64; 3]; 3], mut put: impl FnMut(u32, u32, f64)) {
     }
 }
 
-/// A wheel's outline in view `i`, with its name from above.
+/// Draws a wheel's outline in view `i`; the view from above also gets its name.
 fn outline(canvas: &mut Canvas, i: usize, frame: &Frame, wheel: &WheelOutline) {
     let view = &VIEWS[i];
-    let colour = if wheel.driven { colour::DRIVEN } else { colour::ASKED };
+    let colour = if wheel.driven { colour::DRIVEN } else { colour::REQUESTED };
     let [x, y, _] = frame.place(view, &wheel.centre_m);
     let at = ((i as u32 * SIDE_PX) as i32 + x.round() as i32, HEAD_PX as i32 + y.round() as i32);
     let half_m = [wheel.radius_m, 0.5 * wheel.width_m, wheel.radius_m];
     let [half_x, half_y] = [0, 1].map(|side: usize| (half_m[view.axes[side].0] * frame.px_per_m).round() as i32);
-    // Seen along its axle it is a ring.
+    // Seen along its axle, a wheel is a ring.
     if view.axes[2].0 == 1 {
         canvas.dot(at, half_x, colour, Some(2));
         return;
@@ -189,14 +188,14 @@ fn draw_foot(canvas: &mut Canvas, frame: &Frame) {
     canvas.line(vec![(20, y - 6), (20, y), (20 + length_px, y), (20 + length_px, y - 6)], colour::INK, 2, 1.0);
     canvas.text(&length_text(length_m), (36 + length_px, y - 4), 15, colour::INK, Align::Left);
     canvas.text("driven wheel", (SIDE_PX as i32 + 20, y - 4), 15, colour::DRIVEN, Align::Left);
-    canvas.text("free wheel", (SIDE_PX as i32 + 150, y - 4), 15, colour::ASKED, Align::Left);
+    canvas.text("free wheel", (SIDE_PX as i32 + 150, y - 4), 15, colour::REQUESTED, Align::Left);
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Facet, Frame, SIDE_PX, VIEWS, drawn};
 
-    /// A square of half a metre's half edge, across `axis` at `at`.
+    /// A square with half edges of 0.5 m, perpendicular to `axis` at `at`.
     fn square(axis: usize, at: f64, colour: [u8; 3]) -> [Facet; 2] {
         let corner = |a: f64, b: f64| {
             let mut corner = [at; 3];
@@ -210,7 +209,7 @@ mod tests {
     #[test]
     fn what_is_nearer_hides_what_is_behind_whichever_comes_first() {
         let (near, far) = ([200, 100, 40], [10, 20, 30]);
-        // From the right, the front and above: y −, x + and z + are near.
+        // The right, the front and the top are towards the viewer: y −, x + and z +.
         for (view, axis, sign) in [(0, 1, -1.0), (1, 0, 1.0), (2, 2, 1.0)] {
             let [front, back] = [square(axis, 0.5 * sign, near), square(axis, -0.5 * sign, far)];
             for facets in [[front, back].concat(), [back, front].concat()] {

@@ -1,5 +1,4 @@
-//! A picture under construction: pixels that can be written one by one, and
-//! lines, shapes and words drawn over them with plotters.
+//! A canvas: an image with direct access to its pixels, on which plotters draws lines, shapes and text.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -12,39 +11,39 @@ use plotters::style::{Color, FontStyle, IntoFont, RGBAColor, RGBColor, ShapeStyl
 use super::colour::Rgb;
 use super::{PictureError, save_png};
 
-/// Which end of a text stands at its position.
+/// Horizontal alignment of a text at its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
-    /// Its left end.
+    /// The text begins at the position.
     Left,
-    /// Its middle.
+    /// The text is centred on the position.
     Middle,
 }
 
-/// Pixels of a picture.
+/// An image that is being drawn.
 pub struct Canvas {
-    /// What is drawn so far.
+    /// Content drawn so far.
     pub pixels: RgbImage,
 }
 
 impl Canvas {
-    /// A canvas of one colour.
+    /// Creates a canvas of one colour.
     pub fn new(width: u32, height: u32, colour: Rgb) -> Self {
         Self { pixels: RgbImage::from_pixel(width, height, image::Rgb(colour)) }
     }
 
-    /// Copies `tile` to with its top left corner at (x, y).
+    /// Copies `tile` to the canvas, with its top left corner at (x, y).
     pub fn place(&mut self, tile: &RgbImage, x: u32, y: u32) {
         image::imageops::replace(&mut self.pixels, tile, i64::from(x), i64::from(y));
     }
 
-    /// Fills a rectangle: left, top, right, bottom.
+    /// Fills a rectangle, given as left, top, right, bottom.
     pub fn fill(&mut self, [left, top, right, bottom]: [i32; 4], colour: Rgb, opacity: f64) {
         let style = paint(colour, opacity).filled();
         self.draw(|area| area.draw(&Rectangle::new([(left, top), (right, bottom)], style)));
     }
 
-    /// Draws the outline of a rectangle: left, top, right, bottom.
+    /// Draws the outline of a rectangle, given as left, top, right, bottom.
     pub fn frame(&mut self, [left, top, right, bottom]: [i32; 4], colour: Rgb) {
         let style = paint(colour, 1.0).stroke_width(1);
         self.draw(|area| area.draw(&Rectangle::new([(left, top), (right, bottom)], style)));
@@ -70,13 +69,13 @@ impl Canvas {
         self.draw(|area| area.draw(&Circle::new(at, radius_px, style)));
     }
 
-    /// Writes `text`; `at` is the middle of its height.
+    /// Writes `text`, vertically centred on `at`.
     pub fn text(&mut self, text: &str, at: (i32, i32), size_px: u32, colour: Rgb, align: Align) {
         let style = words(size_px, colour, align);
         self.draw(|area| area.draw(&Text::new(text, at, style.clone())));
     }
 
-    /// Writes the picture to a PNG file.
+    /// Writes the image to a PNG file.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -84,8 +83,7 @@ impl Canvas {
         save_png(&self.pixels, path)
     }
 
-    /// Lends the pixels to plotters. Nothing that is drawn here can fail: the
-    /// pixels are in memory and the font is built in.
+    /// Gives plotters access to the pixels. Drawing cannot fail: the pixels are in memory and the font is built in.
     pub fn draw<E>(&mut self, with: impl Fn(&Area<'_>) -> Result<(), E>) {
         use plotters::prelude::IntoDrawingArea;
         register_font();
@@ -97,23 +95,23 @@ impl Canvas {
     }
 }
 
-/// Where plotters draws.
+/// Drawing area of plotters.
 pub type Area<'a> = plotters::drawing::DrawingArea<BitMapBackend<'a>, plotters::coord::Shift>;
 
-/// A plotters error for our kind of area.
+/// Error of plotters for this drawing area.
 pub type DrawError<'a> = plotters::drawing::DrawingAreaErrorKind<<BitMapBackend<'a> as DrawingBackend>::ErrorType>;
 
-/// A colour as plotters wants it.
+/// A colour in the form that plotters uses.
 pub fn paint([r, g, b]: Rgb, opacity: f64) -> RGBAColor {
     RGBColor(r, g, b).mix(opacity)
 }
 
-/// A line's style.
+/// Style of a line.
 pub fn stroke(colour: Rgb, width_px: u32) -> ShapeStyle {
     paint(colour, 1.0).stroke_width(width_px)
 }
 
-/// A style for texts that plotters places itself.
+/// Style of text that plotters positions itself.
 pub fn plain_words(size_px: u32, colour: Rgb) -> TextStyle<'static> {
     TextStyle { pos: Pos::default(), ..words(size_px, colour, Align::Left) }
 }

@@ -1,5 +1,4 @@
-//! Charts: panels of lines and dots over one axis each, side by side and below one
-//! another, with one legend for all.
+//! Charts: a grid of panels with lines and dots, and one legend for all panels.
 
 use std::ops::Range;
 use std::path::Path;
@@ -15,57 +14,57 @@ const PANEL_PX: [u32; 2] = [620, 400];
 const TITLE_PX: u32 = 50;
 const LEGEND_PX: u32 = 280;
 const LEGEND_ROW_PX: i32 = 24;
-/// Points of a line up to which each is marked.
+/// Lines of up to this many points are drawn with a dot at each.
 const MARKED_MAX: usize = 60;
 
-/// A chart.
+/// A chart of several panels.
 pub struct Chart {
-    /// What it shows.
+    /// Title above the panels.
     pub title: String,
-    /// Panels side by side in a row.
+    /// Number of panels in a row.
     pub columns: usize,
     /// The panels, row by row.
     pub panels: Vec<Panel>,
 }
 
-/// One quantity over another.
+/// One quantity plotted over another.
 pub struct Panel {
-    /// What is along x, with its unit.
+    /// Label of the x axis, with its unit.
     pub x: String,
-    /// What is along y, with its unit.
+    /// Label of the y axis, with its unit.
     pub y: String,
-    /// The lines; those of one name share colour and legend over all panels.
+    /// The lines; lines of the same name share colour and legend in all panels.
     pub lines: Vec<Line>,
 }
 
-/// A line.
+/// A line of a panel.
 #[derive(Clone, Debug)]
 pub struct Line {
     /// Its name in the legend.
     pub name: String,
-    /// Which of the colours.
+    /// Index of its colour.
     pub colour: usize,
     /// How it is drawn.
     pub mark: Mark,
-    /// Its points in order of x; points that are not finite are left out.
+    /// Its points in order of x; points that are not finite are omitted.
     pub points: Vec<(f64, f64)>,
 }
 
 /// How a line is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// A line, with dots when they are few.
+    /// A line, with dots if it has few points.
     Line,
-    /// Dashes.
+    /// A dashed line.
     Dashes,
-    /// Dots alone: measurements.
+    /// Dots only: measurements.
     Dots,
-    /// Rings alone.
+    /// Rings only.
     Rings,
 }
 
 impl Chart {
-    /// Draws it to a PNG file.
+    /// Draws the chart to a PNG file.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -85,7 +84,7 @@ impl Chart {
         canvas.save(path)
     }
 
-    /// Names, colours and marks, each name once, from the top as far as there is room.
+    /// Draws names, colours and marks, each name once, from the top as far as there is space.
     fn draw_legend(&self, canvas: &mut Canvas, left: i32, height_px: i32) {
         let mut shown: Vec<&str> = Vec::new();
         let room = ((height_px - TITLE_PX as i32) / LEGEND_ROW_PX - 2).max(1) as usize;
@@ -170,7 +169,7 @@ impl Panel {
         Ok(())
     }
 
-    /// The range of one coordinate of all points, widened by a share of itself.
+    /// Range of one coordinate over all points, widened by a fraction of itself.
     fn range(&self, of: impl Fn(&(f64, f64)) -> f64, wider: f64) -> Range<f64> {
         let points = self.lines.iter().flat_map(|line| &line.points).filter(|point| is_finite(point));
         let (low, high) =
@@ -182,7 +181,7 @@ impl Panel {
         low - wider * span..high + wider * span
     }
 
-    /// Lengths of the axes.
+    /// Lengths of the axes, in their units.
     fn spans(&self) -> [f64; 2] {
         let (x, y) = (self.range(|point| point.0, 0.0), self.range(|point| point.1, 0.0));
         [x.end - x.start, y.end - y.start]
@@ -214,7 +213,7 @@ fn dashes(points: &[(f64, f64)], spans: &[f64; 2]) -> Vec<Vec<(f64, f64)>> {
     dashes
 }
 
-/// A number on an axis: no more places than it has, and no negative zero.
+/// Label of a number on an axis: without trailing zeros, and without a negative zero.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "plotters wants a function of a reference")]
 fn number(value: &f64) -> String {
     let text = format!("{value:.4}");

@@ -1,34 +1,33 @@
-//! Colours: the look shared by all pictures, and scales from numbers to colours.
+//! Colours shared by all pictures, and colour scales for numbers.
 
-/// Red, green, blue.
+/// Red, green and blue, 0 to 255.
 pub type Rgb = [u8; 3];
 
-/// Behind everything.
+/// Background of a picture.
 pub const BACKGROUND: Rgb = [18, 20, 24];
-/// Areas that hold a plot.
+/// Background of a plot.
 pub const PANEL: Rgb = [27, 30, 36];
-/// Lines that measure.
+/// Grid lines and scales.
 pub const GRID: Rgb = [58, 63, 72];
-/// Words.
+/// Text.
 pub const INK: Rgb = [226, 229, 234];
-/// Less important words.
+/// Less important text.
 pub const FAINT_INK: Rgb = [150, 156, 166];
-/// What was driven.
+/// Paths and quantities that were driven.
 pub const DRIVEN: Rgb = [255, 140, 40];
-/// What was asked for.
-pub const ASKED: Rgb = [86, 190, 240];
+/// Routes and quantities that were commanded.
+pub const REQUESTED: Rgb = [86, 190, 240];
 /// The Sun.
 pub const SUN: Rgb = [255, 214, 92];
 
-/// Colours of lines in one plot: told apart with any colour vision (after Okabe
-/// and Ito).
+/// Colours of the lines in a plot, distinguishable with any colour vision (after Okabe and Ito).
 pub const LINES: [Rgb; 6] =
     [[86, 180, 233], [230, 159, 0], [0, 178, 130], [236, 120, 186], [240, 228, 66], [213, 94, 0]];
 
 /// Colours of the semantic classes: sky, ground, rock, rover, object.
 pub const CLASSES: [Rgb; 5] = [[22, 28, 60], [120, 116, 110], [226, 128, 52], [90, 190, 220], [226, 96, 190]];
 
-/// Knots of a scale from dark violet over green to yellow, even in lightness.
+/// Knots of a scale from dark violet over green to yellow, with even steps of lightness.
 const SCALE: [Rgb; 9] = [
     [68, 1, 84],
     [71, 44, 122],
@@ -41,8 +40,7 @@ const SCALE: [Rgb; 9] = [
     [253, 231, 37],
 ];
 
-/// The colour of `fraction` (0 to 1; beyond that the scale's ends, without number
-/// its beginning).
+/// Colour of `fraction`, 0 to 1; values beyond take the ends of the scale, NaN its beginning.
 pub fn scale(fraction: f64) -> Rgb {
     let fraction = if fraction.is_nan() { 0.0 } else { fraction };
     let place = fraction.clamp(0.0, 1.0) * (SCALE.len() - 1) as f64;
@@ -50,7 +48,7 @@ pub fn scale(fraction: f64) -> Rgb {
     blend(SCALE[low], SCALE[low + 1], place - low as f64)
 }
 
-/// `fraction` of the way from `a` to `b`.
+/// Mix of `a` and `b`: `a` at a `fraction` of 0, `b` at 1.
 pub fn blend(a: Rgb, b: Rgb, fraction: f64) -> Rgb {
     std::array::from_fn(|i| (f64::from(a[i]) + (f64::from(b[i]) - f64::from(a[i])) * fraction).round() as u8)
 }

@@ -1,21 +1,20 @@
-//! Shaded relief: each post lit as a matt surface by a lamp from the upper left at 40°.
-//! Heights are stretched so that the steeper slopes of any map come out: maps of the
-//! whole Moon are flat, those of a crater's wall are not.
+//! Shaded relief: each post is shaded as a matt surface lit from the upper left at 40°. Heights are exaggerated so that
+//! slopes are visible on any map: maps of the whole Moon are flat, those of a crater's wall are not.
 
 use image::{Rgb, RgbImage};
 use selene_dem::{Crs, Dem};
 
-/// The slope that the steeper posts are stretched to.
+/// Slope to which the steeper posts are exaggerated.
 const STEEP: f64 = 0.6;
-/// Share of posts less steep than that.
+/// Fraction of posts that are less steep than that.
 const STEEP_SHARE: f64 = 0.95;
-/// The most that heights are stretched by.
+/// The largest exaggeration of heights.
 const EXAGGERATION_MAX: f64 = 50.0;
-/// Toward the lamp: west, north, up.
+/// Unit vector towards the light: west, north, up.
 const LAMP: [f64; 3] = [-0.5417, 0.5417, 0.6428];
 const NO_DATA: Rgb<u8> = Rgb([70, 10, 20]);
 
-/// The picture, and how much heights are stretched.
+/// Draws the relief; also returns the exaggeration of heights.
 pub fn draw(dem: &Dem) -> (RgbImage, f64) {
     let slopes: Vec<_> =
         (0..dem.columns() * dem.rows()).map(|i| slope(dem, i % dem.columns(), i / dem.columns())).collect();
@@ -35,7 +34,7 @@ pub fn draw(dem: &Dem) -> (RgbImage, f64) {
     (RgbImage::from_fn(dem.columns() as u32, dem.rows() as u32, pixel), exaggeration)
 }
 
-/// Slopes toward the right and the top of the map, by the posts beside.
+/// Slopes towards the right and the top of the map, from the neighbouring posts.
 fn slope(dem: &Dem, column: usize, row: usize) -> Option<[f64; 2]> {
     dem.post_m(column, row)?;
     let [dx, dy] = spacing_m(dem, column, row);
@@ -49,7 +48,7 @@ fn slope(dem: &Dem, column: usize, row: usize) -> Option<[f64; 2]> {
     Some([east, north])
 }
 
-/// True distances between posts, m: cylindrical maps draw parallels too long.
+/// Distances between posts on the ground, m: cylindrical maps stretch parallels.
 fn spacing_m(dem: &Dem, column: usize, row: usize) -> [f64; 2] {
     let [dx, dy] = dem.transform().spacing().map(|spacing| spacing * dem.crs().unit_m());
     let latitude_rad =

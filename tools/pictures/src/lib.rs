@@ -1,6 +1,5 @@
-//! The pictures that a run leaves, drawn at its end, and the
-//! charts of rigs and comparisons. All share one dark look; the font is built in, so
-//! that no system font is needed.
+//! The pictures that a run writes at its end, and the charts of rigs and comparisons. All share one dark style; the
+//! font is built in, so no system font is needed.
 
 pub mod body;
 pub mod canvas;
@@ -19,23 +18,23 @@ use std::path::{Path, PathBuf};
 
 use selene_base::output::{self, OutputError, PNG};
 
-/// A picture that cannot be written.
+/// Why a picture cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum PictureError {
-    /// It cannot be put there.
+    /// The file cannot be written at its path.
     #[error(transparent)]
     Output(#[from] OutputError),
-    /// It cannot be packed.
+    /// The image cannot be encoded.
     #[error("{}: the picture cannot be written: {source}", path.display())]
     Encode {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// The encoder's error.
         source: image::ImageError,
     },
 }
 
-/// Writes an image as PNG, whole or not at all, and never in the place of a file of another kind.
+/// Writes an image as PNG, atomically, and never over a file of another kind.
 ///
 /// # Errors
 /// When the file cannot be written.

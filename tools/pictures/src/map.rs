@@ -1,6 +1,5 @@
-//! A part of the ground seen from above, shaded as the Sun's direction shades it.
-//! The Sun is taken at least 20° high, without cast shadows: at its true height
-//! over a polar site nearly all would be black. Rocks are drawn as bumps of their
+//! A map of a part of the ground, shaded by the Sun. The Sun's elevation is raised to at least 20°, without cast
+//! shadows: at its true elevation over a polar site nearly everything would be black. Rocks are drawn as bumps of their
 //! radius. Ruts are part of the ground's heights.
 
 use image::RgbImage;
@@ -11,35 +10,35 @@ use selene_terrain::{Clipmap, Rock};
 use super::canvas::{Align, Canvas};
 use super::colour;
 
-/// The lowest Sun that shading takes, rad.
+/// The lowest elevation of the Sun for shading, rad.
 const SUN_ELEVATION_MIN_RAD: f64 = 20.0 * std::f64::consts::PI / 180.0;
-/// A rock's height over its mean radius: flattened, as rocks lie.
+/// Height of a rock relative to its mean radius: flattened, as rocks lie.
 const ROCK_HEIGHT: f64 = 0.8;
 
-/// Where a scale bar stands.
+/// Position of a scale bar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Corner {
-    /// Below, left.
+    /// Lower left corner.
     LowerLeft,
-    /// Above, right.
+    /// Upper right corner.
     UpperRight,
 }
 
-/// A square window on the map frame, north up.
+/// A square window of the map frame, north up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MapView {
-    /// Middle: x east, y north, m.
+    /// Centre: x east, y north, m.
     pub centre_m: [f64; 2],
     /// Length of a side, m.
     pub side_m: f64,
     /// Pixels along a side.
     pub side_px: u32,
-    /// Where the window's top left corner is on its canvas, pixels.
+    /// Position of the window's top left corner on its canvas, pixels.
     pub corner_px: [i32; 2],
 }
 
 impl MapView {
-    /// A window around all `points`, at least `side_min_m` wide, with a margin.
+    /// A window around all `points`, with a margin and at least `side_min_m` wide.
     pub fn around(points: impl IntoIterator<Item = [f64; 2]>, side_min_m: f64, side_px: u32) -> Self {
         let mut low = [f64::INFINITY; 2];
         let mut high = [f64::NEG_INFINITY; 2];
@@ -57,12 +56,12 @@ impl MapView {
         Self { centre_m, side_m: (span * 1.3).max(side_min_m), side_px, corner_px: [0, 0] }
     }
 
-    /// The same window with its top left corner at (x, y) of a canvas.
+    /// The same window, with its top left corner at (x, y) of a canvas.
     pub fn at(self, x: i32, y: i32) -> Self {
         Self { corner_px: [x, y], ..self }
     }
 
-    /// Where a point of the map is on the canvas.
+    /// Position on the canvas of a point of the map, pixels.
     pub fn px(&self, [x, y]: [f64; 2]) -> (i32, i32) {
         let scale = self.px_per_m();
         let left = self.centre_m[0] - 0.5 * self.side_m;
@@ -72,24 +71,24 @@ impl MapView {
         (self.corner_px[0] + column, self.corner_px[1] + row)
     }
 
-    /// Left, top, right, bottom on the canvas.
+    /// Left, top, right and bottom edges on the canvas, pixels.
     pub fn bounds_px(&self) -> [i32; 4] {
         let [left, top] = self.corner_px;
         [left, top, left + self.side_px as i32 - 1, top + self.side_px as i32 - 1]
     }
 
-    /// Whether a point of the map is within the window.
+    /// Whether a point of the map is inside of the window.
     pub fn shows(&self, [x, y]: [f64; 2]) -> bool {
         let half = 0.5 * self.side_m;
         (x - self.centre_m[0]).abs() <= half && (y - self.centre_m[1]).abs() <= half
     }
 
-    /// Pixels a metre.
+    /// Pixels per metre.
     pub fn px_per_m(&self) -> f64 {
         f64::from(self.side_px) / self.side_m
     }
 
-    /// The ground within the window, shaded for `sun` (unit, toward the Sun).
+    /// Image of the ground in the window, shaded for `sun` (unit vector towards the Sun).
     pub fn shade(&self, ground: &Clipmap, sun: Vector3<f64>) -> RgbImage {
         let heights = self.heights_m(ground);
         let sun = readable_sun(sun);
@@ -106,8 +105,7 @@ impl MapView {
         image
     }
 
-    /// Heights at the pixels' middles and one pixel around, top row first, m; not
-    /// a number off the site.
+    /// Heights at the centres of the pixels and of one pixel around them, top row first, m; NaN outside of the site.
     fn heights_m(&self, ground: &Clipmap) -> Vec<f64> {
         let across = self.side_px as usize + 2;
         let rocks: Vec<&Rock> = ground.rocks().iter().filter(|rock| self.touches(rock)).collect();
@@ -129,7 +127,7 @@ impl MapView {
     fn touches(&self, rock: &Rock) -> bool {
         let at = rock.world_from_rock.translation.vector;
         let reach = 0.5 * self.side_m + rock.radius_m;
-        // Rocks smaller than a pixel cannot be seen.
+        // Rocks smaller than a pixel are not visible.
         rock.radius_m * self.px_per_m() > 1.0
             && (at.x - self.centre_m[0]).abs() < reach
             && (at.y - self.centre_m[1]).abs() < reach
@@ -151,14 +149,14 @@ impl MapView {
     }
 }
 
-/// 1, 2 or 5 times a power of ten, at most `length_m`.
+/// The largest of 1, 2 or 5 times a power of ten that is at most `length_m`.
 pub fn round_length_m(length_m: f64) -> f64 {
     let power = 10_f64.powf(length_m.max(1e-3).log10().floor());
     let steps = [5.0, 2.0, 1.0];
     steps.iter().map(|step| step * power).find(|length| *length <= length_m).unwrap_or(power)
 }
 
-/// A length as one reads it.
+/// A length as text, with its unit.
 pub fn length_text(length_m: f64) -> String {
     if length_m < 1.0 { format!("{:.0} cm", length_m * 100.0) } else { format!("{length_m:.0} m") }
 }
@@ -169,7 +167,7 @@ fn readable_sun(sun: Vector3<f64>) -> Vector3<f64> {
     Vector3::new(elevation.cos() * azimuth.cos(), elevation.cos() * azimuth.sin(), elevation.sin())
 }
 
-/// `light` is 1 on level ground.
+/// Shade for a brightness; `light` is 1 on level ground.
 fn grey(light: f64) -> colour::Rgb {
     if light.is_nan() {
         return colour::PANEL;
@@ -203,8 +201,8 @@ mod tests {
 
     #[test]
     fn scale_bars_have_round_lengths() {
-        for (asked, given) in [(0.3, 0.2), (0.99, 0.5), (1.0, 1.0), (7.0, 5.0), (49.0, 20.0)] {
-            assert!((round_length_m(asked) - given).abs() < 1e-9, "{asked}");
+        for (requested, given) in [(0.3, 0.2), (0.99, 0.5), (1.0, 1.0), (7.0, 5.0), (49.0, 20.0)] {
+            assert!((round_length_m(requested) - given).abs() < 1e-9, "{requested}");
         }
     }
 

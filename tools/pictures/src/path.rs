@@ -1,5 +1,5 @@
-//! `path.png`: where rovers drove, over the shaded ground with all ruts, and
-//! in a corner their whole routes.
+//! `path.png`: the paths that rovers drove, over the shaded ground with all ruts, and in a corner their complete
+//! routes.
 
 use std::path::Path;
 
@@ -15,39 +15,45 @@ const SIDE_PX: u32 = 1100;
 const INSET_PX: u32 = 330;
 const TOP_PX: u32 = 54;
 const EDGE_PX: u32 = 12;
-/// Width of the legend and height of its rows.
+/// Width of the legend and height of its rows, px.
 const LEGEND_PX: [i32; 2] = [188, 27];
-/// Rovers named in it at most.
+/// The most rovers in the legend.
 const LEGEND_MAX: usize = 12;
-/// The smallest part of the ground that is worth a map: about three rovers.
+/// Smallest side of the map, m: about three rovers.
 const SIDE_MIN_M: f64 = 6.0;
 
-/// What the map of a run shows. Positions in the map frame, m.
+/// Content of a run's map. Positions are in the map frame, m.
 pub struct PathPicture<'a> {
-    /// Above the map.
+    /// Title above the map.
     pub title: String,
-    /// The ground at the end of the run, ruts included.
+    /// The ground at the end of the run, including ruts.
     pub ground: &'a Clipmap,
-    /// Unit, toward the Sun.
+    /// Unit vector towards the Sun.
     pub sun: Vector3<f64>,
-    /// The rovers.
+    /// Paths of the rovers.
     pub tracks: Vec<Track>,
 }
 
-/// One rover's way.
+/// The path of one rover.
 #[derive(Clone, Debug, Default)]
 pub struct Track {
-    /// Its name.
+    /// Name of the rover.
     pub name: String,
-    /// Where it was, oldest first.
+    /// Its positions, oldest first, m.
     pub driven_m: Vec<[f64; 2]>,
-    /// Its heading at the end, rad from east.
+    /// Its heading at the end, rad, counter-clockwise from east.
     pub yaw_rad: f64,
-    /// Its waypoints.
+    /// Its waypoints, m.
     pub route_m: Vec<[f64; 2]>,
 }
 
 impl PathPicture<'_> {
+    /// The window of the map, at its place on the picture.
+    pub fn view(&self) -> MapView {
+        let driven = self.tracks.iter().flat_map(|track| track.driven_m.iter().copied());
+        MapView::around(driven, SIDE_MIN_M, SIDE_PX).at(EDGE_PX as i32, TOP_PX as i32)
+    }
+
     /// Draws the picture to `path`.
     ///
     /// # Errors
@@ -55,9 +61,7 @@ impl PathPicture<'_> {
     pub fn save(&self, path: &Path) -> Result<(), PictureError> {
         let mut canvas = Canvas::new(SIDE_PX + 2 * EDGE_PX, SIDE_PX + TOP_PX + EDGE_PX, colour::BACKGROUND);
         canvas.text(&self.title, (EDGE_PX as i32 + 4, TOP_PX as i32 / 2), 22, colour::INK, Align::Left);
-        let driven = self.tracks.iter().flat_map(|track| track.driven_m.iter().copied());
-        let view = MapView::around(driven, SIDE_MIN_M, SIDE_PX);
-        let view = view.at(EDGE_PX as i32, TOP_PX as i32);
+        let view = self.view();
         self.draw_map(&mut canvas, &view, 3);
         view.draw_scale(&mut canvas, Corner::LowerLeft);
         self.draw_sun(&mut canvas, &view);
@@ -75,7 +79,7 @@ impl PathPicture<'_> {
         }
     }
 
-    /// An arrow in the upper right: the way the light comes.
+    /// Draws an arrow in the upper right along the direction of the light.
     fn draw_sun(&self, canvas: &mut Canvas, view: &MapView) {
         let [_, top, right, _] = view.bounds_px();
         canvas.fill([right - 178, top + 10, right - 10, top + 118], colour::BACKGROUND, 0.65);
@@ -93,7 +97,7 @@ impl PathPicture<'_> {
         canvas.text(&high, (x, top + 104), 16, colour::INK, Align::Middle);
     }
 
-    /// The whole route, in the corner where it hides least.
+    /// Draws the complete routes in the corner where they hide least.
     fn draw_inset(&self, canvas: &mut Canvas, view: &MapView) {
         let routes = || self.tracks.iter().flat_map(|track| &track.route_m);
         if routes().all(|at| view.shows(*at)) {
@@ -112,7 +116,7 @@ impl PathPicture<'_> {
         inset.draw_scale(canvas, Corner::UpperRight);
     }
 
-    /// Below on the right: the rovers by their colours where there are several, start and route.
+    /// Draws the legend on the lower right: the colours of the rovers if there are several, the start and the route.
     fn draw_legend(&self, canvas: &mut Canvas, view: &MapView) {
         let [_, _, right, bottom] = view.bounds_px();
         let tracks = self.tracks.iter().take(LEGEND_MAX);
@@ -132,7 +136,12 @@ impl PathPicture<'_> {
         }
         let last = names.len() + 1;
         for i in 0..2 {
-            canvas.line(vec![(left + 12 + 18 * i, row(last)), (left + 24 + 18 * i, row(last))], colour::ASKED, 2, 1.0);
+            canvas.line(
+                vec![(left + 12 + 18 * i, row(last)), (left + 24 + 18 * i, row(last))],
+                colour::REQUESTED,
+                2,
+                1.0,
+            );
         }
         label(canvas, last, "route");
     }
@@ -145,7 +154,7 @@ impl Track {
             dash(canvas, view, leg[0], leg[1], width_px.max(2) - 1);
         }
         for waypoint in self.route_m.iter().filter(|at| view.shows(**at)) {
-            canvas.dot(view.px(*waypoint), 5, colour::ASKED, Some(2));
+            canvas.dot(view.px(*waypoint), 5, colour::REQUESTED, Some(2));
         }
     }
 
@@ -160,7 +169,7 @@ impl Track {
     }
 }
 
-/// The colour in which the way of rover `number` is drawn: one alone has that of what was driven.
+/// Colour of the path of rover `number`; a single rover has `colour::DRIVEN`.
 #[must_use]
 pub fn driven_colour(number: usize) -> Rgb {
     if number == 0 { colour::DRIVEN } else { colour::LINES[(number + 1) % colour::LINES.len()] }
@@ -181,7 +190,7 @@ fn draw_rover(canvas: &mut Canvas, (x, y): (i32, i32), yaw_rad: f64, size_px: f6
     canvas.line([outline.clone(), vec![outline[0]]].concat(), colour::BACKGROUND, 2, 1.0);
 }
 
-/// A dashed straight line between two points of the map, within the window.
+/// Draws a dashed straight line between two points of the map, inside of the window.
 fn dash(canvas: &mut Canvas, view: &MapView, from: [f64; 2], to: [f64; 2], width_px: u32) {
     let dash_m = 9.0 / view.px_per_m();
     let length = (to[0] - from[0]).hypot(to[1] - from[1]);
@@ -194,7 +203,7 @@ fn dash(canvas: &mut Canvas, view: &MapView, from: [f64; 2], to: [f64; 2], width
         let begin = at(2.0 * f64::from(i) * dash_m);
         let end = at((2.0 * f64::from(i) + 1.0) * dash_m);
         if view.shows(begin) && view.shows(end) {
-            canvas.line(vec![view.px(begin), view.px(end)], colour::ASKED, width_px, 0.9);
+            canvas.line(vec![view.px(begin), view.px(end)], colour::REQUESTED, width_px, 0.9);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Made-up data that every picture is drawn from, so that a look at the files
-//! shows whether they are readable: `SELENE_TEST_PICTURES=DIR cargo test -p selene-pictures`.
+//! Generated data from which the tests draw every picture, so that a person can check whether they are readable:
+//! `SELENE_TEST_PICTURES=DIR cargo test -p selene-pictures`.
 
 use std::path::{Path, PathBuf};
 
@@ -13,8 +13,9 @@ use super::tile::{LidarRevolution, Pixels, Still};
 use super::wheels::{self, WheelTrack};
 
 fn folder() -> PathBuf {
-    let asked = std::env::var_os("SELENE_TEST_PICTURES").map(PathBuf::from);
-    let folder = asked.unwrap_or_else(|| std::env::temp_dir().join(format!("selene-pictures-{}", std::process::id())));
+    let requested = std::env::var_os("SELENE_TEST_PICTURES").map(PathBuf::from);
+    let folder =
+        requested.unwrap_or_else(|| std::env::temp_dir().join(format!("selene-pictures-{}", std::process::id())));
     std::fs::create_dir_all(&folder).expect("a folder for pictures");
     folder
 }
@@ -131,7 +132,7 @@ fn a_contact_sheet_has_every_kind_of_tile() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_written_is_told_with_the_file() {
+fn a_folder_that_cannot_be_written_is_reported_with_the_file() {
     let path = Path::new("/nonexistent/wheels.png");
     let message = wheels::save("x", &[], path).expect_err("no such folder").to_string();
     assert!(message.contains("/nonexistent/wheels.png"), "{message}");

@@ -1,4 +1,4 @@
-//! One picture of a contact sheet, made from what a sensor published.
+//! A tile of a contact sheet, drawn from a sensor's message.
 
 use image::imageops::{self, FilterType};
 use image::{GrayImage, RgbImage};
@@ -7,53 +7,53 @@ use selene_base::SimTime;
 use super::canvas::{Align, Canvas};
 use super::colour::{self, Rgb};
 
-/// What a camera topic carried.
+/// Pixels of an image, by the kind of camera topic.
 #[derive(Clone, Debug)]
 pub enum Pixels {
     /// Grey levels.
     Mono(Vec<u8>),
     /// Red, green and blue of each pixel.
     Colour(Vec<u8>),
-    /// Distances along the optical axis, m; infinite for the sky.
+    /// Distances along the optical axis, m; infinity for the sky.
     Depth(Vec<f32>),
-    /// Class codes.
+    /// Codes of semantic classes.
     Classes(Vec<u16>),
 }
 
-/// One image of a camera topic.
+/// An image of a camera topic.
 #[derive(Clone, Debug)]
 pub struct Still {
-    /// When it was exposed.
+    /// Time of exposure.
     pub stamp: SimTime,
-    /// Columns.
+    /// Number of columns.
     pub width: u32,
-    /// Rows.
+    /// Number of rows.
     pub height: u32,
-    /// Row by row.
+    /// Pixels row by row.
     pub pixels: Pixels,
 }
 
-/// One revolution of a lidar.
+/// The points of one revolution of a lidar.
 #[derive(Clone, Debug)]
 pub struct LidarRevolution {
-    /// When it began.
+    /// Time at which it began.
     pub stamp: SimTime,
     /// Points in the sensor frame, m.
     pub points_m: Vec<[f32; 3]>,
 }
 
 impl Still {
-    /// The image of these bytes, as `sensor_msgs/Image` has them; none when its encoding is unknown or its data do
-    /// not fill it.
+    /// Reads an image from the fields of a `sensor_msgs/Image`; `None` if the encoding is unknown, or the data do not
+    /// match the size.
     #[must_use]
     pub fn read(stamp: SimTime, [width, height]: [u32; 2], encoding: &str, data: &[u8]) -> Option<Self> {
         let pixels = match encoding {
             "mono8" => Pixels::Mono(data.to_vec()),
             "rgb8" => Pixels::Colour(data.to_vec()),
-            // The upper byte of each little-endian pair.
+            // The high byte of each little-endian pair.
             "mono16" => Pixels::Mono(upper_bytes(data)),
             "rgb16" => Pixels::Colour(upper_bytes(data)),
-            // A mosaic is shown as it is.
+            // A Bayer mosaic is shown as a grey image.
             mosaic if mosaic.starts_with("bayer_") && mosaic.ends_with("16") => Pixels::Mono(upper_bytes(data)),
             mosaic if mosaic.starts_with("bayer_") => Pixels::Mono(data.to_vec()),
             "32FC1" => Pixels::Depth(numbers(data, f32::from_le_bytes)),
@@ -70,7 +70,7 @@ impl Still {
         fills.then_some(Self { stamp, width, height, pixels })
     }
 
-    /// The image in colours; none when its pixels do not fill it.
+    /// The image in colour; `None` if its pixels do not match its size.
     pub fn coloured(&self) -> Option<RgbImage> {
         match &self.pixels {
             Pixels::Mono(grey) => {
@@ -108,7 +108,7 @@ impl Still {
     }
 }
 
-/// Near is bright; logarithmic, since most of a rover's view is close by.
+/// Colour of a depth: near is bright; logarithmic, since most of a rover's view is nearby.
 fn depth_colour(depth_m: &[f32]) -> impl Fn(&f32) -> Rgb {
     let seen = || depth_m.iter().copied().filter(|d| d.is_finite() && *d > 0.0);
     let near = f64::from(seen().fold(f32::INFINITY, f32::min));
@@ -120,7 +120,7 @@ fn depth_colour(depth_m: &[f32]) -> impl Fn(&f32) -> Rgb {
 }
 
 impl LidarRevolution {
-    /// The points of a cloud whose x, y and z are 32-bit floats at `offsets` of every `step` bytes.
+    /// Reads the points of a cloud whose x, y and z are 32-bit floats at `offsets` of every `step` bytes.
     #[must_use]
     pub fn read(stamp: SimTime, data: &[u8], step: usize, offsets: [usize; 3]) -> Option<Self> {
         if step < 12 {
@@ -133,8 +133,7 @@ impl LidarRevolution {
         Some(Self { stamp, points_m: data.chunks_exact(step).filter_map(point).collect() })
     }
 
-    /// The points from above: forward is up, colour is height, rings every so
-    /// many metres.
+    /// View of the points from above: forward is up, colour is height, with rings at round distances.
     pub fn tile(&self, width: u32, height: u32) -> RgbImage {
         let mut canvas = Canvas::new(width, height, colour::PANEL);
         let reach_m = self.reach_m();
@@ -156,7 +155,7 @@ impl LidarRevolution {
         canvas.pixels
     }
 
-    /// The distance within which nine in ten of the points lie, m.
+    /// Distance within which nine of ten points lie, m.
     fn reach_m(&self) -> f64 {
         let mut ranges: Vec<f32> = self.points_m.iter().map(|[x, y, _]| x.hypot(*y)).collect();
         ranges.sort_by(f32::total_cmp);
@@ -164,7 +163,7 @@ impl LidarRevolution {
         f64::from(nearly_all).clamp(2.0, 200.0)
     }
 
-    /// Heights that one in fifty points is below, and above, m.
+    /// The heights, m, below which and above which one in fifty points lies.
     fn heights_m(&self) -> (f32, f32) {
         let mut heights: Vec<f32> = self.points_m.iter().map(|point| point[2]).collect();
         heights.sort_by(f32::total_cmp);

@@ -11,27 +11,27 @@ use super::colour;
 
 const WIDTH_PX: u32 = 1200;
 const HEIGHT_PX: u32 = 894;
-/// Height of the title's row and of the legend's below it.
+/// Height of the title's row, and of the legend's row below it, px.
 const ROW_PX: u32 = 42;
 const TITLE_PX: u32 = 2 * ROW_PX;
 
-/// One wheel over time.
+/// Data of one wheel over time.
 #[derive(Clone, Debug, Default)]
 pub struct WheelTrack {
-    /// Its name.
+    /// Name of the wheel.
     pub name: String,
-    /// (time s, slip ratio).
+    /// Pairs of time, s, and slip ratio.
     pub slip: Vec<(f64, f64)>,
-    /// (time s, sinkage m).
+    /// Pairs of time, s, and sinkage, m.
     pub sinkage_m: Vec<(f64, f64)>,
 }
 
-/// One quantity of all wheels.
+/// A plot of one quantity of all wheels.
 struct Plot<'a> {
     label: &'static str,
     factor: f64,
     lines: Vec<&'a [(f64, f64)]>,
-    /// The range shown at least.
+    /// Range that is always shown.
     at_least: Range<f64>,
 }
 
@@ -99,8 +99,8 @@ impl Plot<'_> {
         0.0..ends.fold(1.0, f64::max)
     }
 
-    /// The range of the values but for one in a hundred at each end: a wheel that
-    /// spins for an instant must not flatten all the rest.
+    /// Range of the values, without one in a hundred at each end: a wheel that spins for an instant must not flatten
+    /// the rest of the plot.
     fn values(&self) -> Range<f64> {
         let all = self.lines.iter().flat_map(|points| points.iter().map(|(_, value)| value * self.factor));
         let mut all: Vec<f64> = all.filter(|value| value.is_finite()).collect();
@@ -112,7 +112,7 @@ impl Plot<'_> {
     }
 }
 
-/// The wheels' names and colours, right-aligned in a row of their own.
+/// Draws the names and colours of the wheels, right-aligned in a row of their own.
 fn draw_legend(canvas: &mut Canvas, wheels: &[WheelTrack]) {
     let row = (ROW_PX + ROW_PX / 2) as i32;
     let mut right = WIDTH_PX as i32 - 20;

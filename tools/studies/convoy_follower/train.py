@@ -5,14 +5,14 @@
     .venv/bin/python tools/studies/convoy_follower/train.py out/training --minutes 60 --weights out/follower.safetensors
     selene study convoy --weights out/follower.safetensors
 
-The study judges on courses 0 to 127; train on others. All three followers of a world learn, on rigid ground, as in the
-paper (A. Young et al., 2022, section 4.2); other than there, on the study's own kind of course and with its obstacles.
+The study evaluates on courses 0 to 127; train on others. All three followers of a world learn, on rigid ground, as in
+the paper (A. Young et al., 2022, section 4.2), but on the study's own kind of course with its obstacles.
 
-Observed are the newest image (80 x 45 colour pixels) and four numbers: where the truck ahead is (east, north), the
-own heading, the closing speed. An action is steering and acceleration, each -1 to 1, as `Throttle` in
-tools/studies/src/convoy/follower.rs takes them. A step is paid by the distance from the gap, and only where the truck ahead
-is within 45 degrees of straight ahead (figure 7); an episode ends where it is hit or lost. `Policy` in
-tools/studies/src/convoy/policy.rs does the network's sums.
+Observations are the latest image (80 x 45 colour pixels) and four numbers: the relative position of the truck ahead
+(east, north), the own heading and the closing speed. An action is steering and acceleration, each -1 to 1, as for
+`Throttle` in tools/studies/src/convoy/follower.rs. The reward of a step depends on the distance from the gap, and is
+given only while the truck ahead is within 45 degrees of straight ahead (figure 7); an episode ends when that truck is
+hit or lost. `Policy` in tools/studies/src/convoy/policy.rs evaluates the same network.
 """
 
 import argparse
@@ -32,19 +32,19 @@ import selene
 COLUMNS, ROWS = 80, 45
 SCALES = (20.0, 20.0, math.pi, 5.0)
 CONTROL_S = 0.05
-# As in follower.rs.
+# The same values as in follower.rs.
 GAP_M, ACCELERATION_MAX_M_S2, SPEED_MAX_M_S, STEER_MAX_RAD = 12.0, 3.0, 8.0, 0.5236
 HIT_M, LOST_M, BEARING_MAX_RAD = 6.0, 40.0, math.pi / 4
 EPISODE_STEPS = 700
 FOLLOWERS = [f"follower_{i}" for i in (1, 2, 3)]
 AHEAD = {"follower_1": "leader", "follower_2": "follower_1", "follower_3": "follower_2"}
-# Of the optimisation.
+# Parameters of the optimisation.
 STEPS, EPOCHS, BATCH = 128, 4, 256
 LEARNING_RATE, DISCOUNT, TRACE, CLIP, ENTROPY, VALUE = 3e-4, 0.99, 0.95, 0.2, 0.003, 0.5
 
 
 class Convoy:
-    """A world of four trucks, episode after episode, on one course."""
+    """A world of four trucks on one course, for many episodes."""
 
     def __init__(self, file):
         self.world = selene.World(file, cameras=True, instruments=False)
@@ -78,7 +78,7 @@ class Convoy:
         return image.transpose(2, 0, 1), numbers.astype(np.float32)
 
     def step(self, actions):
-        """Observations, rewards, and whether the episode has ended for good or by its length."""
+        """Observations, rewards, and whether the episode has ended by itself or by its length."""
         for name, (steer, accelerate) in zip(FOLLOWERS, actions):
             gained = ACCELERATION_MAX_M_S2 * accelerate * CONTROL_S
             self.speeds[name] = min(max(self.speeds[name] + gained, 0.0), SPEED_MAX_M_S)
@@ -99,7 +99,7 @@ class Convoy:
 
 
 class Policy(nn.Module):
-    """The network of policy.rs, with a value beside it that is for training alone."""
+    """The network of policy.rs, with a value function that is only for training."""
 
     def __init__(self):
         super().__init__()
@@ -136,7 +136,7 @@ def tensors(seen):
 
 
 def collect(policy, convoys, seen, threads):
-    """Steps of all convoys at once: what was seen, done and paid."""
+    """Steps all convoys together; collects observations, actions and rewards."""
     kept = {key: [] for key in ("images", "numbers", "actions", "chances", "values", "rewards", "goes_on", "bootstrap")}
     for _ in range(STEPS):
         images, numbers = tensors(seen)
@@ -150,7 +150,7 @@ def collect(policy, convoys, seen, threads):
         over = [ended or late for _, _, ended, late in stepped]
         after = torch.zeros(len(rewards))
         if any(late and not ended for _, _, ended, late in stepped):
-            # What is broken off by its length would have gone on.
+            # An episode cut by its length would have continued: add the value of its last state.
             with torch.no_grad():
                 then = policy(*tensors([one for part, _, _, _ in stepped for one in part]))[1]
             cut = torch.tensor([late and not ended for _, _, ended, late in stepped]).repeat_interleave(len(FOLLOWERS))

@@ -4,12 +4,13 @@
     python -m venv .venv && .venv/bin/pip install -r tools/studies/heading_network/requirements.txt
     .venv/bin/python tools/studies/heading_network/train.py out/training
 
-Writes the weights to config/network/sun_direction.safetensors, and what PyTorch makes with them of made-up images to
+Writes the weights to config/network/sun_direction.safetensors, and PyTorch's outputs for made-up images to
 tools/studies/data/network_outputs.csv, with which a test compares the study's own arithmetic. Every fifth world
-(its own ground, Sun, lenses and metering) is held out; the errors told are those of held-out images.
+(its own ground, Sun, lenses and metering) is held out; the printed errors are those of held-out images.
 
 The target is the unit vector to the Sun in the optical frame, the loss the mean distance from it, both as in the paper
-(F. Dubois et al., IAC-18-A3.IP.23, section V). `Network` in tools/studies/src/heading/network.rs does the same sums.
+(F. Dubois et al., IAC-18-A3.IP.23, section V). `Network` in tools/studies/src/heading/network.rs evaluates the same
+network.
 """
 
 import argparse
@@ -32,17 +33,17 @@ DENSE = [48, 32]
 HELD_OUT_EVERY = 5
 BATCH = 64
 LEARNING_RATE = 4e-3
-# Of an image anew each time that it is seen.
+# Random variation of an image each time that it is used.
 GAIN = (0.75, 1.33)
 NOISE = 0.01
-# As `JUST_OUTSIDE_RAD`.
+# The same as `JUST_OUTSIDE_RAD` in the study.
 JUST_OUTSIDE_DEG = 90.0
 MADE_UP = 4
 ROOT = Path(__file__).resolve().parents[3]
 
 
 def network():
-    """Convolutions in steps of two pixels, then dense layers; batch normalisation is for training alone."""
+    """Convolutions with a stride of two pixels, then dense layers; batch normalisation is only for training."""
     layers = []
     for taken, given in zip(PLANES, PLANES[1:]):
         layers += [nn.Conv2d(taken, given, 3, stride=2, padding=1), nn.BatchNorm2d(given), nn.ReLU()]
@@ -60,7 +61,7 @@ def after_steps(pixels):
 
 
 def without_normalisation(net):
-    """The same sums with each batch normalisation within the convolution before it."""
+    """The same network with each batch normalisation merged into the convolution before it."""
     layers = []
     for layer in net:
         if isinstance(layer, nn.BatchNorm2d):
@@ -71,7 +72,7 @@ def without_normalisation(net):
 
 
 def taken(images):
-    """Shares of white less each image's mean."""
+    """Input of the network: brightness as a fraction of white, minus each image's mean."""
     return images - images.mean(dim=(1, 2, 3), keepdim=True)
 
 
@@ -91,7 +92,7 @@ def load(folder):
 
 
 def varied(images, suns):
-    """Mirrored every second time (the cameras of both sides mirror each other), exposed otherwise, with noise."""
+    """Images mirrored half of the time (cameras of both sides mirror each other), with another exposure and noise."""
     mirrored = torch.rand(len(images)) < 0.5
     images = torch.where(mirrored[:, None, None, None], images.flip(3), images)
     suns = torch.where(mirrored[:, None], suns * torch.tensor([-1.0, 1.0, 1.0]), suns)
@@ -123,7 +124,7 @@ def train(images, suns, epochs):
 
 
 def errors_deg(net, images, suns):
-    """Of the direction, and of the azimuth about an upright camera's vertical, which is the heading's."""
+    """Errors, degrees: of the direction, and of the azimuth about an upright camera's vertical: of the heading."""
     seen = directions(net, images)
     direction = 2 * torch.asin((0.5 * (seen - suns).norm(dim=1)).clamp(max=1))
     azimuth = torch.atan2(seen[:, 0], seen[:, 2]) - torch.atan2(suns[:, 0], suns[:, 2])
@@ -144,7 +145,7 @@ def tell(net, images, suns, in_frame):
 
 
 def made_up():
-    """Images that a test can make too."""
+    """Images that a test can make as well."""
     row, column = np.mgrid[0:ROWS, 0:COLUMNS]
     return [(column * (3 + number) + row * (5 + 2 * number)) % 256 for number in range(MADE_UP)]
 

@@ -1,15 +1,16 @@
-//! A convoy in which a leader is followed by three trucks that know only the one ahead (A. Young et al., Enabling
-//! Artificial Intelligence Studies in Off-Road Mobility Through Physics-Based Simulation of Multiagent Scenarios, 2022,
-//! §4.2; "MULTI"). On each course (`course`) a path is planned (`planner`) that the leader follows; the followers are
-//! the plain controller (`follower`) or a learned policy with a camera (`policy`). Judged are the paper's six metrics
-//! (`metrics`) and the obstacles that each truck hits, on rigid ground and on hard and soft soil by SCM.
+//! Study of a convoy in which three trucks follow a leader, each knowing only the truck ahead (A. Young et al.,
+//! Enabling Artificial Intelligence Studies in Off-Road Mobility Through Physics-Based Simulation of Multiagent
+//! Scenarios, 2022, §4.2; "MULTI"). On each course (`course`) the leader follows a planned path (`planner`); the
+//! followers use the plain controller (`follower`) or a learned policy with a camera (`policy`). The results are the
+//! paper's six metrics (`metrics`) and the obstacles that each truck hits, on rigid ground and on hard and soft soil by
+//! SCM.
 //!
-//! Other than in the paper all four trucks are in one world, obstacles are cylinders that stand fast and stop who drives
-//! into them, the leader is no faster than 5 m/s, and positions are without error.
+//! Differences from the paper: all four trucks are in one world, obstacles are fixed cylinders that stop a truck, the
+//! leader is no faster than 5 m/s, and positions are without error.
 
+mod cameras;
 mod course;
 mod drive;
-mod eyes;
 mod follower;
 mod metrics;
 mod planner;
@@ -18,19 +19,19 @@ mod polyline;
 mod report;
 
 pub use course::{ConvoyCourse, Obstacle};
-pub use drive::{Driven, Follower, drive, scenario};
-pub use follower::{Action, Seen};
+pub use drive::{ConvoyResult, Follower, drive, scenario};
+pub use follower::{FollowerInput, FollowerOutput};
 pub use metrics::{Deviations, Track, deviations};
 pub use policy::{IMAGE_PX, Policy};
 pub use polyline::{PathPoint, Polyline};
-pub use report::{Judged, chart, csv, judge, table};
+pub use report::{TruckResult, chart, csv, judge, table};
 
-/// Trucks behind the leader.
+/// Number of trucks behind the leader.
 pub const FOLLOWERS: usize = 3;
-/// Courses of the paper.
+/// Number of courses in the paper.
 pub const COURSES: u64 = 128;
 
-/// What is driven on.
+/// The ground of a course.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Terrain {
     /// Rigid ground.
@@ -42,10 +43,10 @@ pub enum Terrain {
 }
 
 impl Terrain {
-    /// The paper's.
+    /// All terrains of the paper.
     pub const ALL: [Self; 3] = [Self::Rigid, Self::Hard, Self::Soft];
 
-    /// What it is called.
+    /// Name of the terrain.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -55,7 +56,7 @@ impl Terrain {
         }
     }
 
-    /// Its file of `config/soil`.
+    /// Name of its file in `config/soil`.
     pub(crate) fn soil(self) -> &'static str {
         match self {
             Self::Rigid => "rigid",

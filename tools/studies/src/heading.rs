@@ -1,14 +1,14 @@
-//! The heading of a rover from the Sun in its side cameras (F. Dubois et al., "Finding the North on a Lunar
-//! Microrover", IAC-18-A3.IP.23, 2018, §IV): Sorato drives a loop at four elevations of the Sun, a detector looks for
-//! the Sun in each image (`detector`), and the heading q_heading comes from S_camera = q_cam q_gravity q_heading
-//! S_topo, with q_gravity from the inertial unit (`compass`) and S_topo from the ephemeris.
+//! Study of a rover's heading from the Sun in its side cameras (F. Dubois et al., "Finding the North on a Lunar
+//! Microrover", IAC-18-A3.IP.23, 2018, §IV). Sorato drives a loop at four elevations of the Sun, a detector finds the
+//! Sun in each image (`detector`), and the heading q_heading follows from S_camera = q_cam q_gravity q_heading S_topo,
+//! with q_gravity from the inertial unit (`compass`) and S_topo from the ephemeris.
 //!
-//! Judged are the images in which the Sun is: its middle in the frame, half of its disc or more in sight. A Sun is
-//! found where the detector's direction is within 5° of it, the paper's largest error; the paper asks that detection
-//! and flare overlap. Other than in the paper all loops lead over the same ground.
+//! An image counts if it shows the Sun: its centre is in the frame, and at least half of its disc is visible. The Sun
+//! is found if the detector's direction is within 5° of it, the paper's largest error; the paper requires detection and
+//! flare to overlap. Unlike in the paper, all loops use the same ground.
 //!
-//! The paper's second method, a small network (`network`, trained on the images of `training`), is judged where the
-//! Sun is just outside the frame too: in sight, and no farther from the optical axis than a right angle.
+//! The paper's second method, a small network (`network`, trained on the images of `training`), is also tested with the
+//! Sun just outside of the frame: visible from the lens, and at most a right angle from the optical axis.
 
 mod compass;
 mod detector;
@@ -31,62 +31,62 @@ use crate::Failure;
 
 pub use compass::{Gravity, heading_rad};
 pub use detector::{SMALL_PX, detect};
-pub use drive::{Plan, Shot, shots};
+pub use drive::{DrivePlan, Shot, shots};
 pub use network::{Network, PARAMETERS_MAX, TINY_PX};
 pub use report::{Figures, NetworkFigures, chart, csv, network_csv, network_table, table};
 pub use training::{Labelled, Training, labels};
 
 /// Diameters of the detector's disc in the paper's table 2, px.
 pub const DISCS_PX: [f64; 5] = [5.0, 11.0, 15.0, 17.0, 21.0];
-/// A direction so near to the Sun has found it, rad: the paper's largest error.
+/// Largest angle to the Sun at which it counts as found, rad: the paper's largest error.
 pub const FOUND_RAD: f64 = 5.0 * PI / 180.0;
-/// The paper's table 1.
+/// Data sets of the paper's table 1.
 pub const DATASETS: [Dataset; 4] = [
     Dataset { sun_elevation_deg: 21.0, images: 3741 },
     Dataset { sun_elevation_deg: 8.6, images: 707 },
     Dataset { sun_elevation_deg: 9.8, images: 2298 },
     Dataset { sun_elevation_deg: 15.0, images: 354 },
 ];
-/// A Sun outside the frame and no farther from the optical axis than this is just outside, rad: all that one of two
-/// opposite cameras has before it, and 15° beyond the edge of one of 150°.
+/// Largest angle from the optical axis, rad, at which a Sun outside of the frame counts as just outside: the hemisphere
+/// that each of two opposite cameras faces, and 15° beyond the edge of a camera with 150°.
 pub const JUST_OUTSIDE_RAD: f64 = FRAC_PI_2;
-/// A route takes so much longer than its length over its speed: wheels slip.
+/// Duration of a route, relative to its length divided by its speed: wheels slip.
 const SLIP: f64 = 1.1;
-/// How far ahead an elevation is looked for, hours: two lunar days.
+/// Time within which an elevation is searched for, hours: two lunar days.
 const HOURS_AHEAD: u32 = 1420;
 
-/// A loop under one Sun.
+/// A loop under one elevation of the Sun.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dataset {
     /// Elevation of the Sun at the start, degrees.
     pub sun_elevation_deg: f64,
-    /// Images of all cameras together.
+    /// Number of images of all cameras together.
     pub images: usize,
 }
 
-/// What is driven, and what looks.
+/// Set-up of the study.
 #[derive(Clone, Debug)]
 pub struct Study {
-    /// The scenario's file: one rover with a route, cameras and an inertial unit.
+    /// Scenario file with one rover that has a route, cameras and an inertial unit.
     pub scenario: PathBuf,
-    /// How it is loaded; its instant is the earliest.
+    /// Options for loading it; its UTC is the earliest start.
     pub options: LoadOptions,
-    /// Images of each data set; the paper's where none is given.
+    /// Number of images of each data set; `None` for the paper's.
     pub images: Option<usize>,
-    /// The network that looks at the images too, if any.
+    /// A network to test on the images as well.
     pub network: Option<Network>,
-    /// What traces.
+    /// Device that traces the images.
     pub device: Device,
 }
 
-/// What one disc made of one image in which the Sun is.
+/// Result of one disc on one image that shows the Sun.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Judged {
-    /// Which camera.
+pub struct DiscResult {
+    /// Name of the camera.
     pub camera: String,
-    /// Simulated time.
+    /// Simulated time of the image.
     pub stamp: SimTime,
-    /// Where the Sun is, column and row, px.
+    /// Column and row of the Sun, px.
     pub sun_px: [f64; 2],
     /// Angle of the Sun from the optical axis, rad.
     pub off_axis_rad: f64,
@@ -98,7 +98,7 @@ pub struct Judged {
     pub heading_error_rad: f64,
 }
 
-impl Judged {
+impl DiscResult {
     /// Whether the Sun was found.
     #[must_use]
     pub fn is_found(&self) -> bool {
@@ -106,14 +106,14 @@ impl Judged {
     }
 }
 
-/// What the network made of one image with the Sun in the frame or just outside.
+/// Result of the network on one image with the Sun in the frame or just outside.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimated {
-    /// Which camera.
+    /// Name of the camera.
     pub camera: String,
-    /// Simulated time.
+    /// Simulated time of the image.
     pub stamp: SimTime,
-    /// Whether the Sun is in the frame; just outside where not.
+    /// Whether the Sun is in the frame, or else just outside.
     pub in_frame: bool,
     /// Angle of the Sun from the optical axis, rad.
     pub off_axis_rad: f64,
@@ -123,26 +123,26 @@ pub struct Estimated {
     pub heading_error_rad: f64,
 }
 
-/// A loop and what came of it.
+/// A loop and its results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loop {
-    /// Under which Sun.
+    /// Elevation of the Sun at the start, degrees.
     pub sun_elevation_deg: f64,
-    /// When simulated time was zero.
+    /// UTC at simulated time zero.
     pub utc: Utc,
-    /// Images that were taken.
+    /// Number of images taken.
     pub images: usize,
-    /// Each image in which the Sun is, by each disc.
-    pub judged: Vec<Judged>,
-    /// Each image with the Sun in the frame or just outside, by the network; none without one.
+    /// Result of each disc on each image that shows the Sun.
+    pub judged: Vec<DiscResult>,
+    /// Result of the network on each image with the Sun in the frame or just outside; empty without a network.
     pub estimated: Vec<Estimated>,
 }
 
 impl Study {
-    /// Drives the loop under one Sun and judges its images.
+    /// Drives the loop under one elevation of the Sun and evaluates its images.
     ///
     /// # Errors
-    /// When the scenario cannot be used for it, never has the Sun so high, or something cannot be traced.
+    /// When the scenario does not fit, its Sun never reaches the elevation, or something cannot be traced.
     pub fn drive(&self, dataset: Dataset) -> Result<Loop, Failure> {
         let first = Scenario::load(&self.scenario, &self.options)?;
         let utc = when(&first.sky, first.utc, dataset.sun_elevation_deg)?;
@@ -157,8 +157,8 @@ impl Study {
         Ok(Loop { sun_elevation_deg: dataset.sun_elevation_deg, utc, images: shots.len(), judged, estimated })
     }
 
-    /// Images at even times from the start of the route to its end.
-    fn plan(&self, model: &Model, dataset: Dataset) -> Result<Plan, Failure> {
+    /// Plan of images at equal time steps from the start of the route to its end.
+    fn plan(&self, model: &Model, dataset: Dataset) -> Result<DrivePlan, Failure> {
         let file = self.scenario.display();
         let rover = model.scenario().rovers.first().ok_or_else(|| format!("{file}: has no rover"))?;
         let route = rover.route.as_ref().ok_or_else(|| format!("{file}: has no route"))?;
@@ -174,13 +174,13 @@ impl Study {
         }
         let instants = self.images.unwrap_or(dataset.images).div_ceil(cameras).max(1);
         let period_s = SLIP * length_m / route.speed_m_s / instants as f64;
-        Ok(Plan { instants, period: SimTime::from_secs_f64(period_s), twist: None, sun_within_rad: PI })
+        Ok(DrivePlan { instants, period: SimTime::from_secs_f64(period_s), twist: None, sun_within_rad: PI })
     }
 }
 
-/// What a disc makes of an image; nothing where the Sun is not in it.
+/// Evaluates a disc on an image; `None` if the image does not show the Sun.
 #[must_use]
-pub fn judge(shot: &Shot, disc_px: f64) -> Option<Judged> {
+pub fn judge(shot: &Shot, disc_px: f64) -> Option<DiscResult> {
     let sun_px = shot.sun_px?;
     let sun_in_body = |optical: Vector3<f64>| shot.body_from_optical * optical;
     let sun = shot.view.unproject(sun_px)?.normalize();
@@ -189,7 +189,7 @@ pub fn judge(shot: &Shot, disc_px: f64) -> Option<Judged> {
     let scale = [0, 1].map(|axis: usize| f64::from(size[axis]) / f64::from(SMALL_PX[axis]));
     let seen = shot.view.unproject([0, 1].map(|axis: usize| (at[axis] + 0.5) * scale[axis] - 0.5))?.normalize();
     let heading = heading_rad(sun_in_body(seen), shot.up_in_body, shot.sun_enu);
-    Some(Judged {
+    Some(DiscResult {
         camera: shot.camera.clone(),
         stamp: shot.stamp,
         sun_px,
@@ -200,8 +200,8 @@ pub fn judge(shot: &Shot, disc_px: f64) -> Option<Judged> {
     })
 }
 
-/// What the network makes of an image; nothing where the Sun is out of sight or farther than just outside. An answer
-/// without a direction counts as straight ahead.
+/// Evaluates the network on an image; `None` if the Sun is hidden or farther than just outside. An answer without a
+/// direction counts as straight ahead.
 #[must_use]
 pub fn estimate(shot: &Shot, network: &Network) -> Option<Estimated> {
     let off_axis_rad = shot.sun_in_optical.angle(&Vector3::z());
@@ -221,13 +221,13 @@ pub fn estimate(shot: &Shot, network: &Network) -> Option<Estimated> {
     })
 }
 
-/// An angle from −π to π.
+/// The same angle between −π and π.
 fn turn(angle_rad: f64) -> f64 {
     let (sin, cos) = angle_rad.sin_cos();
     sin.atan2(cos)
 }
 
-/// The first instant from `from` on at which the Sun rises through an elevation.
+/// The first time after `from` at which the Sun rises through an elevation.
 fn when(sky: &SiteSky, from: Utc, elevation_deg: f64) -> Result<Utc, Failure> {
     let at = |hours: f64| from.after(SimTime::from_secs_f64(3600.0 * hours));
     let above = |hours: f64| -> Result<bool, KernelError> {
@@ -254,7 +254,7 @@ mod tests {
     use std::f64::consts::PI;
 
     #[test]
-    fn an_instant_has_the_elevation_that_is_asked_for_and_too_high_a_sun_is_refused() {
+    fn an_instant_has_the_elevation_that_is_requested_and_too_high_a_sun_is_refused() {
         let sky = SiteSky::new(-67.5, 31.6);
         let from: Utc = "2026-11-01T00:00:00Z".parse().expect("an instant");
         for elevation_deg in [8.6, 9.8, 15.0, 21.0] {

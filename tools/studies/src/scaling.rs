@@ -1,11 +1,11 @@
-//! Weak scaling of one world over processes (A. Young et al., Enabling Artificial Intelligence Studies in Off-Road Mobility
-//! Through Physics-Based Simulation of Multiagent Scenarios, 2022, §4.1, figure 5): a truck more for each process more, so
-//! that the time of a run would stay the same if each process had a machine of its own. Nodes are 5 cm apart, steps 2 ms;
-//! processes exchange what they did each 10 ms (the paper names no period). Trucks drive beside one another, where the
-//! paper's two lines cross.
+//! Weak scaling of one world over processes (A. Young et al., Enabling Artificial Intelligence Studies in Off-Road
+//! Mobility Through Physics-Based Simulation of Multiagent Scenarios, 2022, §4.1, figure 5): each additional process
+//! simulates an additional truck, so the time of a run would stay constant if each process had its own machine. Nodes
+//! are 5 cm apart, steps 2 ms; processes exchange their changes every 10 ms (the paper names no period). Trucks drive
+//! side by side, whereas the paper's two lines cross.
 //!
-//! A process tells each other one the same bytes. What it would send among 128 vehicles follows from that count; times are
-//! those of this machine, whose cores all processes share.
+//! A process sends the same bytes to each other one. The data rate among 128 vehicles is extrapolated from them; times
+//! are those of this machine, whose cores all processes share.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -17,16 +17,16 @@ use serde_json::json;
 
 use crate::Failure;
 
-/// How far trucks are apart, m, how fast they drive, m/s, and how far at most, m.
+/// Distance between trucks, m, their speed, m/s, and the most that they drive, m.
 const APART_M: f64 = 8.0;
 const SPEED_M_S: f64 = 3.0;
 const WAY_M: f64 = 90.0;
-/// Vehicles and network of the estimate.
+/// Number of vehicles and data rate of the network for the extrapolation.
 const VEHICLES: f64 = 128.0;
 const GIGABIT_BYTES_S: f64 = 125e6;
 const YAML: FileKind = FileKind { name: "scenario", is: |head| head.starts_with(b"{") };
 
-/// What is driven on.
+/// The ground that trucks drive on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ground {
     /// Rigid ground.
@@ -36,10 +36,10 @@ pub enum Ground {
 }
 
 impl Ground {
-    /// Both.
+    /// Both kinds of ground.
     pub const ALL: [Self; 2] = [Self::Rigid, Self::Hard];
 
-    /// Its soil.
+    /// Name of its soil.
     #[must_use]
     pub fn soil(self) -> &'static str {
         match self {
@@ -49,62 +49,62 @@ impl Ground {
     }
 }
 
-/// How worlds are run.
+/// Settings for running worlds.
 #[derive(Clone, Debug)]
 pub struct Scaling {
-    /// The program.
+    /// Path of the `selene` program.
     pub program: PathBuf,
-    /// Where scenarios are left.
+    /// Folder for the scenarios.
     pub folder: PathBuf,
     /// Simulated time of a run.
     pub duration: SimTime,
 }
 
-/// What came of a world.
+/// Result of a world.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scaled {
-    /// What was driven on.
+    /// The ground.
     pub ground: Ground,
-    /// Processes, and trucks.
+    /// Number of processes, and of trucks.
     pub processes: usize,
-    /// Wall over simulated time of the slowest process: the paper's real-time factor.
+    /// Wall time over simulated time of the slowest process: the paper's real-time factor.
     pub wall_over_simulated: f64,
-    /// What one truck tells each other process, mean over trucks, B/s of simulated time; none where there is one.
+    /// Data that a truck sends to each other process, B/s of simulated time, mean over trucks; `None` with one process.
     pub bytes_s: Option<f64>,
 }
 
 impl Scaled {
-    /// Share of 1 Gbit/s that one of 128 vehicles would take at real time, each on a machine of its own.
+    /// Fraction of 1 Gbit/s that one of 128 vehicles would send in real time, each on its own machine.
     #[must_use]
     pub fn share_of_gigabit(&self) -> Option<f64> {
         self.bytes_s.map(|bytes_s| (VEHICLES - 1.0) * bytes_s / GIGABIT_BYTES_S)
     }
 }
 
-/// What a process says at its end.
-struct Said {
+/// Figures in the summary of a process.
+struct ProcessFigures {
     wall_over_simulated: f64,
-    told_bytes: Option<u64>,
+    sent_bytes: Option<u64>,
 }
 
 impl Scaling {
-    /// Runs a world with so many processes.
+    /// Runs a world with this number of processes.
     ///
     /// # Errors
-    /// When a process cannot be started, fails, or does not say what is asked of it.
+    /// When a process cannot be started, fails, or its summary lacks a figure.
     pub fn run(&self, ground: Ground, processes: usize) -> Result<Scaled, Failure> {
         let file = self.folder.join(format!("{}_{processes}.yaml", ground.soil()));
         output::write_bytes(&file, &YAML, scenario(ground, processes).as_bytes())?;
         let run = format!("scaling_{}_{}_{processes}", std::process::id(), ground.soil());
         let started: Vec<_> = (0..processes).map(|i| self.start(&file, &run, i, processes)).collect();
-        let said = started.into_iter().map(|process| said(process?)).collect::<Result<Vec<_>, Failure>>()?;
-        let told: u64 = said.iter().filter_map(|said| said.told_bytes).sum();
+        let figures = started.into_iter().map(|process| figures(process?)).collect::<Result<Vec<_>, Failure>>()?;
+        let reported: u64 = figures.iter().filter_map(|figures| figures.sent_bytes).sum();
         let tellings = (processes * processes.saturating_sub(1)) as f64 * self.duration.secs_f64();
         Ok(Scaled {
             ground,
             processes,
-            wall_over_simulated: said.iter().map(|said| said.wall_over_simulated).fold(0.0, f64::max),
-            bytes_s: (processes > 1).then(|| told as f64 / tellings),
+            wall_over_simulated: figures.iter().map(|figures| figures.wall_over_simulated).fold(0.0, f64::max),
+            bytes_s: (processes > 1).then(|| reported as f64 / tellings),
         })
     }
 
@@ -131,41 +131,41 @@ fn scenario(ground: Ground, trucks: usize) -> String {
         let route = json!({"speed_m_s": SPEED_M_S, "waypoints_m": [[0.5 * WAY_M, y_m]]});
         json!({"name": name(i), "file": "hmmwv", "start": start, "route": route})
     };
-    let told = json!({
+    let reported = json!({
         "name": "scaling", "seed": 1, "gravity_m_s2": 9.81, "step_s": 0.002, "heartbeat_s": 0.01,
         "site": "learning_plain", "soil": ground.soil(), "rovers": (0..trucks).map(truck).collect::<Vec<_>>(),
     });
-    format!("{told:#}")
+    format!("{reported:#}")
 }
 
-fn said(process: Child) -> Result<Said, Failure> {
+fn figures(process: Child) -> Result<ProcessFigures, Failure> {
     let output = process.wait_with_output()?;
     let text = String::from_utf8_lossy(&output.stdout);
     read(&text).filter(|_| output.status.success()).ok_or_else(|| format!("a simulation failed: {text}").into())
 }
 
-/// What the summary of a process says.
-fn read(text: &str) -> Option<Said> {
+/// Reads the figures from the summary of a process.
+fn read(text: &str) -> Option<ProcessFigures> {
     let first = |label: &str| text.lines().find_map(|line| line.trim().strip_prefix(label)?.split_whitespace().next());
     let factor: f64 = first("real-time factor")?.parse().ok()?;
-    let told_bytes = first("told the others").and_then(|bytes| bytes.parse().ok());
-    Some(Said { wall_over_simulated: 1.0 / factor, told_bytes })
+    let sent_bytes = first("sent to others").and_then(|bytes| bytes.parse().ok());
+    Some(ProcessFigures { wall_over_simulated: 1.0 / factor, sent_bytes })
 }
 
-/// A line for each world.
+/// Results as CSV, with a line for each world.
 #[must_use]
 pub fn csv(all: &[Scaled]) -> String {
     let mut text = String::from("soil,processes,wall_over_simulated,bytes_s_per_vehicle,share_of_gigabit_of_128\n");
     for of in all {
         let number = |value: Option<f64>| value.map_or_else(String::new, |value| format!("{value:.6}"));
         let (soil, bytes_s, share) = (of.ground.soil(), number(of.bytes_s), number(of.share_of_gigabit()));
-        // A text takes all that is written to it, here and below.
+        // Writing to a string cannot fail, here and below.
         let _ = writeln!(text, "{soil},{},{:.6},{bytes_s},{share}", of.processes, of.wall_over_simulated);
     }
     text
 }
 
-/// The same for people.
+/// Results as a text table.
 #[must_use]
 pub fn table(all: &[Scaled]) -> String {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -188,9 +188,9 @@ mod tests {
 
     #[test]
     fn summaries_are_read() {
-        let text = "  wall              2.000 s\n  real-time factor  2.500 (simulated over wall)\n  told the others   81234 B\n";
-        let said = read(text).expect("read");
-        assert_eq!((said.wall_over_simulated, said.told_bytes), (0.4, Some(81_234)));
+        let text = "  wall              2.000 s\n  real-time factor  2.500 (simulated over wall)\n  sent to others    81234 B\n";
+        let figures = read(text).expect("read");
+        assert_eq!((figures.wall_over_simulated, figures.sent_bytes), (0.4, Some(81_234)));
         assert!(read("  wall 2 s\n").is_none());
     }
 
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_128_vehicles_send_is_what_one_tells_each_of_the_others() {
+    fn what_128_vehicles_send_is_what_one_sends_to_each_of_the_others() {
         let scaled = Scaled { ground: Ground::Hard, processes: 2, wall_over_simulated: 0.5, bytes_s: Some(1e5) };
         assert!((scaled.share_of_gigabit().expect("a share") - 127.0 * 1e5 / 125e6).abs() < 1e-12);
         assert!(csv(&[scaled]).contains("silt_hard,2,0.500000,100000.000000,0.101600"));

@@ -1,5 +1,5 @@
-//! Discs and a ring on Chrono's continuum soil (Hu et al. 2024), beside our points of the same soil and beside our SCM with
-//! Bekker's and Coulomb's parameters fitted to them.
+//! Discs and a ring on Chrono's continuum soil (Hu et al. 2024), compared with our points of the same soil, and with
+//! our SCM after fitting Bekker's and Coulomb's parameters to Chrono's results.
 
 use std::f64::consts::PI;
 
@@ -22,16 +22,16 @@ const RING_M: [f64; 2] = [0.15, 0.2];
 const LOADS_KG: [f64; 8] = [25.0, 50.0, 75.0, 100.0, 125.0, 150.0, 175.0, 200.0];
 const TORQUES_NM: [f64; 8] = [36.0, 62.0, 84.0, 105.0, 124.0, 141.0, 157.0, 170.0];
 const EARTH_M_S2: f64 = 9.81;
-/// Depth of our bed; that of theirs is not published.
+/// Depth of our bed; that of Chrono's is not published.
 const BED_M: f64 = 0.6;
-/// How many of the sinkages points are pressed to.
+/// Number of the sinkages to which our points are pressed.
 const PRESSED: usize = 4;
-/// Cells of SCM along a plate.
+/// Number of SCM cells along a plate.
 const PLATE_CELLS: f64 = 36.0;
-/// Bekker's exponents that are tried, hundredths.
+/// Bekker's exponents to try, in hundredths.
 const EXPONENTS: std::ops::Range<u8> = 80..160;
 
-/// Bekker's `p = (Kc/b + Kφ) zⁿ`, with b the radius of a disc.
+/// Bekker's `p = (Kc/b + Kφ) zⁿ`, where b is the radius of a disc.
 #[derive(Clone, Copy)]
 struct Bekker {
     k_c: f64,
@@ -46,7 +46,7 @@ struct Coulomb {
     tangent: f64,
 }
 
-/// Sinkage, m, and force, N.
+/// Pairs of sinkage, m, and force, N.
 type Curve = Vec<(f64, f64)>;
 
 pub(super) fn compare(sources: &Sources) -> Result<Section, Failure> {
@@ -68,7 +68,7 @@ pub(super) fn compare(sources: &Sources) -> Result<Section, Failure> {
 }
 
 impl Bekker {
-    /// The least squares of what it is off over each force.
+    /// Fits the parameters by least squares of the error relative to each force.
     fn fit() -> Self {
         let fits = EXPONENTS.map(|hundredths| Self::with_exponent(f64::from(hundredths) / 100.0));
         let off = |fit: &Self| rms(rows().map(|(radius_m, z_m, force_n)| fit.force_n(radius_m, z_m) / force_n - 1.0));
@@ -105,7 +105,7 @@ impl Coulomb {
     }
 }
 
-/// Radius, sinkage and force of each row of the table of discs.
+/// Radius, m, sinkage, m, and force, N, of each row of the discs' table.
 fn rows() -> impl Iterator<Item = (f64, f64, f64)> {
     let disc = |(radius_m, forces_n): (f64, [f64; 8])| {
         SINKAGES_M.into_iter().zip(forces_n).map(move |(sinkage_m, force_n)| (radius_m, sinkage_m, force_n))
@@ -119,13 +119,13 @@ fn ring_pressure_pa(load_kg: f64) -> f64 {
     load_kg * EARTH_M_S2 / (PI * (outer * outer - inner * inner))
 }
 
-/// Torque of one shear stress all over the ring, N m: `2π/3 (R³ − r³) τ`.
+/// Torque of a uniform shear stress over the ring, N m: `2π/3 (R³ − r³) τ`.
 fn ring_torque_nm(shear_pa: f64) -> f64 {
     let [inner, outer] = RING_M;
     2.0 * PI / 3.0 * (outer.powi(3) - inner.powi(3)) * shear_pa
 }
 
-/// x and y of the least squares of `a x + b y − c` over rows of a, b and c.
+/// x and y that minimise the squares of `a x + b y − c` over rows of a, b and c.
 fn least_squares(rows: impl Iterator<Item = ([f64; 2], f64)>) -> [f64; 2] {
     let (mut aa, mut ab, mut bb, mut ac, mut bc) = (0.0, 0.0, 0.0, 0.0, 0.0);
     for ([a, b], c) in rows {
@@ -136,7 +136,7 @@ fn least_squares(rows: impl Iterator<Item = ([f64; 2], f64)>) -> [f64; 2] {
     [(ac * bb - bc * ab) / determinant, (aa * bc - ab * ac) / determinant]
 }
 
-/// Our SCM with these parameters under a square plate of the disc's area.
+/// Forces of our SCM with these parameters under a square plate of the disc's area.
 fn pressed_by_scm(sources: &Sources, bekker: Bekker, radius_m: f64) -> Result<Curve, Failure> {
     let mut soil = sources.soil("lunar")?;
     let SoilLaw::Scm(spec) = &mut soil.law else { return Err("soil lunar is not of law scm".into()) };
@@ -216,7 +216,7 @@ Were all soil under the ring to yield by the soil's own μ and c, its torque wou
 mod tests {
     use super::{Bekker, LOADS_KG, ring_pressure_pa, ring_torque_nm, rows};
 
-    /// A least square's slope in each direction is nothing.
+    /// At the least squares, the slope in each parameter is zero.
     #[test]
     fn no_other_parameters_are_nearer_to_the_table() {
         let best = Bekker::fit();
@@ -238,7 +238,7 @@ mod tests {
     fn a_ring_presses_by_its_load_and_turns_against_its_shear() {
         let area_m2 = std::f64::consts::PI * (0.2 * 0.2 - 0.15 * 0.15);
         assert!((ring_pressure_pa(LOADS_KG[0]) * area_m2 - 25.0 * 9.81).abs() < 1e-9);
-        // A narrow ring's arm is its mean radius: within a hundredth here.
+        // The lever arm of a narrow ring is its mean radius, here within 1 %.
         assert!((ring_torque_nm(1.0) / (area_m2 * 0.175) - 1.0).abs() < 0.01);
     }
 }

@@ -1,4 +1,4 @@
-//! Drawbar pull of a VIPER wheel under 1000 N beside what a continuum model gives.
+//! Drawbar pull of a VIPER wheel under 1000 N, compared with a continuum model.
 
 use rayon::prelude::*;
 use selene_soil::rig::{self, RigError, WheelRig};
@@ -10,10 +10,10 @@ use selene_pictures::chart::{Chart, Mark, Panel};
 const SOILS: [&str; 4] = ["lunar", "viper_demo", "grc1", "dry_sand"];
 const MODES: [(Pressure, &str); 2] = [(Pressure::Terrain, "terrain"), (Pressure::Surface, "surface")];
 const LOAD_N: f64 = 1000.0;
-/// The continuum model's pull at a slip of 0.4, N: about.
+/// The continuum model's approximate pull, N, at a slip of 0.4.
 const CONTINUUM: (f64, f64) = (0.4, 250.0);
 const SLIPS: [f64; 9] = [0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8];
-/// VIPER's wheel, to the tips of 24 grousers of 10 mm.
+/// VIPER's wheel with 24 grousers of 10 mm; its radius is that of the tips.
 const WHEEL: WheelShape =
     WheelShape { radius_m: 0.25, width_m: 0.2, grouser_height_m: 0.01, grousers: 24, grip: 1.0, tyre: None };
 

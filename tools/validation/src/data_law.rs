@@ -1,5 +1,5 @@
-//! The data-driven law (Kern et al., DATA) beside its own paper: EX1 on Tohoku silica sand
-//! no. 5, by the rig that drives.
+//! The data-driven law (Kern et al., DATA) compared with its own paper: EX1 on Tohoku silica sand no. 5, with the
+//! driving rig.
 
 use rayon::prelude::*;
 use selene_soil::drive_rig::{DriveRig, DriveSample, SpeedCommand, drive};
@@ -9,10 +9,10 @@ use selene_soil::{DataDriven, Law, WheelShape};
 use super::{ComparedFigure, Failure, Section, Sources, line, worst};
 use selene_pictures::chart::{Chart, Mark, Panel};
 
-/// EX1's wheel (config/rover/ex1.yaml); the paper prints none.
+/// EX1's wheel (config/rover/ex1.yaml); the paper gives no dimensions.
 const WHEEL: WheelShape =
     WheelShape { radius_m: 0.1, width_m: 0.1, grouser_height_m: 0.01, grousers: 18, grip: 1.0, tyre: None };
-/// A wheel's share of 21.63 kg.
+/// Mass on one wheel: a quarter of 21.63 kg.
 const MASS_KG: f64 = 21.63 / 4.0;
 /// Fastest commanded speed, m/s.
 const FAST_M_S: f64 = 1.17;
@@ -20,11 +20,11 @@ const FLAT_M_S: [f64; 6] = [0.23, 0.35, 0.47, 0.75, 1.02, FAST_M_S];
 const SLOPE_M_S: [f64; 3] = [0.23, 0.35, 0.47];
 const SLOPES_DEG: [f64; 6] = [3.0, 6.0, 9.0, 12.0, 15.0, 20.0];
 const LOADS_N: [f64; 5] = [3.8, 6.0, 8.72, 11.0, 13.6];
-/// When the traces start to drive and to brake, s.
+/// Times at which the traces begin to drive and to brake, s.
 const TRACE_S: [f64; 2] = [0.5, 4.0];
 
-/// A run with the regression's slip and depth for its conditions.
-struct Settled {
+/// A steady run, compared with the regression's slip and depth for its conditions.
+struct SteadyError {
     slip_error: f64,
     sinkage_error_m: f64,
 }
@@ -37,7 +37,7 @@ pub(super) fn compare(sources: &Sources) -> Result<Section, Failure> {
     let slopes = all(&law, data, slopes.collect())?;
     let loads = LOADS_N.iter().flat_map(|&load_n| SLOPE_M_S.map(|rim| (rim, 0.0, load_n / 1.62)));
     let loads = all(&law, data, loads.collect())?;
-    let mean = |runs: &[Settled], of: fn(&Settled) -> f64| runs.iter().map(of).sum::<f64>() / runs.len() as f64;
+    let mean = |runs: &[SteadyError], of: fn(&SteadyError) -> f64| runs.iter().map(of).sum::<f64>() / runs.len() as f64;
     let figure = |name, value, unit, what, at_most| ComparedFigure { name, value, unit, what, at_most };
     let figures = vec![
         figure(
@@ -75,9 +75,9 @@ fn rig(law: &Law, mass_kg: f64, rim_m_s: f64) -> DriveRig {
     DriveRig { grid_m: 0.05, ..DriveRig::new(law.clone(), WHEEL, mass_kg, rim_m_s) }
 }
 
-/// Runs of wheel speed, slope and mass, each settled.
-fn all(law: &Law, data: &DataDriven, runs: Vec<(f64, f64, f64)>) -> Result<Vec<Settled>, RigError> {
-    let settle = |&(rim_m_s, slope_deg, mass_kg): &(f64, f64, f64)| -> Result<Settled, RigError> {
+/// Steady runs at combinations of wheel speed, slope and mass.
+fn all(law: &Law, data: &DataDriven, runs: Vec<(f64, f64, f64)>) -> Result<Vec<SteadyError>, RigError> {
+    let settle = |&(rim_m_s, slope_deg, mass_kg): &(f64, f64, f64)| -> Result<SteadyError, RigError> {
         let run = DriveRig { slope_deg, duration_s: 6.0, ..rig(law, mass_kg, rim_m_s) };
         let (samples, _) = drive(&run)?;
         let tail = &samples[samples.len() - (1.0 / run.step_s) as usize..];
@@ -85,7 +85,7 @@ fn all(law: &Law, data: &DataDriven, runs: Vec<(f64, f64, f64)>) -> Result<Vec<S
         let slope_rad = slope_deg.to_radians();
         let fitted = data.slip(rim_m_s, slope_rad).value;
         let depth_m = data.depth_m(fitted, mass_kg * run.gravity_m_s2 * slope_rad.cos()).value;
-        Ok(Settled {
+        Ok(SteadyError {
             slip_error: (mean(|sample| sample.slip) - fitted).abs(),
             sinkage_error_m: (mean(|sample| sample.sinkage_m) - depth_m).abs(),
         })
@@ -119,15 +119,14 @@ fn traces(law: &Law, data: &DataDriven) -> Result<Chart, RigError> {
     })
 }
 
-/// Slip, and none at rest: a wheel that stands has no slip.
+/// Slip ratio; NaN at rest, where it is not defined.
 fn slip(sample: &DriveSample) -> f64 {
     const REST_M_S: f64 = 0.02;
     let moves = sample.rim_m_s.abs().max(sample.speed_m_s.abs()) > REST_M_S;
     if moves { sample.slip } else { f64::NAN }
 }
 
-/// The fastest gain of speed that the limiter allows, up to the fit's speed, and braking
-/// by the dynamic friction.
+/// The fastest acceleration that the limiter allows, up to the speed of the fit, then braking by the dynamic friction.
 fn limit(data: &DataDriven) -> Vec<(f64, f64)> {
     const STEP_S: f64 = 0.01;
     let [start_s, stop_s] = TRACE_S;

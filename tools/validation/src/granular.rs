@@ -1,4 +1,4 @@
-//! Granular soil (`selene_crm`) against published laws, and pressed by a plate beside our SCM.
+//! Granular soil (`selene_crm`) against published laws, and under a plate compared with our SCM.
 
 use selene_crm::rig::{self, BEADS, Compared, Deposit};
 use selene_crm::{CrmError, CrmSpec};
@@ -8,9 +8,9 @@ use selene_soil::rig::{PlateRig, plate};
 
 use super::{ComparedFigure, Failure, Section, Sources, line, worst};
 
-/// Sand whose slopes stand at 31°.
+/// Sand with stable slopes up to 31°.
 const SAND: CrmSpec = CrmSpec { density_kg_m3: 1600.0, friction_static: 0.6, friction_dynamic: 0.6, ..BEADS };
-/// What Chrono's ball drop falls into.
+/// The soil of Chrono's ball drop.
 const UNDER_BALL: CrmSpec =
     CrmSpec { density_kg_m3: 1510.0, young_pa: 1e5, friction_static: 0.3, friction_dynamic: 0.3, ..BEADS };
 const ASPECTS: [f64; 3] = [0.5, 1.0, 1.5];
@@ -20,14 +20,14 @@ const BALL_CELLS: u32 = 8;
 const WALL_FRICTION: f64 = 0.3;
 const BLADE_FRICTION: f64 = 0.3;
 const BLADE_CELLS: u32 = 6;
-/// Sand under a drum, softer than Chrono's by ten for longer steps.
+/// Sand under a drum, ten times softer than Chrono's to allow longer steps.
 const UNDER_DRUM: CrmSpec =
     CrmSpec { density_kg_m3: 1700.0, young_pa: 1e5, friction_static: 0.7, friction_dynamic: 0.7, ..BEADS };
 const PLATE_M: f64 = 0.3;
 const MOON_M_S2: f64 = 1.62;
 const DEPTHS_M: [f64; 4] = [0.005, 0.01, 0.015, 0.02];
 
-/// Everything that was measured.
+/// All results of the rigs.
 struct Measured {
     beads: Vec<Deposit>,
     sand: Vec<Deposit>,
@@ -35,7 +35,7 @@ struct Measured {
     balls: Vec<Compared>,
     blade: Compared,
     drum_nm: f64,
-    /// Sinkage, mm, and force, N: of points and of SCM.
+    /// Pairs of sinkage, mm, and force, N: of points, and of SCM.
     plates: [Vec<(f64, f64)>; 2],
 }
 
@@ -60,7 +60,7 @@ pub(super) fn compare(sources: &Sources) -> Result<Section, Failure> {
     })
 }
 
-/// Soil `lunar` under a square plate: as points, and by its law.
+/// Soil `lunar` under a square plate: as points, and by SCM.
 fn plates(sources: &Sources) -> Result<[Vec<(f64, f64)>; 2], Failure> {
     let crm = sources.soil("lunar")?.crm.ok_or("soil lunar has no key crm")?.soil();
     let Law::Scm(scm) = sources.law("lunar")? else { return Err("soil lunar is not of law scm".into()) };
@@ -75,7 +75,7 @@ fn off(compared: Compared) -> f64 {
     compared.found / compared.law - 1.0
 }
 
-/// How many times too much or too little.
+/// Ratio of the simulated value and the law's, at least 1.
 fn times_off(compared: Compared) -> f64 {
     (compared.found / compared.law).max(compared.law / compared.found)
 }
@@ -158,15 +158,15 @@ fn chart(measured: &Measured) -> Chart {
 }
 
 const TEXT: &str = "Points of `selene_crm` on coarse cells, as `tests/validation` runs them: columns of 10 cells a radius, balls of 8 a \
-diameter, silos of 8 a width, plates of 10 a side. Asked is what scatters in the experiments, 10 % of Janssen's stress.
+diameter, silos of 8 a width, plates of 10 a side. The limits are the scatter of the experiments: 10 % of Janssen's stress.
 
 Columns: `Δr/r₀ = 1.24 a` (Lube et al. 2004, a < 1.7), height a below 0.74 radii and 0.74 above (Lajeunesse et al. 2004). Beads \
 have μ(I) of Jop et al. (2006), sand μ = 0.6. The laws hold for both; a continuum of constant friction knows of it alone, so that \
 sand runs less far the more it rubs. Silo: Janssen (1895) with the ratio of stresses that the soil in it has. Balls: Uehara et al. \
 (2003), 2200 kg/m³ and 25 mm on soil of 1510 kg/m³ and μ 0.3, as in Chrono's demo. Blade: McKyes (1985), upright, 0.1 m deep in \
-sand, of 6 cells; models of blades disagree by a factor of two (Wilkinson and DeGennaro 2007), which is what is asked. Drum: set up \
+sand, of 6 cells; models of blades disagree by a factor of two (Wilkinson and DeGennaro 2007), which is the required limit. Drum: set up \
 as Chrono's drum study, whose torques are not published as a table; soil of 1700 kg/m³ and μ 0.7 under 1.62 m/s², on cells of 30 mm.
 
-Plate: soil `lunar` under 0.3 × 0.3 m, as points and by SCM. Nothing is asked: points have no compaction, and so bear as soil \
+Plate: soil `lunar` under 0.3 × 0.3 m, as points and by SCM. No limit is required: points have no compaction, and so bear as soil \
 that cannot be pressed closer. SCM stays the law of wheels; points are for soil that is dug and moved.
 ";

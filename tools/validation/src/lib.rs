@@ -1,7 +1,6 @@
-//! Wheels and soil beside measurements and peers' numbers: one file a comparison. Each
-//! gives the figures, what is asked of them, plots, and a text that says where and why
-//! the two differ. `selene validate` writes them to docs/validation.md; the tests of
-//! tests/validation hold the same figures to their tolerances.
+//! Validation of wheels and soil against measurements and peers' numbers, with one file per comparison. Each returns
+//! figures with their limits, plots, and a text that explains where and why the two sides differ. `selene validate`
+//! writes them to docs/validation.md; the tests in tests/validation hold the same figures to their tolerances.
 
 mod bevameter;
 mod crm;
@@ -22,27 +21,27 @@ use selene_pictures::chart::{Chart, Line, Mark};
 
 pub use report::report;
 
-/// Why a comparison could not be made.
+/// Why a comparison failed.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// Where things are.
+/// Locations of the data for comparisons.
 #[derive(Clone, Debug)]
 pub struct Sources {
-    /// Selene's own configuration.
+    /// Folder of Selene's own configuration.
     pub config: PathBuf,
-    /// Third-party data; measured wheels are read from its folder `wheel` where there is one, else their means
+    /// Folder of third-party data. Measured wheels are read from its folder `wheel` if that exists, else their means
     /// from Selene's own table.
     pub data: Option<PathBuf>,
-    /// Peers' reference curves; Selene's own copies where there is none.
+    /// Folder of peers' reference curves; `None` for Selene's own copies.
     pub reference: Option<PathBuf>,
 }
 
-/// A comparison.
+/// A comparison of the validation report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comparison {
-    /// A plate against a peer's.
+    /// A plate against Project Chrono's SCM.
     PeerPlate,
-    /// A wheel against a peer's.
+    /// A wheel against Project Chrono's SCM.
     PeerWheel,
     /// Smooth and grousered wheels against single-wheel tests.
     MeasuredWheel,
@@ -50,16 +49,16 @@ pub enum Comparison {
     DataLaw,
     /// Slip over slope of a skid-steered microrover.
     Microrover,
-    /// Drawbar pull beside that of a continuum model.
+    /// Drawbar pull against that of a continuum model.
     Continuum,
     /// Granular soil against published laws.
     Granular,
-    /// Discs and a ring on a peer's continuum soil.
+    /// Discs and a ring against a peer's continuum soil.
     Bevameter,
 }
 
 impl Comparison {
-    /// All of them, in the order of the report.
+    /// All comparisons, in the order of the report.
     pub const ALL: [Self; 8] = [
         Self::PeerPlate,
         Self::PeerWheel,
@@ -71,7 +70,7 @@ impl Comparison {
         Self::Bevameter,
     ];
 
-    /// What it is called.
+    /// Title of its section.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -89,7 +88,7 @@ impl Comparison {
     /// Makes the comparison.
     ///
     /// # Errors
-    /// When a named folder lacks a table, a table cannot be used, or a rig does not run.
+    /// When a given folder lacks a table, a table is not usable, or a rig does not run.
     pub fn make(self, sources: &Sources) -> Result<Section, Failure> {
         match self {
             Self::PeerPlate => peer_plate::compare(sources),
@@ -104,33 +103,33 @@ impl Comparison {
     }
 }
 
-/// What came out of a comparison.
+/// Result of a comparison.
 pub struct Section {
     /// The figures.
     pub figures: Vec<ComparedFigure>,
-    /// What was done and where and why the two differ; Markdown.
+    /// Description of the comparison, and of where and why the two sides differ; Markdown.
     pub text: String,
-    /// Plots by the name of their file.
+    /// Plots with the names of their files.
     pub(crate) charts: Vec<(&'static str, Chart)>,
 }
 
-/// A figure and what is asked of it.
+/// A figure and its limit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ComparedFigure {
     /// Its name.
     pub name: &'static str,
-    /// What came out.
+    /// Its value.
     pub value: f64,
-    /// Its unit; empty for a share.
+    /// Its unit; empty for a fraction.
     pub unit: &'static str,
-    /// What it is, in words.
+    /// Its description.
     pub what: &'static str,
-    /// The most that is asked for, if anything is.
+    /// Its upper limit, if it has one.
     pub at_most: Option<f64>,
 }
 
 impl Section {
-    /// The value of the figure called `name`.
+    /// Value of the figure with this name.
     #[must_use]
     pub fn value(&self, name: &str) -> Option<f64> {
         self.figures.iter().find(|figure| figure.name == name).map(|figure| figure.value)
@@ -147,7 +146,7 @@ impl Sources {
     }
 }
 
-/// The table `name` in `folder`; where no folder is named, `own`, a table of tests/validation/data.
+/// Loads the table `name` from `folder`; without a folder, `own`, the text of a table in tests/validation/data.
 fn table(folder: Option<&Path>, name: &str, own: &str) -> Result<Table, Failure> {
     Ok(match folder {
         Some(folder) => Table::load(&folder.join(name))?,
@@ -155,7 +154,7 @@ fn table(folder: Option<&Path>, name: &str, own: &str) -> Result<Table, Failure>
     })
 }
 
-/// A column of plain numbers.
+/// Reads a column of plain numbers.
 fn column(table: &Table, name: &str) -> Result<Vec<f64>, Failure> {
     Ok(table.numbers(name, |_| true, "a number")?)
 }
@@ -164,13 +163,13 @@ fn line(name: &str, colour: usize, mark: Mark, points: Vec<(f64, f64)>) -> Line 
     Line { name: name.to_owned(), colour, mark, points }
 }
 
-/// Root of the mean square.
+/// Root mean square.
 fn rms(values: impl Iterator<Item = f64>) -> f64 {
     let (sum, count) = values.fold((0.0, 0_u32), |(sum, count), value| (sum + value * value, count + 1));
     (sum / f64::from(count.max(1))).sqrt()
 }
 
-/// The largest magnitude.
+/// Largest magnitude.
 fn worst(values: impl Iterator<Item = f64>) -> f64 {
     values.fold(0.0, |worst: f64, value| worst.max(value.abs()))
 }

@@ -1,5 +1,5 @@
-//! A small wheel on dry sand, smooth and with grousers, beside Carnegie Mellon's
-//! single-wheel tests of 2020–21 (robomechanics/3d-terramechanics).
+//! A small wheel on dry sand, smooth and with grousers, compared with Carnegie Mellon's single-wheel tests of 2020–21
+//! (robomechanics/3d-terramechanics).
 
 use rayon::prelude::*;
 use selene_base::Table;
@@ -9,23 +9,23 @@ use selene_soil::{Law, WheelShape, slip_ratio};
 use super::{ComparedFigure, Failure, Section, Sources, column, line, rms, table};
 use selene_pictures::chart::{Chart, Line, Mark, Panel};
 
-/// Means over the repeats of every setting; whose they are is told beside them.
+/// Means over the repeats of every setting; the README beside them names their source.
 const SMOOTH_MEANS: &str = include_str!("../../../tests/validation/data/cmu_smooth_means.csv");
 const GROUSER_MEANS: &str = include_str!("../../../tests/validation/data/cmu_grouser_means.csv");
 const WIDTH_M: f64 = 0.05;
-/// Smooth skin: tan δ / tan φ, one of the three fitted numbers.
+/// The smooth wheel; its `grip` is tan δ / tan φ of a smooth surface, one of the three fitted numbers.
 const SMOOTH: WheelShape =
     WheelShape { radius_m: 0.058, width_m: WIDTH_M, grouser_height_m: 0.0, grousers: 0, grip: 0.85, tyre: None };
-/// To the tips of its grousers, which stand so close that they count as the radius.
+/// The wheel with grousers, which are so close that their tips count as its radius.
 const GROUSERED: WheelShape = WheelShape { radius_m: 0.063, grip: 1.0, ..SMOOTH };
-/// Slip −0.5 to 0.9, as near as the settings came.
+/// Slip −0.5 to 0.9, with a margin, since the tests did not meet their settings exactly.
 const SLIPS: std::ops::RangeInclusive<f64> = -0.55..=0.92;
-/// Largest slip angle that the rig takes, degrees.
+/// Largest slip angle for which the rig is used, degrees.
 const ANGLE_MAX_DEG: f64 = 80.0;
-const DRAWBAR_ASKED: f64 = 0.06;
-const SINKAGE_ASKED: f64 = 0.15;
+const DRAWBAR_REQUIRED: f64 = 0.06;
+const SINKAGE_REQUIRED: f64 = 0.15;
 
-/// Mean over the repeats of one setting, and ours under its conditions.
+/// Mean over the repeats of one setting, and our result under the same conditions.
 struct Setting {
     angle_deg: f64,
     rim_mm_s: f64,
@@ -36,7 +36,7 @@ struct Setting {
 }
 
 pub(super) fn compare(sources: &Sources) -> Result<Section, Failure> {
-    // The folder may hold other data alone.
+    // The data folder may hold other data only.
     let folder = sources.data.as_ref().map(|data| data.join("wheel")).filter(|folder| folder.is_dir());
     let law = sources.law("dry_sand")?;
     let wheel = |file: &str, means: &str, wheel: &WheelShape| -> Result<Vec<Setting>, Failure> {
@@ -51,7 +51,7 @@ pub(super) fn compare(sources: &Sources) -> Result<Section, Failure> {
     Ok(Section { figures: figures(&smooth, &grousered), text: text(&smooth), charts })
 }
 
-/// Means over repeats by angle and wheel speed, with ours.
+/// Means over the repeats by angle and wheel speed, with our results.
 fn settings(law: &Law, wheel: &WheelShape, table: &Table) -> Result<Vec<Setting>, Failure> {
     let read = |name| column(table, name);
     let (angle, speed) = (read("beta")?, read("Vry")?);
@@ -60,7 +60,7 @@ fn settings(law: &Law, wheel: &WheelShape, table: &Table) -> Result<Vec<Setting>
     let mut known: Vec<(f64, f64)> = angle.iter().copied().zip(speed.iter().copied()).collect();
     known.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
     known.dedup();
-    // A wheel that is dragged locked or across its plane has no slip that the rig sets.
+    // The rig cannot set the slip of a wheel that is dragged while locked or across its plane.
     known.retain(|&(angle_deg, rim_mm_s)| angle_deg <= ANGLE_MAX_DEG && rim_mm_s > 0.0);
     let setting = |&(angle_deg, rim_mm_s): &(f64, f64)| -> Result<Setting, RigError> {
         let repeats: Vec<_> = (0..table.len()).filter(|&i| (angle[i], speed[i]) == (angle_deg, rim_mm_s)).collect();
@@ -101,10 +101,10 @@ fn figures(smooth: &[Setting], grousered: &[Setting]) -> Vec<ComparedFigure> {
     let side = rms(angled().map(|s| (s.ours.lateral_n.abs() - s.measured.lateral_n.abs()) / s.load_n));
     let figure = |name, value, what, at_most| ComparedFigure { name, value, unit: "", what, at_most };
     vec![
-        figure("smooth_drawbar_rms", drawbar(smooth), "pull over load, smooth, RMS", Some(DRAWBAR_ASKED)),
-        figure("grousers_drawbar_rms", drawbar(grousered), "pull over load, grousers, RMS", Some(DRAWBAR_ASKED)),
-        figure("smooth_sinkage_rms", sinkage(smooth), "sinkage, smooth, relative RMS", Some(SINKAGE_ASKED)),
-        figure("grousers_sinkage_rms", sinkage(grousered), "sinkage, grousers, relative RMS", Some(SINKAGE_ASKED)),
+        figure("smooth_drawbar_rms", drawbar(smooth), "pull over load, smooth, RMS", Some(DRAWBAR_REQUIRED)),
+        figure("grousers_drawbar_rms", drawbar(grousered), "pull over load, grousers, RMS", Some(DRAWBAR_REQUIRED)),
+        figure("smooth_sinkage_rms", sinkage(smooth), "sinkage, smooth, relative RMS", Some(SINKAGE_REQUIRED)),
+        figure("grousers_sinkage_rms", sinkage(grousered), "sinkage, grousers, relative RMS", Some(SINKAGE_REQUIRED)),
         figure("smooth_lateral_rms", side, "lateral force over load, 15 to 75°, smooth, RMS", None),
     ]
 }
@@ -133,7 +133,7 @@ fn straight_chart(smooth: &[Setting], grousered: &[Setting]) -> Chart {
     }
 }
 
-/// Over the slip angle, a line for some of the wheel speeds.
+/// Results over the slip angle, with a line for some of the wheel speeds.
 fn angle_chart(smooth: &[Setting]) -> Chart {
     let panel = |y: &str, of: fn(&SteadyState, f64) -> f64| {
         let mut lines: Vec<Line> = Vec::new();

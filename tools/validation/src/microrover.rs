@@ -1,5 +1,5 @@
-//! Slip over slope of Sorato, a skid-steered microrover of 4 kg, on dry sand on Earth: its
-//! field test at Hamamatsu found it close to linear.
+//! Slip over slope of Sorato, a skid-steered microrover of 4 kg, on dry sand on Earth: its field test at Hamamatsu
+//! found the relation close to linear.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::{ComparedFigure, Failure, Section, Sources, line};
 use selene_pictures::chart::{Chart, Mark, Panel};
 
 const SLOPES_DEG: [f64; 13] = [0.0, 2.0, 4.0, 6.0, 8.0, 10.0, 11.0, 12.0, 13.0, 14.0, 16.0, 18.0, 20.0];
-/// Slope up to which the line is drawn.
+/// Slope up to which the straight line is fitted, degrees.
 const LINE_TO_DEG: f64 = 12.0;
 
 pub(super) fn compare(sources: &Sources) -> Result<Section, Failure> {
@@ -48,10 +48,10 @@ pub(super) fn compare(sources: &Sources) -> Result<Section, Failure> {
 const TEXT: &str = "Sorato (4 kg, four wheels, skid-steered) drives straight up slopes of `dry_sand` under Earth's gravity, as in \
 the field test of it at Hamamatsu, where slip grew close to linearly with the slope. The numbers of that test are not at hand, so \
 that the shape alone is compared: R² of a straight line, 0.98 taken as close to linear. Beyond the line slip runs away within a \
-few degrees: the pull that a slope asks for nears the most that this sand gives, slip digs the wheels in, and the rover stalls.
+few degrees: the pull that a slope needs nears the most that this sand gives, slip digs the wheels in, and the rover stalls.
 ";
 
-/// Offset, rise and R² of the least-squares line.
+/// Offset, slope and R² of the least-squares line.
 fn straight_line(points: &[(f64, f64)]) -> (f64, f64, f64) {
     let count = points.len().max(1) as f64;
     let (mean_x, mean_y) = points.iter().fold((0.0, 0.0), |(x, y), point| (x + point.0 / count, y + point.1 / count));
@@ -66,7 +66,7 @@ mod tests {
     use super::straight_line;
 
     #[test]
-    fn a_line_is_found_and_a_bend_is_told() {
+    fn a_line_is_found_and_a_bend_is_reported() {
         let (offset, rise, r_squared) = straight_line(&[(0.0, 1.0), (1.0, 3.0), (2.0, 5.0)]);
         assert!((offset - 1.0).abs() < 1e-12 && (rise - 2.0).abs() < 1e-12 && (r_squared - 1.0).abs() < 1e-12);
         let (_, _, bent) = straight_line(&[(0.0, 0.0), (1.0, 1.0), (2.0, 4.0), (3.0, 9.0)]);

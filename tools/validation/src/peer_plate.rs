@@ -1,4 +1,4 @@
-//! A plate pressed into soil `lunar` and lifted again, beside Project Chrono's SCM.
+//! A plate pressed into soil `lunar` and lifted again, compared with Project Chrono's SCM.
 
 use selene_base::Table;
 use selene_soil::Law;
@@ -7,14 +7,14 @@ use selene_soil::rig::{self, PlateRig, PlateSample};
 use super::{ComparedFigure, Failure, Section, Sources, column, line, table};
 use selene_pictures::chart::{Chart, Mark, Panel};
 
-/// Our run of the peer; how it was made is told beside it.
+/// Our run of Chrono; the README beside it says how it was made.
 const REFERENCE: &str = include_str!("../../../tests/validation/data/plate_lunar.csv");
 const SIZES_M: [[f64; 2]; 2] = [[0.2, 0.1], [0.3, 0.3]];
 const DEPTH_M: f64 = 0.04;
-/// The peer's margin makes a plate larger by up to a cell and a half all round, m.
+/// Margin by which the peer's plate may be larger on all sides, m: a cell and a half.
 const MARGIN_M: f64 = 0.03;
 
-/// Sinkage, m, and force, N, on the way down and on the way up.
+/// Sinkage, m, and force, N, while pressing and while lifting.
 struct Curve {
     down: Vec<(f64, f64)>,
     up: Vec<(f64, f64)>,
@@ -34,7 +34,7 @@ pub(super) fn compare(sources: &Sources) -> Result<Section, Failure> {
     Ok(Section { figures, text: TEXT.to_owned(), charts: vec![("validation_peer_plate.png", chart)] })
 }
 
-/// Names of a plate's figures and what they are.
+/// Names and descriptions of a plate's figures.
 const NAMES: [[(&str, &str); 3]; 2] = [
     [
         ("plate_small_stiffness", "peer's stiffness over ours, 0.2 × 0.1 m; a cell and a half all round is the limit"),
@@ -51,7 +51,7 @@ const NAMES: [[(&str, &str); 3]; 2] = [
 const TEXT: &str = "A flat plate is pressed at 10 mm/s to 40 mm and lifted. The peer's collision margin makes its plate up to a \
 cell and a half larger all round and lets it feel the soil 0.5 mm early, so level is taken from Bekker's formula \
 (tests/verification) and only shape is compared here: the peer is stiffer by no more than that area, its force rises in a \
-straight line as Bekker's n = 1 asks, and both let go at once when the plate turns back.
+straight line as Bekker's n = 1 gives, and both let go at once when the plate turns back.
 ";
 
 fn curve(samples: Vec<PlateSample>) -> Curve {
@@ -70,7 +70,7 @@ fn reference(table: &Table, size_m: [f64; 2]) -> Result<Curve, Failure> {
     Ok(curve(samples.collect()))
 }
 
-/// The force on the way down where the plate first is as deep as `depth_m`.
+/// Force when the plate first reaches `depth_m`, N.
 fn force_at(curve: &Curve, depth_m: f64) -> f64 {
     curve.down.iter().find(|point| point.0 >= depth_m).map_or(f64::NAN, |point| point.1)
 }

@@ -1,5 +1,5 @@
-//! A single wheel on soil `lunar` over slip, beside Project Chrono's SCM: as Chrono is
-//! published, and Chrono's node law over exact ray hits (tests/validation/data).
+//! A single wheel on soil `lunar` over slip, compared with Project Chrono's SCM: with Chrono as published, and with its
+//! node law on exact ray hits (tests/validation/data).
 
 use std::path::Path;
 
@@ -11,14 +11,14 @@ use selene_soil::rig::{self, RigError, SteadyState, WheelRig};
 use super::{ComparedFigure, Failure, Section, Sources, column, line, table, worst};
 use selene_pictures::chart::{Chart, Line, Mark, Panel};
 
-/// Our runs of Chrono as published, and of its law over exact hits; how they were made is told beside them.
+/// Our runs of Chrono as published, and of its law on exact hits; the README beside them says how they were made.
 const PUBLISHED: &str = include_str!("../../../tests/validation/data/wheel_lunar.csv");
 const EXACT: &str = include_str!("../../../tests/validation/data/wheel_lunar_exact_rays.csv");
-/// Share asked for in pull, torque and sinkage.
-const ASKED: f64 = 0.10;
+/// Relative difference aimed at in pull, torque and sinkage.
+const REQUIRED: f64 = 0.10;
 const WHEEL_RADIUS_M: f64 = 0.25;
 
-/// A row of a table, and ours.
+/// A row of a table, and our result.
 struct Row {
     load_n: f64,
     slip: f64,
@@ -57,14 +57,13 @@ fn rows(sources: &Sources, table: &Table) -> Result<Vec<Row>, Failure> {
     Ok(rows.into_iter().collect::<Result<_, _>>()?)
 }
 
-/// The largest relative difference of a quantity over a range of slip.
+/// Largest relative difference of a quantity for slips from `from` to 0.7.
 fn most(rows: &[Row], from: f64, of: fn(&SteadyState) -> f64) -> f64 {
     let within = rows.iter().filter(|row| (from..=0.7).contains(&row.slip));
     worst(within.map(|row| of(&row.ours) / of(&row.theirs) - 1.0))
 }
 
-/// The largest difference at slip 0 of a force over the load: pull and torque are next to
-/// nothing there.
+/// Largest difference of a force at slip 0, relative to the load: pull and torque are nearly zero there.
 fn rolling(rows: &[Row], force_n: fn(&SteadyState) -> f64) -> f64 {
     let rolling = rows.iter().filter(|row| row.slip == 0.0);
     worst(rolling.map(|row| (force_n(&row.ours) - force_n(&row.theirs)) / row.load_n))
@@ -72,15 +71,15 @@ fn rolling(rows: &[Row], force_n: fn(&SteadyState) -> f64) -> f64 {
 
 fn figures(published: &[Row], exact: &[Row]) -> Vec<ComparedFigure> {
     let figure = |name, value, what, at_most| ComparedFigure { name, value, unit: "", what, at_most };
-    let asked = Some(ASKED);
+    let required = Some(REQUIRED);
     let drawbar: fn(&SteadyState) -> f64 = |s| s.drawbar_n;
     let torque: fn(&SteadyState) -> f64 = |s| s.torque_nm;
     let sinkage: fn(&SteadyState) -> f64 = |s| s.sinkage_m;
     let at_rim: fn(&SteadyState) -> f64 = |s| s.torque_nm / WHEEL_RADIUS_M;
     vec![
-        figure("peer_drawbar", most(published, 0.1, drawbar), "pull, slip 0.1 to 0.7, as published", asked),
-        figure("peer_torque", most(published, 0.1, torque), "torque, slip 0.1 to 0.7, as published", asked),
-        figure("peer_sinkage", most(published, 0.0, sinkage), "sinkage, slip 0 to 0.7, as published", asked),
+        figure("peer_drawbar", most(published, 0.1, drawbar), "pull, slip 0.1 to 0.7, as published", required),
+        figure("peer_torque", most(published, 0.1, torque), "torque, slip 0.1 to 0.7, as published", required),
+        figure("peer_sinkage", most(published, 0.0, sinkage), "sinkage, slip 0 to 0.7, as published", required),
         figure("peer_rolling", rolling(published, drawbar), "pull over load at slip 0, as published", None),
         figure(
             "peer_rolling_torque",
@@ -88,9 +87,9 @@ fn figures(published: &[Row], exact: &[Row]) -> Vec<ComparedFigure> {
             "torque over load and radius at slip 0, as published",
             None,
         ),
-        figure("peer_exact_drawbar", most(exact, 0.1, drawbar), "pull, slip 0.1 to 0.7, exact hits", asked),
-        figure("peer_exact_torque", most(exact, 0.0, torque), "torque, slip 0 to 0.7, exact hits", asked),
-        figure("peer_exact_sinkage", most(exact, 0.0, sinkage), "sinkage, slip 0 to 0.7, exact hits", asked),
+        figure("peer_exact_drawbar", most(exact, 0.1, drawbar), "pull, slip 0.1 to 0.7, exact hits", required),
+        figure("peer_exact_torque", most(exact, 0.0, torque), "torque, slip 0 to 0.7, exact hits", required),
+        figure("peer_exact_sinkage", most(exact, 0.0, sinkage), "sinkage, slip 0 to 0.7, exact hits", required),
         figure("peer_exact_rolling", rolling(exact, drawbar), "pull over load at slip 0, exact hits", None),
     ]
 }
@@ -128,7 +127,7 @@ the published ones.
 
 The published curves come from a build in single precision. There a ray's hit on the cylinder is off by up to 8 mm, while a \
 node's elastic range on this soil is about 50 µm: nodes under and behind the axle lose contact, the wheel sinks deeper until \
-the rest carries it, the forces' centre moves ahead, and at slip 0 the wheel is not dragged back as the rut asks. With exact \
+the rest carries it, the forces' centre moves ahead, and at slip 0 the wheel is not dragged back as the rut would. With exact \
 hits the same law agrees with Selene within a few per cent. Where the published curve is missed, it is for that reason; at slip \
 0 its pull and torque differ from ours by more than their own size, so they stand as shares of the load there. \
 (tests/verification holds ours to Wong and Reece's integrals.)

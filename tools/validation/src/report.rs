@@ -1,4 +1,4 @@
-//! docs/validation.md: the sections one after the other, figures first.
+//! Writer of docs/validation.md: the sections in order, each with its figures first.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ Wheels and soil beside measurements and beside peers. This page and its plots ar
 `tests/validation` holds the same figures to written tolerances. Verification against equations is in `tests/verification`.
 ";
 
-/// An earlier page.
+/// File kind of an earlier page, which may be overwritten.
 const PAGE: FileKind = FileKind { name: "page of `selene validate`", is: |head| head.starts_with(b"# Validation") };
 
 /// Writes validation.md and its images to `folder`.
@@ -29,7 +29,7 @@ pub fn report(folder: &Path, made: &[(Comparison, Section)]) -> Result<(), Failu
 }
 
 fn write_section(section: &Section, images: &Path) -> Result<String, Failure> {
-    let mut text = String::from("| figure | asked | came out | |\n| --- | --- | --- | --- |\n");
+    let mut text = String::from("| figure | required | result | |\n| --- | --- | --- | --- |\n");
     section.figures.iter().for_each(|figure| text += &row(figure));
     text += &format!("\n{}", section.text);
     for (name, chart) in &section.charts {
@@ -42,14 +42,14 @@ fn write_section(section: &Section, images: &Path) -> Result<String, Failure> {
 fn row(figure: &ComparedFigure) -> String {
     let ComparedFigure { value, unit, what, at_most, .. } = figure;
     let shown = |value: f64| if unit.is_empty() { share(value) } else { format!("{value:.3} {unit}") };
-    let (asked, met) = match at_most {
+    let (required, met) = match at_most {
         Some(limit) => (format!("≤ {}", shown(*limit)), if figure.is_met() { "met" } else { "not met" }),
         None => ("–".to_owned(), ""),
     };
-    format!("| {what} | {asked} | {} | {met} |\n", shown(*value))
+    format!("| {what} | {required} | {} | {met} |\n", shown(*value))
 }
 
-/// A share in per cent, with more places where it is small.
+/// A fraction in per cent, with more digits where it is small.
 fn share(value: f64) -> String {
     let percent = 100.0 * value;
     match percent.abs() {
@@ -60,7 +60,7 @@ fn share(value: f64) -> String {
 }
 
 impl ComparedFigure {
-    /// Whether it is what is asked for; nothing asked is met by any number.
+    /// Whether it is within its limit; without a limit, whether it is finite.
     #[must_use]
     pub fn is_met(&self) -> bool {
         self.at_most.map_or(self.value.is_finite(), |limit| self.value <= limit)

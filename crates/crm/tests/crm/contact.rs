@@ -1,4 +1,4 @@
-//! Bodies that soil moves.
+//! Contact between soil and rigid bodies.
 
 use nalgebra::{Isometry3, Vector3};
 use selene_crm::{Body, Edges, Grid, Scratch, Shape, step};
@@ -7,8 +7,8 @@ use crate::{FLOOR, SAND, SMOOTH_SIDES, down, filled, model};
 
 const STEP_S: f64 = 1e-3;
 
-/// A ball of 1 kg falls into the bed: it comes to rest in it, soil and walls have its momentum, and in the
-/// end the soil bears its weight.
+/// A ball of 1 kg falls into the bed and comes to rest in it. Soil and walls take its momentum, and at the end the soil
+/// bears its weight.
 #[test]
 fn a_ball_falls_into_soil_and_rests() {
     let grid = Grid { cell_m: 0.02, cells: [14, 14, 14], edges: [SMOOTH_SIDES, SMOOTH_SIDES, FLOOR] };
@@ -66,6 +66,6 @@ fn a_plate_meets_more_resistance_deeper_and_in_cohesive_soil() {
     };
     let (loose, cohesive) = (resistance_n(0.0), resistance_n(1000.0));
     assert!(0.0 < loose[0] && loose[0] < loose[1] && loose[1] < loose[2], "{loose:?} N");
-    // Prandtl's punch on weightless soil of c alone bears (2 + π) c: less than that is too weak.
+    // A punch on weightless soil of cohesion c bears (2 + π) c (Prandtl): a smaller difference is too weak.
     assert!(cohesive[2] - loose[2] > 5.14 * 1000.0 * 0.08 * 0.08, "{loose:?} and {cohesive:?} N");
 }

@@ -11,21 +11,21 @@ const DRUM: Drum =
     Drum { radius_m: 0.2, half_length_m: 0.045, slices: 1, scoops: 3, channel_m: 0.06, overlap_rad: 1.0 };
 const GRAVITY_M_S2: f64 = 1.62;
 const STEP_S: f64 = 0.01;
-/// RASSOR's 20 turns a minute.
+/// RASSOR turns its drums at 20 turns a minute.
 const TURN_RAD_S: f64 = 2.0;
 
-/// Depth of the bed, m, and how far the drum's lips reach into it.
+/// Depth of the bed, and of the drum's lips in it, m.
 const BED_M: f64 = 0.12;
 const DEEP_M: f64 = 0.05;
 const SPEED_M_S: f64 = 0.06;
 
-/// A bed of cells of 3 cm and a drum over it.
+/// A bed with cells of 3 cm, and a drum over it.
 struct Bench {
     model: Model,
     soil: State,
     scratch: Scratch,
     drum: Body,
-    /// What soil gave to the drum, what it gave to walls, and how long it was stepped.
+    /// Impulses of the soil on the drum and on the walls, and the simulated time.
     on_drum_n_s: Vector3<f64>,
     on_walls_n_s: Vector3<f64>,
     elapsed_s: f64,
@@ -36,7 +36,7 @@ impl Bench {
         let soil = CrmSpec { young_pa: 5e4, ..SAND };
         let grid = Grid { cell_m: 0.03, cells: [24, 5, 22], edges: [SMOOTH_SIDES, SMOOTH_SIDES, FLOOR] };
         let model = model(&soil, &grid, down(GRAVITY_M_S2));
-        // The drum's axis, z, along y.
+        // Turns the drum's axis, z, to lie along y.
         let lying = Vector3::x() * -FRAC_PI_2;
         let drum = Body {
             shape: Shape::Drum(DRUM),
@@ -50,7 +50,7 @@ impl Bench {
         Self { model, soil, scratch: Scratch::default(), drum, on_drum_n_s, on_walls_n_s, elapsed_s: 0.0 }
     }
 
-    /// Moves the drum so for a time.
+    /// Moves the drum with this velocity and turn rate for `duration_s`.
     fn go(&mut self, velocity_m_s: [f64; 3], turn_rad_s: f64, duration_s: f64) {
         self.drum.velocity_m_s = velocity_m_s.into();
         self.drum.angular_velocity_rad_s = Vector3::y() * turn_rad_s;
@@ -70,7 +70,7 @@ impl Bench {
     }
 }
 
-/// Of what its lips sweep it takes in half or more; 1e-4 of the impulse of gravity is lost to rounding at most.
+/// The drum takes in at least half of the soil that its lips sweep; rounding loses at most 1e-4 of gravity's impulse.
 #[test]
 fn a_drum_fills_with_its_turns_keeps_its_load_and_dumps_it_in_reverse() {
     let mut bench = Bench::new();
@@ -102,13 +102,13 @@ fn a_drum_fills_with_its_turns_keeps_its_load_and_dumps_it_in_reverse() {
 #[test]
 fn five_drums_and_drums_that_cannot_be_are_refused() {
     let mut bench = Bench::new();
-    let told = |bench: &mut Bench, bodies: &[Body]| {
+    let reported = |bench: &mut Bench, bodies: &[Body]| {
         step(&bench.model, &mut bench.soil, bodies, STEP_S, &mut bench.scratch)
             .expect_err("must be refused")
             .to_string()
     };
     let five = [bench.drum; 5];
-    assert!(told(&mut bench, &five).contains("body 4 in granular soil: more than 4 drums at once"));
+    assert!(reported(&mut bench, &five).contains("body 4 in granular soil: more than 4 drums at once"));
     let bare = Body { shape: Shape::Drum(Drum { scoops: 0, ..DRUM }), ..bench.drum };
-    assert!(told(&mut bench, &[bare]).contains("0 scoops a slice: must be 1 to 12"));
+    assert!(reported(&mut bench, &[bare]).contains("0 scoops a slice: must be 1 to 12"));
 }

@@ -1,13 +1,13 @@
-//! Flow: μ(I) down an incline, collapse of a column, scaling with gravity.
+//! Flow of soil: μ(I) down an incline, collapse of a column, scaling with gravity.
 
 use nalgebra::Vector3;
 use selene_crm::{CrmSpec, Edges, Grid, Model, State};
 
 use crate::{FLOOR, SAND, SMOOTH, SMOOTH_SIDES, down, filled, model, run};
 
-/// Steady flow of depth H at angle θ (GDR MiDi 2004; with I of the grains' density ρs):
-/// `v = ⅔ (I/d) √(ρ g cos θ/ρs) (H^1.5 − (H − z)^1.5)`, `I = I₀ (tan θ − μs)/(μ2 − tan θ)`.
-/// Started on the law; a discretisation of 12 cells keeps it within 15 % (L2).
+/// Steady flow of depth H at angle θ (GDR MiDi 2004; I is based on the grains' density ρs):
+/// `v = ⅔ (I/d) √(ρ g cos θ/ρs) (H^1.5 − (H − z)^1.5)`, `I = I₀ (tan θ − μs)/(μ2 − tan θ)`. The flow starts with the
+/// law's profile; 12 cells of depth keep it within 15 % (L2).
 #[test]
 fn soil_flows_down_an_incline_by_mu_of_i() {
     let soil = CrmSpec {
@@ -43,7 +43,7 @@ fn soil_flows_down_an_incline_by_mu_of_i() {
     assert!(off < 0.15, "{off} off the profile");
 }
 
-/// A plane column of height and half width 10 cells between smooth sides.
+/// A plane column whose height and half width are 10 cells, between smooth sides.
 fn column(gravity_m_s2: f64, young_pa: f64, cohesion_pa: f64) -> (Model, State) {
     let sides = Edges::Walls { low: SMOOTH, high: SMOOTH };
     let grid = Grid { cell_m: 0.02, cells: [40, 4, 14], edges: [SMOOTH_SIDES, sides, FLOOR] };
@@ -52,7 +52,7 @@ fn column(gravity_m_s2: f64, young_pa: f64, cohesion_pa: f64) -> (Model, State) 
     (model, state)
 }
 
-/// Highest point of each column of cells that has any, m.
+/// Highest point of each column of cells that has points, m.
 fn heights_m(state: &State) -> Vec<f64> {
     let mut heights = vec![0.0_f64; 40];
     for point in &state.points {
@@ -62,7 +62,7 @@ fn heights_m(state: &State) -> Vec<f64> {
     heights
 }
 
-/// It spreads, comes to rest, and its slope does not exceed μ.
+/// The column spreads, comes to rest, and its slope does not exceed μ.
 #[test]
 fn a_collapsed_column_rests_below_the_angle_of_friction() {
     let (model, mut state) = column(9.81, 3e5, 0.0);
@@ -78,7 +78,7 @@ fn a_collapsed_column_rests_below_the_angle_of_friction() {
     }
 }
 
-/// Lengths kept, E and c as g, times as 1/√g: the same motion (Slonaker et al. 2017).
+/// With equal lengths, E and c scaled with g, and times with 1/√g, the motion is the same (Slonaker et al. 2017).
 #[test]
 fn the_moon_is_the_earth_in_slow_motion() {
     let ratio: f64 = 1.62 / 9.81;

@@ -1,4 +1,4 @@
-//! Mass, momentum, and bytes.
+//! Conservation of mass and momentum, and reproducible bytes.
 
 use nalgebra::{Isometry3, Vector3};
 use selene_crm::{Body, Edges, Filling, Grid, Model, Scratch, Shape, State, step};
@@ -35,7 +35,7 @@ fn mass_is_kept_to_the_milligram() {
     assert!(ids.into_iter().eq(0..16 * 16 * 16), "a point was lost or doubled");
 }
 
-/// What gravity gives is in the soil, in the body and in the walls.
+/// The soil, the body and the walls together have the momentum that gravity gives.
 #[test]
 fn momentum_given_is_momentum_taken() {
     let (model, mut state) = column();
@@ -75,7 +75,7 @@ fn any_number_of_threads_and_any_scratch_give_the_same_bytes() {
     assert_ne!(one, still.hash(), "the wheel must change the hash");
 }
 
-/// Free fall, exact in velocity; position within the g t Δt of a first-order step.
+/// A clod in free fall: its velocity is exact, its position accurate to the g t Δt of a first-order step.
 #[test]
 fn a_clod_in_flight_falls_freely() {
     let grid = Grid { cell_m: 0.02, cells: [30, 10, 40], edges: [SMOOTH_SIDES, SMOOTH_SIDES, FLOOR] };

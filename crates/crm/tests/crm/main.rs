@@ -1,5 +1,5 @@
-//! Granular soil against exact laws: ledgers, rest, flow down an incline, scaling, collapse, contact;
-//! drums that take it in.
+//! Granular soil against exact laws: conservation, rest, flow down an incline, scaling, collapse, contact; and bucket
+//! drums that dig it.
 
 mod contact;
 mod drum;
@@ -25,7 +25,7 @@ const SAND: CrmSpec = CrmSpec {
     cohesion_pa: 0.0,
 };
 const SMOOTH: Wall = Wall::Sliding { friction: 0.0 };
-/// A floor that holds, under the sky.
+/// A floor that soil sticks to, open above.
 const FLOOR: Edges = Edges::Walls { low: Wall::Rough, high: Wall::Open };
 const SMOOTH_SIDES: Edges = Edges::Walls { low: SMOOTH, high: SMOOTH };
 
@@ -44,7 +44,7 @@ fn filled(model: &Model, low_m: [f64; 3], high_m: [f64; 3], geostatic: bool) -> 
     state
 }
 
-/// Without bodies.
-fn run(model: &Model, state: &mut State, duration_s: f64) -> selene_crm::Outcome {
+/// Advances the soil without bodies.
+fn run(model: &Model, state: &mut State, duration_s: f64) -> selene_crm::StepResults {
     selene_crm::step(model, state, &[], duration_s, &mut Scratch::default()).expect("a step")
 }

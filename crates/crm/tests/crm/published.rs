@@ -1,5 +1,5 @@
-//! Against published laws of granular matter (`selene_crm::rig`). Tolerances are those of the laws' own data and of the coarse
-//! cells, not of what is found here; what misses them is told in docs/validation.md.
+//! Comparison with published laws of granular matter (`selene_crm::rig`). Tolerances come from the scatter of the laws'
+//! own data and from the coarse cells, not from the results; docs/validation.md reports what misses them.
 
 use selene_crm::CrmSpec;
 use selene_crm::rig::{BEADS, Compared, ball, blade, column, drum_torque_nm, silo};
@@ -12,7 +12,8 @@ fn agrees(what: &str, Compared { found, law }: Compared, tolerance: f64) {
     assert!((found / law - 1.0).abs() < tolerance, "{what}: {found} is not {law} to {tolerance}");
 }
 
-/// Scatter of the experiments, and 10 cells a radius: 25 %. The height misses it: docs/validation.md tells by how much.
+/// Scatter of the experiments, and 10 cells per radius: 25 %. The height misses it; docs/validation.md gives by how
+/// much.
 #[test]
 fn a_column_of_beads_collapses_as_lube_and_lajeunesse_found() {
     for aspect in [0.5, 1.0] {
@@ -27,15 +28,15 @@ fn a_silo_bears_by_its_walls_as_janssen_says() {
     agrees("mean stress", silo(&CrmSpec { young_pa: 2e5, ..SAND }, 0.3).expect("a silo"), 0.1);
 }
 
-/// Scatter of the experiments, and 8 cells a ball: 25 %.
+/// Scatter of the experiments, and 8 cells per ball: 25 %.
 #[test]
 fn a_ball_drops_as_deep_as_uehara_found() {
     let soil = CrmSpec { density_kg_m3: 1510.0, young_pa: 1e5, friction_static: 0.3, friction_dynamic: 0.3, ..SAND };
     agrees("depth", ball(&soil, 0.05, 8).expect("a crater"), 0.25);
 }
 
-/// Published models of blades disagree by a factor of two (Wilkinson and DeGennaro 2007): that much either way. Soil that coheres
-/// misses it (docs/limits.md), so of it no more is asked than that it resists more.
+/// Published models of blades disagree by a factor of two (Wilkinson and DeGennaro 2007), which is the tolerance.
+/// Cohesive soil misses it (docs/limits.md), so the test only asks that it resists more than loose soil.
 #[test]
 fn a_blade_is_resisted_within_a_factor_of_two_of_mckyes_law() {
     let draft = |cohesion_pa, friction| blade(&CrmSpec { cohesion_pa, ..SAND }, friction, 6).expect("a draft");
@@ -45,8 +46,8 @@ fn a_blade_is_resisted_within_a_factor_of_two_of_mckyes_law() {
     assert!(coherent.found > loose.found, "{coherent:?} N/m with cohesion, {loose:?} N/m without");
 }
 
-/// Four slices under the Moon's gravity ask for less than the 40 N m that RASSOR's servo has; a tenth of a newton metre
-/// is what lifting half a kilogram asks for.
+/// Four slices under the Moon's gravity need less than the 40 N m of RASSOR's servo, and more than the 0.1 N m that
+/// lifting half a kilogram takes.
 #[test]
 fn a_drum_that_digs_is_resisted_by_less_than_its_servo_gives() {
     let torque_nm = drum_torque_nm(&CrmSpec { young_pa: 1e5, ..SAND }, 1.62).expect("a torque");

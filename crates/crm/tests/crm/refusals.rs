@@ -1,4 +1,4 @@
-//! What cannot be is refused, and the state stays as it was.
+//! Invalid input is refused, and the state stays unchanged.
 
 use nalgebra::{Isometry3, Vector3};
 use selene_crm::{Body, CrmError, CrmSpec, Edges, Filling, Grid, Model, Scratch, Shape, State, step};
@@ -39,7 +39,7 @@ fn steps_are_refused_with_their_number() {
 }
 
 #[test]
-fn a_point_that_leaves_through_the_open_face_is_told() {
+fn a_point_that_leaves_through_the_open_face_is_reported() {
     let mut state = bed();
     state.points.iter_mut().for_each(|point| point.velocity_m_s.z = 3.0);
     assert!(matches!(refused(&mut state, &[], 0.1), CrmError::Outside { .. }));

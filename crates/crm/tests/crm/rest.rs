@@ -1,4 +1,4 @@
-//! Soil at rest, and slopes that stand or run.
+//! Soil at rest, and slopes that stand or slide.
 
 use nalgebra::Vector3;
 use selene_crm::{CrmSpec, Edges, Grid, Model, State};
@@ -13,9 +13,9 @@ fn layer(soil: &CrmSpec, cells_deep: u32, gravity_m_s2: Vector3<f64>) -> (Model,
     (model, state)
 }
 
-/// σzz = ρ g z: to 6 % of the weight at each point (20 % in the cell on the floor, which nodes below
-/// the floor hold too); to 1 % in the mean above the two lowest cells, over two periods 4h/c of the bed,
-/// which swings a little as nothing damps it. K₀ = ν/(1−ν) of it across.
+/// σzz = ρ g z, to 6 % of the bed's weight at each point (20 % in the cell on the floor, whose weight nodes below the
+/// floor share) and to 1 % in the mean above the two lowest cells. The mean is over two periods 4h/c of the bed, which
+/// oscillates a little as nothing damps it. The horizontal stress is K₀ = ν/(1−ν) of it.
 #[test]
 fn a_bed_at_rest_bears_its_weight() {
     let (model, mut state) = layer(&SAND, 16, down(9.81));
@@ -44,7 +44,7 @@ fn a_bed_at_rest_bears_its_weight() {
     assert!((k0 - 0.3 / 0.7).abs() < 0.005, "K0 is {k0}");
 }
 
-/// A layer on an incline below atan μ stands, above it runs.
+/// A layer on an incline stands below the angle atan μ and slides above it.
 #[test]
 fn a_slope_stands_below_the_angle_of_friction_only() {
     let slope = SAND.friction_static.atan();
@@ -56,7 +56,7 @@ fn a_slope_stands_below_the_angle_of_friction_only() {
         let mean = state.momentum_n_s().x / (state.mass_mg() as f64 / 1e6);
         run(&model, &mut state, 0.5);
         let later = state.momentum_n_s().x / (state.mass_mg() as f64 / 1e6);
-        // Above, friction leaves g (sin θ − μ cos θ); the dissipation of the grid takes a part of it.
+        // Above the angle, friction leaves g (sin θ − μ cos θ); dissipation of the grid takes a part of it.
         let left = 9.81 * (angle.sin() - 0.6 * angle.cos());
         let allowed = if stands { -0.02..0.02 } else { 0.4 * left..1.05 * left };
         let gained = (later - mean) / 0.5;

@@ -1,5 +1,5 @@
-//! From a traced image to what is handed over: the developed image, rectified and compressed where asked, its
-//! calibration, its truth.
+//! Development of a traced image into the published data: the developed image, rectified and compressed if requested,
+//! its calibration and its truth.
 
 use selene_scene::{CameraFrame, TruthFrame, flow};
 use selene_sensors::{CameraSpec, DepthUnit, Rectification, Rectifier, TruthImage};
@@ -10,16 +10,16 @@ use crate::camera::rover::Mounting;
 use crate::camera::trace::TracedFrame;
 use crate::values::{CameraCalibration, CameraSample, CompressedImage, Image};
 
-/// What became of a traced image.
+/// A developed image, and the buffers of its trace.
 #[derive(Debug)]
 pub(crate) struct Developed {
     pub(crate) sample: CameraSample,
-    /// Its buffers, free for another.
+    /// The buffers, free for another image.
     pub(crate) spare: (CameraFrame, TruthFrame),
 }
 
 impl TracedFrame {
-    /// The image with what goes beside it.
+    /// Develops the image and everything published beside it.
     pub(crate) fn develop(self, lens: &Mounting) -> Result<Developed, ObserveError> {
         let spec = lens.spec();
         let developed = lens.pipeline.develop(&self.frame, self.sun.as_ref(), self.sample.index);
@@ -53,7 +53,7 @@ impl TracedFrame {
     fn truth_image(&self, spec: &CameraSpec, image: TruthImage) -> Image {
         let back = || match &self.sightings {
             [Some(now), Some(before)] => flow(&self.frame, now, before),
-            // The first image has none before it.
+            // The first image has no previous one.
             _ => vec![[f32::NAN; 2]; self.frame.depth_m.len()],
         };
         let data = match image {
@@ -75,7 +75,7 @@ fn plain(developed: selene_sensors::DevelopedImage) -> Image {
     Image { width, height, encoding: encoding.name(), pixel_bytes: encoding.bytes_per_pixel(), data }
 }
 
-/// K and D are the raw image's, R and P the rectified one's, if any.
+/// The calibration: K and D of the raw image, R and P of the rectified one, if any.
 fn calibration(spec: &CameraSpec, rectified: Option<&Rectification>) -> CameraCalibration {
     let rectification = rectified.copied().unwrap_or_else(|| Rectification::alone(spec));
     CameraCalibration {
@@ -89,8 +89,8 @@ fn calibration(spec: &CameraSpec, rectified: Option<&Rectification>) -> CameraCa
     }
 }
 
-/// Depth as REP-118 has it: in metres infinite where nothing is seen, in millimetres 0 there
-/// and beyond what 16 bits hold.
+/// Depth as in REP-118: in metres, infinite where nothing is seen; in millimetres, 0 there and beyond the range of 16
+/// bits.
 fn depth(depth_m: &[f32], unit: DepthUnit) -> Vec<u8> {
     match unit {
         DepthUnit::Metres => floats(depth_m),

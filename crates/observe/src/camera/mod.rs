@@ -1,9 +1,9 @@
-//! Cameras: each takes its images at its own instants. An image is traced as soon as the world is known up
-//! to the end of its exposure, developed in a thread of its own while the next one is traced, and
-//! handed over when it is due.
+//! Observers of cameras. Each camera takes its images at its own instants. An image is traced as soon as the world is
+//! known up to the end of its exposure, developed in a thread of its own while the next one is traced, and published
+//! when it is due.
 //!
-//! A camera remembers nothing from image to image but where things were, for flow: how long an image is
-//! exposed is metered in that image itself.
+//! A camera remembers nothing from image to image except the positions of things, for flow: the exposure time is
+//! metered in the image itself.
 
 mod develop;
 mod rover;
@@ -27,28 +27,28 @@ pub use rover::RoverCameras;
 pub struct Cameras {
     devices: Devices,
     own: Arc<OwnStages>,
-    /// None for a rover without cameras.
+    /// `None` for a rover without cameras.
     rovers: PerRover<Option<RoverCameras>>,
 }
 
 impl Cameras {
-    /// Cameras that trace on their devices; `own` are the stages that their files may name.
+    /// Cameras that trace on these devices; `own` are the user's stages that their files may name.
     #[must_use]
     pub fn new(devices: impl Into<Devices>, own: OwnStages) -> Self {
         Self { devices: devices.into(), own: Arc::new(own), rovers: PerRover::on_ground() }
     }
 
-    /// What cameras trace on that name no device, for people to read.
+    /// The default device of cameras, as text for people.
     #[must_use]
     pub fn device(&self) -> String {
         self.devices.usual().name()
     }
 
-    /// Takes in the world's next interval; the images that are due in it, in the order of rovers and of
-    /// each one's cameras.
+    /// Processes the world's next interval and returns the images that are due in it, in the order of rovers and of
+    /// each rover's cameras.
     ///
     /// # Errors
-    /// When a scene cannot be built, or an image not be traced or developed.
+    /// When a scene cannot be built, or an image cannot be traced or developed.
     pub fn take(&mut self, interval: &Interval) -> Result<Vec<CameraSample>, ObserveError> {
         let Interval { model, previous, .. } = interval;
         self.rovers.follow(interval, |id, ruts| {
@@ -63,7 +63,7 @@ impl Cameras {
     }
 }
 
-/// From the stamp to the end of the longest exposure.
+/// Time from the stamp to the end of the longest exposure.
 fn longest_after(spec: &selene_sensors::CameraSpec) -> SimTime {
     spec.shutter(spec.exposure_s).closes_after()
 }

@@ -1,4 +1,4 @@
-//! The cameras of one rover: the scene around it, what traces that, and each camera's images on their way.
+//! The cameras of one rover: the scene around it, its tracers, and each camera's images in progress.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use selene_terrain::Ruts;
 use crate::ObserveError;
 use crate::camera::develop::Developed;
 use crate::camera::longest_after;
-use crate::camera::trace::{Eye, TracedFrame};
+use crate::camera::trace::{CameraContext, TracedFrame};
 use crate::device::{Device, Devices, Tracers};
 use crate::history::History;
 use crate::interval::Interval;
-use crate::outbox::Outbox;
+use crate::publish_queue::PublishQueue;
 use crate::recall::rover_span;
 use crate::scene::{SceneGround, TracedScene};
 use crate::values::{CameraSample, SensorId};
@@ -25,28 +25,28 @@ use crate::values::{CameraSample, SensorId};
 /// The cameras of one rover.
 #[derive(Debug)]
 pub struct RoverCameras {
-    eye: Eye,
+    eye: CameraContext,
     cameras: Vec<Camera>,
 }
 
 /// One camera.
 #[derive(Debug)]
 struct Camera {
-    /// As its file says.
+    /// The camera with the settings of its file.
     of_file: Arc<Mounting>,
-    /// As it is set for the sample at hand.
+    /// The camera with the settings of the current sample.
     lens: Arc<Mounting>,
     setting: SensorSetting,
     schedule: Schedule,
-    /// Samples whose exposure has not ended, with what is set for each.
+    /// Samples whose exposure has not ended, with the setting for each.
     open: VecDeque<(Sample, SensorSetting)>,
     developing: Option<Developing>,
-    outbox: Outbox<CameraSample>,
-    /// Of developed images, so that nothing is allocated anew.
+    outbox: PublishQueue<CameraSample>,
+    /// Buffers of developed images, for reuse.
     spare: Vec<(CameraFrame, TruthFrame)>,
 }
 
-/// A camera on its rover: all that stays the same from image to image.
+/// A camera on its rover: everything that is the same from image to image.
 #[derive(Debug)]
 pub(crate) struct Mounting {
     pub(crate) sensor: SensorId,
@@ -57,11 +57,11 @@ pub(crate) struct Mounting {
     pub(crate) seed: u64,
     pub(crate) rectifier: Option<Arc<Rectifier>>,
     pub(crate) row: StageRow,
-    /// The number of its tracer.
+    /// Number of its tracer in the rover's `Tracers`.
     pub(crate) tracer: usize,
 }
 
-/// An image in a thread of its own.
+/// An image that is being developed in a thread of its own.
 #[derive(Debug)]
 struct Developing {
     sample: Sample,
@@ -69,10 +69,10 @@ struct Developing {
 }
 
 impl RoverCameras {
-    /// The cameras of a rover that a snapshot has, on ground to which `ruts` was done.
+    /// The cameras of a rover in a snapshot, on ground with the edits `ruts`.
     ///
     /// # Errors
-    /// When the scene cannot be built, a camera's stages make no sense, or it names a device that is not there.
+    /// When the scene cannot be built, a camera's stages are invalid, or it names a device that does not exist.
     pub fn new(
         model: &Arc<Model>,
         rover: EntityId,
@@ -85,8 +85,8 @@ impl RoverCameras {
         Self::in_scene(scene, model, rover, snapshot, devices, own)
     }
 
-    /// The cameras of a rover that a snapshot has, on a ground of the model's terrain, for many such in one process:
-    /// traced on the CPU, see [`TracedScene::on`].
+    /// The cameras of a rover in a snapshot, on a shared ground of the model's terrain, for many rovers in one
+    /// process: traced on the CPU, see [`TracedScene::on`].
     ///
     /// # Errors
     /// As `new`.
@@ -121,10 +121,10 @@ impl RoverCameras {
         if snapshot.rover(rover).is_some() {
             history.push(Arc::clone(snapshot));
         }
-        Ok(Self { eye: Eye::new(rover, history, scene, tracers), cameras })
+        Ok(Self { eye: CameraContext::new(rover, history, scene, tracers), cameras })
     }
 
-    /// Takes in the world's next interval; the images that are due in it.
+    /// Processes the world's next interval and returns the images that are due in it.
     ///
     /// # Errors
     /// When an image cannot be traced or developed.
@@ -135,26 +135,28 @@ impl RoverCameras {
             camera.take(interval, &mut self.eye)?;
             let (schedule, lens) = (camera.schedule, &camera.lens);
             let sample = |of: &CameraSample| Sample { index: of.index, instant: of.stamp };
-            let is_new =
-                |of: &CameraSample| lens.row.keeps(of.index) && !interval.was_told(schedule.handed_over(sample(of)));
+            let is_new = |of: &CameraSample| {
+                lens.row.keeps(of.index) && !interval.was_reported(schedule.handed_over(sample(of)))
+            };
             due.extend(camera.outbox.due(interval.next.time).filter(is_new));
         }
         Ok(due)
     }
 
-    /// Takes in the world's next interval for those who ask for images by `expose`: none is taken by itself.
+    /// Processes the world's next interval without taking images, for callers that request images with `expose`.
     ///
     /// # Errors
-    /// When shapes of what is new do not fit into a scene.
+    /// When shapes of new entities do not fit into a scene.
     pub fn see(&mut self, interval: &Interval) -> Result<(), ObserveError> {
         self.eye.take(interval)
     }
 
-    /// Traces and develops the image of number `sample.index` that a camera takes at `sample.instant`, up to the
-    /// end of whose exposure the world was taken in, the camera being as its file says. Flow is that from the camera's last image.
+    /// Traces and develops the image `sample.index` that a camera takes at `sample.instant`, with the settings of its
+    /// file. The observer must have processed the world up to the end of the exposure. Flow refers to the camera's
+    /// last image.
     ///
     /// # Errors
-    /// When the rover has no such camera, a stage of it is another process's, or the image cannot be traced or
+    /// When the rover has no such camera, one of its stages runs in another process, or the image cannot be traced or
     /// developed.
     pub fn expose(&mut self, camera: &str, sample: Sample) -> Result<CameraSample, ObserveError> {
         let found = self.cameras.iter_mut().find(|of| of.lens.sensor.name == camera);
@@ -167,21 +169,21 @@ impl RoverCameras {
         Ok(camera.keep(traced.develop(&camera.lens)?))
     }
 
-    /// When the exposure of an image has ended, whatever its camera meters; the sample's instant where the rover
-    /// has no such camera.
+    /// The latest end of the exposure of an image, whatever its camera meters; the sample's instant if the rover has
+    /// no such camera.
     #[must_use]
     pub fn exposed_at(&self, camera: &str, sample: Sample) -> SimTime {
         let found = self.cameras.iter().find(|of| of.lens.sensor.name == camera);
         sample.instant + found.map_or(SimTime::ZERO, |of| longest_after(of.lens.spec()))
     }
 
-    /// What it traces on now, for people to read.
+    /// The devices in use, as text for people.
     #[must_use]
     pub fn device(&self) -> String {
         self.eye.device()
     }
 
-    /// The world as far as it is known.
+    /// The recent past of the world.
     #[must_use]
     pub fn history(&self) -> &History {
         self.eye.history()
@@ -210,7 +212,7 @@ impl Mounting {
         })
     }
 
-    /// The same camera as it is set.
+    /// The same camera with a setting applied.
     fn set_to(&self, setting: &SensorSetting) -> Self {
         Self {
             sensor: self.sensor.clone(),
@@ -241,7 +243,7 @@ impl Camera {
             setting: SensorSetting::default(),
             open: VecDeque::new(),
             developing: None,
-            outbox: Outbox::default(),
+            outbox: PublishQueue::default(),
             spare: Vec::new(),
         }
     }
@@ -250,8 +252,8 @@ impl Camera {
         self.schedule.handed_over(sample)
     }
 
-    /// Traces the images whose exposure ends in the interval, and has them developed.
-    fn take(&mut self, interval: &Interval, eye: &mut Eye) -> Result<(), ObserveError> {
+    /// Traces the images whose exposure ends in the interval, and starts their development.
+    fn take(&mut self, interval: &Interval, eye: &mut CameraContext) -> Result<(), ObserveError> {
         let SensorId { rover, name } = &self.of_file.sensor;
         let measured = self.schedule.measured_in(interval.after(), interval.next.time);
         self.open.extend(measured.map(|sample| (sample, interval.setting(*rover, name, sample.instant))));
@@ -287,13 +289,13 @@ impl Camera {
         self.lens = if is_of_file { Arc::clone(&self.of_file) } else { Arc::new(self.of_file.set_to(&setting)) };
     }
 
-    /// Whether anybody still waits for an image: for itself, or for the flow from it to the next one.
+    /// Whether an image is still needed: for publication, or for the flow from it to the next one.
     fn is_wanted(&self, sample: Sample, interval: &Interval) -> bool {
-        let is_told = self.lens.row.keeps(sample.index) && !interval.was_told(self.due(sample));
-        is_told || self.lens.spec().truth.flow
+        let is_reported = self.lens.row.keeps(sample.index) && !interval.was_reported(self.due(sample));
+        is_reported || self.lens.spec().truth.flow
     }
 
-    /// Waits for the image that is developed.
+    /// Waits for the image that is being developed.
     fn finish(&mut self) -> Result<(), ObserveError> {
         let Some(image) = self.developing.take() else { return Ok(()) };
         let due = self.due(image.sample);

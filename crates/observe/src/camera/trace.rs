@@ -1,10 +1,10 @@
-//! What a camera sees, traced: the world of the recent past, the scene, and what traces it.
+//! Tracing of camera images: the recent past of the world, the scene, and its tracers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use selene_base::Pose;
-use selene_scene::{CameraFrame, CameraView, Sighting, TruthFrame};
+use selene_scene::{CameraFrame, CameraView, FlowReference, TruthFrame};
 use selene_sensors::{Sample, SunSight};
 use selene_sim::EntityId;
 
@@ -18,30 +18,30 @@ use crate::scene::TracedScene;
 use crate::sun_sight::sun_in_sight;
 use crate::values::{Box2d, Box3d};
 
-/// What the cameras of one rover look with.
-pub(crate) struct Eye {
+/// The recent past, the scene and the tracers that the cameras of one rover share.
+pub(crate) struct CameraContext {
     rover: EntityId,
     history: History,
     scene: TracedScene,
     tracers: Tracers,
-    /// What each camera that asks for flow saw last.
-    last: BTreeMap<String, Arc<Sighting>>,
+    /// The last sighting of each camera that publishes flow.
+    last: BTreeMap<String, Arc<FlowReference>>,
 }
 
-/// A traced image that is not yet developed: nothing of it is shared, so that the next one is traced meanwhile.
+/// A traced image that is not yet developed. It shares nothing, so that the next one can be traced meanwhile.
 #[derive(Debug)]
 pub(crate) struct TracedFrame {
     pub(crate) sample: Sample,
     pub(crate) frame: CameraFrame,
     pub(crate) truth: TruthFrame,
     pub(crate) sun: Option<SunSight>,
-    /// Of this image and of the one before, for flow.
-    pub(crate) sightings: [Option<Arc<Sighting>>; 2],
+    /// Sightings of this image and of the previous one, for flow.
+    pub(crate) sightings: [Option<Arc<FlowReference>>; 2],
     pub(crate) boxes_2d: Option<Vec<Box2d>>,
     pub(crate) boxes_3d: Option<Vec<Box3d>>,
 }
 
-impl Eye {
+impl CameraContext {
     pub(crate) fn new(rover: EntityId, history: History, scene: TracedScene, tracers: Tracers) -> Self {
         Self { rover, history, scene, tracers, last: BTreeMap::new() }
     }
@@ -59,19 +59,19 @@ impl Eye {
         &self.history
     }
 
-    /// Whether the world is known from the beginning of an image's exposure on. A node that joined later leaves
-    /// the image out.
+    /// Whether the world is known from the beginning of an image's exposure. A node that joined later leaves the image
+    /// out.
     pub(crate) fn knows(&self, lens: &Mounting, sample: Sample) -> bool {
         let spec = lens.spec();
         self.history.reaches_back_to(sample.instant - spec.shutter(spec.exposure_s).opens_before())
     }
 
-    /// Forgets what a camera saw last, which no image comes after for now.
+    /// Forgets a camera's last sighting, because the next image will not follow it directly.
     pub(crate) fn forget(&mut self, lens: &Mounting) {
         self.last.remove(&lens.sensor.name);
     }
 
-    /// Traces what a camera sees at `sample`, into spare buffers if there are any.
+    /// Traces the image of a camera at `sample`, into spare buffers if there are any.
     pub(crate) fn trace(
         &mut self,
         lens: &Mounting,
@@ -87,13 +87,12 @@ impl Eye {
         let visible = if boxes { selene_scene::visible(&frame) } else { Vec::new() };
         let boxes_2d = spec.truth.boxes_2d.then(|| boxes::in_image(&visible));
         let boxes_3d = spec.truth.boxes_3d.then(|| boxes::in_space(&visible, scene, &view));
-        let now = spec.truth.flow.then(|| Arc::new(Sighting::new(scene, &view)));
+        let now = spec.truth.flow.then(|| Arc::new(FlowReference::new(scene, &view)));
         let before = now.as_ref().and_then(|now| self.last.insert(spec.name.clone(), Arc::clone(now)));
         Ok(TracedFrame { sample, frame, truth, sun, sightings: [now, before], boxes_2d, boxes_3d })
     }
 
-    /// For how long an image is exposed as far as motion is concerned, s: where its camera meters that, metered
-    /// in a coarse image of the same instant.
+    /// Exposure time of an image for motion blur, s; if its camera meters it, from a coarse image at the same instant.
     fn exposure_s(&mut self, lens: &Mounting, sample: Sample, frame: &mut CameraFrame) -> Result<f64, ObserveError> {
         let spec = lens.spec();
         if !spec.meters_before_tracing() {
@@ -107,7 +106,7 @@ impl Eye {
         Ok(lens.pipeline.exposure_s(frame))
     }
 
-    /// Traces all that an image takes; where the Sun is in sight, if the pipeline asks.
+    /// Traces everything that an image needs; returns the Sun if it is visible and the pipeline needs it.
     fn trace_all(
         &mut self,
         lens: &Mounting,
@@ -122,7 +121,7 @@ impl Eye {
         let traced =
             tracers.of(lens.tracer).trace(&format!("the image of {} at {}", spec.name, sample.instant), |tracer| {
                 tracer.camera(scene, view, frame)?;
-                if spec.truth.asks_surfaces() {
+                if spec.truth.needs_surfaces() {
                     tracer.truth(scene, view, truth)?;
                 }
                 lens.pipeline.wants_sun().then(|| sun_in_sight(tracer, scene, view)).transpose()
@@ -130,7 +129,7 @@ impl Eye {
         traced.map(Option::flatten).map_err(|error| lens.fault(&error))
     }
 
-    /// Brings the scene to the span of an exposure and returns the camera in it.
+    /// Moves the scene to the time span of an exposure and returns the camera's view in it.
     fn look(&mut self, lens: &Mounting, sample: Sample, exposure_s: f64) -> Result<CameraView, ObserveError> {
         let spec = lens.spec();
         let shutter = spec.shutter(exposure_s);
@@ -145,7 +144,7 @@ impl Eye {
     }
 }
 
-impl std::fmt::Debug for Eye {
+impl std::fmt::Debug for CameraContext {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Eye").field("rover", &self.rover).field("device", &self.device()).finish_non_exhaustive()
     }

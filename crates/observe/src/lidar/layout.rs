@@ -1,4 +1,4 @@
-//! How points lie in a cloud, byte for byte as the drivers of devices have them, little-endian:
+//! Layouts of published point clouds, byte for byte as those of the devices' drivers, little-endian:
 //!
 //! - `velodyne`: velodyne_pointcloud's, packed in 22 bytes; `time` is s from the stamp.
 //! - `ouster`: ouster_ros's `Point`, 48 bytes with the padding of PCL; `t` is ns from the stamp, `intensity` the raw or
@@ -42,7 +42,7 @@ const AUTOWARE: [(&str, usize, FieldType); 10] = [
 const TRUTH: [(&str, usize, FieldType); 3] = [("instance", 0, U32), ("true_range", 4, F32), ("class", 8, U16)];
 const TRUTH_BYTES: usize = 10;
 
-/// The fields of a layout and the bytes of a point.
+/// The fields of a layout and the number of bytes of a point.
 fn fields_of(layout: CloudLayout) -> (&'static [(&'static str, usize, FieldType)], usize) {
     match layout {
         CloudLayout::Velodyne => (&VELODYNE, 22),
@@ -51,7 +51,7 @@ fn fields_of(layout: CloudLayout) -> (&'static [(&'static str, usize, FieldType)
     }
 }
 
-/// Points as a layout has them, with what is true of them or without.
+/// The cloud of points in a layout, with or without their truth.
 pub(super) fn cloud(layout: CloudLayout, truth: bool, points: &[LidarPoint]) -> PointCloud {
     let (own, own_bytes) = fields_of(layout);
     let point_bytes = own_bytes + if truth { TRUTH_BYTES } else { 0 };
@@ -104,7 +104,7 @@ fn autoware(bytes: &mut [u8], point: &LidarPoint) {
     put(bytes, 28, after_ns(point).to_le_bytes());
 }
 
-/// Return types as Nebula, Autoware's lidar driver, numbers them.
+/// Number of a return type in Nebula, Autoware's lidar driver.
 fn return_type(kind: ReturnKind) -> u8 {
     match kind {
         ReturnKind::Mean => 0,
@@ -122,8 +122,8 @@ fn put_position(bytes: &mut [u8], point: &LidarPoint) {
     }
 }
 
-/// From the stamp to the firing, ns; a scan is shorter than the 4.29 s that 32 bits hold, or the last instant they hold
-/// is told.
+/// Time from the stamp to the firing, ns; clipped to the 4.29 s that 32 bits hold, which a scan normally does not
+/// exceed.
 fn after_ns(point: &LidarPoint) -> u32 {
     u32::try_from(point.after_start.nanos()).unwrap_or(u32::MAX)
 }
@@ -154,7 +154,7 @@ mod tests {
         }
     }
 
-    /// Fields of the second of two points, as numbers.
+    /// The fields of the second of two points, as numbers.
     fn values(cloud: &PointCloud) -> Vec<(&'static str, f64)> {
         let second = &cloud.data[cloud.point_bytes..];
         let value = |at: usize, kind| match kind {

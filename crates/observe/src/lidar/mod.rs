@@ -1,5 +1,5 @@
-//! Lidars. Each beam starts at its own instant from where the sensor then was and meets all bodies where they then
-//! were; a scan is traced when it is due, on the ground as it lies then.
+//! Observers of lidars. Each beam starts at its own instant from the sensor's pose at that instant and meets all
+//! bodies at their poses at that instant; a scan is traced when it is due, on the ground as it is then.
 
 mod layout;
 mod views;
@@ -27,7 +27,7 @@ use crate::values::{LidarSample, SensorId};
 #[derive(Debug)]
 pub struct Lidars {
     devices: Devices,
-    /// None for a rover without lidars.
+    /// `None` for a rover without lidars.
     rovers: PerRover<Option<RoverLidars>>,
 }
 
@@ -42,35 +42,35 @@ struct RoverLidars {
 
 /// One lidar.
 struct MountedLidar {
-    /// The number of its tracer.
+    /// Number of its tracer in the rover's `Tracers`.
     tracer: usize,
     sensor: SensorId,
     lidar: Lidar,
-    /// The same without noise, once that was asked for.
+    /// The same without noise, made on first use.
     quiet: Option<Lidar>,
     link: usize,
     frame: String,
     seed: u64,
-    /// Scans by their start; a scan is due when it is complete and its lag is over.
+    /// Schedule of scan starts; a scan is due when it is complete and its lag has passed.
     schedule: Schedule,
     row: StageRow,
-    /// Kept from scan to scan, so that nothing is allocated for each slice.
+    /// Buffer reused from scan to scan, so that nothing is allocated for each slice.
     returns: Vec<BeamReturn>,
     points: Vec<LidarPoint>,
 }
 
 impl Lidars {
-    /// Lidars that trace on their devices.
+    /// Lidars that trace on these devices.
     #[must_use]
     pub fn new(devices: impl Into<Devices>) -> Self {
         Self { devices: devices.into(), rovers: PerRover::on_ground() }
     }
 
-    /// Takes in the world's next interval; the scans that are due in it, in the order of rovers and of each
-    /// one's lidars.
+    /// Processes the world's next interval and returns the scans that are due in it, in the order of rovers and of
+    /// each rover's lidars.
     ///
     /// # Errors
-    /// When a scene cannot be built or a scan not be traced.
+    /// When a scene cannot be built or a scan cannot be traced.
     pub fn take(&mut self, interval: &Interval) -> Result<Vec<LidarSample>, ObserveError> {
         let Interval { model, previous, .. } = interval;
         self.rovers.follow(interval, |id, ruts| RoverLidars::new(model, id, previous, ruts, &self.devices))?;
@@ -127,10 +127,11 @@ impl RoverLidars {
         let mut due = Vec::new();
         for lidar in &mut self.lidars {
             for sample in lidar.schedule.due_in(interval.after(), interval.next.time) {
-                // A node that joined in the middle of a scan leaves that scan out: no half scans.
+                // A node that joined in the middle of a scan leaves that scan out instead of publishing half of it.
                 let is_known = self.history.reaches_back_to(sample.instant);
                 let setting = self.history.setting(self.rover, &lidar.sensor.name, sample.instant);
-                let is_due = lidar.row.keeps(sample.index) && !interval.was_told(lidar.schedule.handed_over(sample));
+                let is_due =
+                    lidar.row.keeps(sample.index) && !interval.was_reported(lidar.schedule.handed_over(sample));
                 if is_known && setting.enabled && is_due {
                     let (scene, tracers) = (&mut self.scene, &mut self.tracers);
                     due.push(lidar.scan(sample, setting.noise, &self.history, scene, tracers)?);
@@ -159,7 +160,7 @@ impl MountedLidar {
         let slices = scan.slices();
         scene.show_grains(history, sample.instant)?;
         let mut is_known = true;
-        // All of a scan is one piece of work: should the device fail in it, the whole scan is traced again.
+        // A scan is one unit of work: if the device fails in it, the whole scan is traced again.
         let traced = tracers.of(*tracer).trace(&what, |tracer| {
             points.clear();
             for slice in &slices {
@@ -184,7 +185,7 @@ impl MountedLidar {
         Ok(self.sample(sample))
     }
 
-    /// What the points of a scan give.
+    /// The sample made from the points of a scan.
     fn sample(&self, Sample { instant, index }: Sample) -> LidarSample {
         let (lidar, points) = (&self.lidar, &self.points);
         let mut sample = LidarSample {
@@ -201,7 +202,7 @@ impl MountedLidar {
     }
 }
 
-/// Takes out what rays met of a rover; nothing behind it is seen.
+/// Removes the returns of rays that met a rover; nothing behind it is seen.
 pub(crate) fn drop_hits_of(rover: EntityId, returns: &mut [BeamReturn]) {
     let own = instance_of_part(rover, 0)..=instance_of_part(rover, PARTS_MAX - 1);
     for met in returns.iter_mut().filter(|met| met.class == Class::Rover as u16 && own.contains(&met.instance)) {

@@ -1,5 +1,5 @@
-//! A scan as images of range and intensity, and one of its rings as a planar scan. A beam with two returns shows the
-//! first one told.
+//! Views of a scan: images of range and intensity, and a planar scan of one ring. A beam with two returns shows the
+//! first one reported.
 
 use selene_base::SimTime;
 use selene_sensors::{Lidar, LidarPoint};
@@ -8,13 +8,13 @@ use crate::values::{Image, PlanarScan};
 
 const FLOAT_BYTES: usize = 4;
 
-/// Range and intensity, where the lidar asks for them.
+/// Images of range and intensity, if the lidar's file asks for them.
 pub(super) fn images(lidar: &Lidar, points: &[LidarPoint]) -> Option<[Image; 2]> {
     let [rows, columns] = lidar.grid().filter(|_| lidar.spec().images)?;
     let mut ranges = vec![f32::INFINITY; rows * columns];
     let mut intensities = vec![0.0; rows * columns];
     for point in points.iter().rev() {
-        // From the last on, so that the first return of a beam stays.
+        // In reverse order, so that the first return of a beam overwrites the second.
         let (row, column) = (rows.checked_sub(1 + usize::from(point.ring))?, point.column as usize);
         let at = row * columns + column;
         (ranges[at], intensities[at]) = (point.range_m, point.intensity);
@@ -29,7 +29,7 @@ pub(super) fn images(lidar: &Lidar, points: &[LidarPoint]) -> Option<[Image; 2]>
     Some([image(ranges), image(intensities)])
 }
 
-/// One ring of the scan that starts at `start`, where the lidar asks for it.
+/// One ring of the scan that starts at `start`, if the lidar's file asks for it.
 pub(super) fn planar(lidar: &Lidar, start: SimTime, points: &[LidarPoint]) -> Option<PlanarScan> {
     let spec = lidar.spec();
     let ring = spec.scan_ring?;

@@ -1,4 +1,4 @@
-//! Returns and distances as points of 32-bit floats, little-endian, packed.
+//! Point clouds of radar returns and depth images: packed 32-bit floats, little-endian.
 
 use selene_sensors::{RadarReturn, TofCamera};
 
@@ -6,7 +6,7 @@ use crate::values::{FieldType, PointCloud, PointField};
 
 const FLOAT_BYTES: usize = 4;
 
-/// Returns of a radar: x y z, speed (m/s, below 0 of what comes nearer), amplitude (dB over the noise).
+/// Returns of a radar: x y z (m), speed (m/s, negative for approaching targets), amplitude (dB over the noise).
 pub(super) fn of_returns(returns: &[RadarReturn]) -> PointCloud {
     let point = |of: &RadarReturn| {
         let place = of.position_m();
@@ -15,7 +15,7 @@ pub(super) fn of_returns(returns: &[RadarReturn]) -> PointCloud {
     packed(["x", "y", "z", "speed", "amplitude"], returns.iter().map(point))
 }
 
-/// Pixels with a distance: x y z in the optical frame, intensity (the amplitude, electrons).
+/// Pixels with a distance: x y z in the optical frame (m), intensity (the amplitude, electrons).
 pub(super) fn of_depth(camera: &TofCamera, depth_m: &[f32], amplitude_e: &[u16]) -> PointCloud {
     let intrinsics = camera.spec().intrinsics();
     let columns = camera.spec().width as usize;

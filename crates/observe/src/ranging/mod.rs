@@ -1,6 +1,6 @@
-//! Ranging sensors that are no lidars: radars, time-of-flight cameras, sensors of one distance. Each measures at one
-//! instant, where all bodies then were; a measurement is traced when it is due, on the ground as it lies then. A rover
-//! without any keeps no scene.
+//! Observers of ranging sensors other than lidars: radars, time-of-flight cameras, distance sensors. Each measures at
+//! one instant, with all bodies at their poses at that instant; a measurement is traced when it is due, on the ground
+//! as it is then. A rover without any keeps no scene.
 
 mod clouds;
 mod radar;
@@ -27,29 +27,29 @@ use radar::RadarObserver;
 use range_finder::RangeFinderObserver;
 use tof_camera::TofCameraObserver;
 
-/// The ranging sensors of all rovers that are no lidars.
+/// The ranging sensors of all rovers, except lidars.
 #[derive(Debug)]
 pub struct Ranging {
     device: Device,
-    /// None for a rover without any.
-    rovers: PerRover<Option<OfRover>>,
+    /// `None` for a rover without any.
+    rovers: PerRover<Option<RoverRangers>>,
 }
 
-/// Those of one rover.
-struct OfRover {
-    view: View,
+/// The ranging sensors of one rover.
+struct RoverRangers {
+    view: RangingContext,
     sensors: Vec<Ranger>,
 }
 
-/// What the sensors of one rover look with.
-struct View {
+/// The recent past, the scene and the tracer that the sensors of one rover share.
+struct RangingContext {
     rover: EntityId,
     history: History,
     scene: TracedScene,
     tracer: SteadyTracer,
 }
 
-/// One of them.
+/// One ranging sensor.
 #[derive(Debug)]
 struct Ranger {
     sensor: SensorId,
@@ -57,13 +57,13 @@ struct Ranger {
     schedule: Schedule,
     row: StageRow,
     looks_back: SimTime,
-    tells_truth: bool,
+    has_truth: bool,
     kind: Kind,
-    /// The same without noise, where that can be.
+    /// The same without noise; `None` if the noise cannot be switched off.
     quiet: Option<Kind>,
 }
 
-/// What it measures with.
+/// The observer of a ranging sensor, by kind.
 #[derive(Debug)]
 enum Kind {
     Radar(Box<RadarObserver>),
@@ -71,27 +71,27 @@ enum Kind {
     RangeFinder(Box<RangeFinderObserver>),
 }
 
-/// What is measured, and what a perfect sensor at its place would have.
-struct Told {
+/// The measurement of a sensor, and that of a perfect one in its place.
+struct RangedWithTruth {
     measured: Ranged,
     truth: Ranged,
 }
 
 impl Ranging {
-    /// Sensors that trace on a device.
+    /// Sensors that trace on this device.
     #[must_use]
     pub fn new(device: Device) -> Self {
         Self { device, rovers: PerRover::on_ground() }
     }
 
-    /// Takes in the world's next interval; the measurements that are due in it, in the order of rovers and of each
-    /// one's sensors.
+    /// Processes the world's next interval and returns the measurements that are due in it, in the order of rovers
+    /// and of each rover's sensors.
     ///
     /// # Errors
-    /// When a scene cannot be built, a ray not be traced, or the scenario's kernels do not cover an instant.
+    /// When a scene cannot be built, a ray cannot be traced, or the scenario's SPICE kernels do not cover an instant.
     pub fn take(&mut self, interval: &Interval) -> Result<Vec<RangingSample>, ObserveError> {
         let Interval { model, previous, .. } = interval;
-        self.rovers.follow(interval, |id, ruts| OfRover::new(model, id, previous, ruts, &self.device))?;
+        self.rovers.follow(interval, |id, ruts| RoverRangers::new(model, id, previous, ruts, &self.device))?;
         let mut due = Vec::new();
         for of_rover in self.rovers.values_mut().flatten() {
             due.append(&mut of_rover.take(interval)?);
@@ -100,7 +100,7 @@ impl Ranging {
     }
 }
 
-impl OfRover {
+impl RoverRangers {
     fn new(
         model: &Arc<Model>,
         rover: EntityId,
@@ -114,7 +114,7 @@ impl OfRover {
         if sensors.is_empty() {
             return Ok(None);
         }
-        let view = View {
+        let view = RangingContext {
             rover,
             history: History::new(rover_span(setup, model.scenario().heartbeat)),
             scene: TracedScene::new(model, rover, snapshot, ruts)?,
@@ -129,10 +129,11 @@ impl OfRover {
         let mut due = Vec::new();
         for sensor in &mut self.sensors {
             for sample in sensor.schedule.due_in(interval.after(), interval.next.time) {
-                // A node that joined later leaves out what began before.
+                // A node that joined later leaves out measurements that began before.
                 let is_known = self.view.history.reaches_back_to(sample.instant - sensor.looks_back);
                 let setting = self.view.history.setting(self.view.rover, &sensor.sensor.name, sample.instant);
-                let is_due = sensor.row.keeps(sample.index) && !interval.was_told(sensor.schedule.handed_over(sample));
+                let is_due =
+                    sensor.row.keeps(sample.index) && !interval.was_reported(sensor.schedule.handed_over(sample));
                 if is_known && setting.enabled && is_due {
                     due.push(sensor.measure(&mut self.view, sample, setting.noise)?);
                 }
@@ -142,14 +143,14 @@ impl OfRover {
     }
 }
 
-impl std::fmt::Debug for OfRover {
+impl std::fmt::Debug for RoverRangers {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("OfRover").field("rover", &self.view.rover).finish_non_exhaustive()
     }
 }
 
-impl View {
-    /// Pose of the link of a sensor of this name at an instant.
+impl RangingContext {
+    /// Pose of the link of the sensor `name` at an instant, map frame.
     fn link_at(&self, name: &str, link: usize, time: SimTime) -> Result<Pose, ObserveError> {
         let pose = self.history.link_at(self.rover, link, time);
         pose.ok_or_else(|| ObserveError::of(name, &"its rover is in no snapshot of that time"))
@@ -168,32 +169,37 @@ impl Ranger {
             schedule: row.schedule(mounted.spec.schedule()),
             row,
             looks_back: SimTime::from_secs_f64(mounted.spec.looks_back_s()),
-            tells_truth: mounted.spec.tells_truth(),
+            has_truth: mounted.spec.has_truth(),
         })
     }
 
-    fn measure(&mut self, view: &mut View, sample: Sample, noise: bool) -> Result<RangingSample, ObserveError> {
+    fn measure(
+        &mut self,
+        view: &mut RangingContext,
+        sample: Sample,
+        noise: bool,
+    ) -> Result<RangingSample, ObserveError> {
         view.scene.move_to(&view.history, sample.instant)?;
         let what = format!("the measurement of {} at {}", self.sensor.name, sample.instant);
-        let told = match self.quiet.as_mut().filter(|_| !noise).unwrap_or(&mut self.kind) {
+        let reported = match self.quiet.as_mut().filter(|_| !noise).unwrap_or(&mut self.kind) {
             Kind::Radar(radar) => radar.measure(view, sample, &what),
             Kind::TofCamera(camera) => camera.measure(view, sample, &what),
             Kind::RangeFinder(finder) => finder.measure(view, sample, &what),
         };
-        let Told { measured, truth } = told?;
+        let RangedWithTruth { measured, truth } = reported?;
         Ok(RangingSample {
             sensor: self.sensor.clone(),
             frame: self.frame.clone(),
             stamp: sample.instant,
             index: sample.index,
             measured,
-            truth: self.tells_truth.then_some(truth),
+            truth: self.has_truth.then_some(truth),
         })
     }
 }
 
 impl Kind {
-    /// That of a sensor; none for those that are observed elsewhere.
+    /// The observer of a sensor; `None` for sensors that other modules observe.
     fn of(MountedSensor { spec, link }: &MountedSensor, seed: u64) -> Option<Self> {
         match spec {
             SensorSpec::Radar(spec) => Some(Self::Radar(Box::new(RadarObserver::new(spec, *link, seed)))),

@@ -1,6 +1,7 @@
-//! Radars: what their rays meet, and how fast it comes nearer. Velocities are means over the time in which the radar
-//! sums echoes, up to the stamp: of the radar by the motion of its link, of what a ray meets by that of the body at
-//! that point, so that a wheel's rim is faster than its hub. The ground and rocks that lie fast rest.
+//! Observers of radars: the surfaces that their rays meet, and their range rates. Velocities are means over the
+//! coherent integration time, up to the stamp: that of the radar from the motion of its link, that of a target from
+//! the motion of the body at the point that the ray meets, so that a wheel's rim is faster than its hub. The ground
+//! and fixed rocks are at rest.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +11,12 @@ use selene_scene::{Beam, BeamReturn};
 use selene_sensors::lidar::SelfHits;
 use selene_sensors::{Radar, RadarReturn, RadarSpec, Sample};
 
-use super::{Told, View, clouds};
+use super::{RangedWithTruth, RangingContext, clouds};
 use crate::ObserveError;
 use crate::lidar::drop_hits_of;
 use crate::values::{RadarSample, Ranged};
 
-/// A radar on a link.
+/// The observer of a radar on a link.
 #[derive(Debug)]
 pub(super) struct RadarObserver {
     radar: Radar,
@@ -24,10 +25,10 @@ pub(super) struct RadarObserver {
     met: Vec<BeamReturn>,
 }
 
-/// How all moves over a span.
+/// Motion of the radar and all bodies over a time span.
 struct Motion {
     span_s: f64,
-    /// Of all that moves, by its number in instance images, first and last.
+    /// First and last poses of all moving bodies, by their instance numbers.
     bodies: BTreeMap<u32, [Pose; 2]>,
     radar_m_s: Vector3<f64>,
 }
@@ -37,7 +38,12 @@ impl RadarObserver {
         Self { radar: Radar::new(spec.clone()), link, seed, met: Vec::new() }
     }
 
-    pub(super) fn measure(&mut self, view: &mut View, sample: Sample, what: &str) -> Result<Told, ObserveError> {
+    pub(super) fn measure(
+        &mut self,
+        view: &mut RangingContext,
+        sample: Sample,
+        what: &str,
+    ) -> Result<RangedWithTruth, ObserveError> {
         let span_s = self.radar.spec().coherent_s;
         let span = [sample.instant - SimTime::from_secs_f64(span_s), sample.instant];
         let pose = |time| view.link_at(&self.radar.spec().name, self.link, time);
@@ -47,7 +53,7 @@ impl RadarObserver {
         let motion = Motion { span_s, bodies, radar_m_s: (last_m - first_m) / span_s };
         let Self { radar, seed, met, .. } = self;
         let beams = radar.beams(&radars[1]);
-        let View { scene, tracer, rover, .. } = view;
+        let RangingContext { scene, tracer, rover, .. } = view;
         let traced = tracer.trace(&what, |tracer| tracer.beams(scene.scene(), &beams, met));
         traced.map_err(|error| ObserveError::of(&radar.spec().name, &error))?;
         if radar.spec().self_hits == SelfHits::Drop {
@@ -59,7 +65,7 @@ impl RadarObserver {
             let cloud = radar.spec().cloud.then(|| clouds::of_returns(&returns));
             Ranged::Radar(RadarSample { returns, cloud })
         };
-        Ok(Told { measured: sample(reading.returns), truth: sample(reading.truth) })
+        Ok(RangedWithTruth { measured: sample(reading.returns), truth: sample(reading.truth) })
     }
 }
 
@@ -70,7 +76,7 @@ impl Motion {
         Radar::range_rate_m_s(beam, &self.velocity_m_s(met.instance, &point), &self.radar_m_s)
     }
 
-    /// Velocity of the point of a body that is at `point` last.
+    /// Mean velocity, map frame, of the point of a body that is at `point` at the end.
     fn velocity_m_s(&self, instance: u32, point: &Point3<f64>) -> Vector3<f64> {
         let Some([first, last]) = self.bodies.get(&instance) else { return Vector3::zeros() };
         (point - first * last.inverse_transform_point(point)) / self.span_s
@@ -87,7 +93,7 @@ mod tests {
     const RATE_RAD_S: f64 = 2.0;
     const SPAN_S: f64 = 1e-3;
 
-    /// A wheel about the y axis that rolls at 0.6 m/s along x, its hub at the origin last.
+    /// A wheel about the y axis that rolls at 0.6 m/s along x, with its hub at the origin at the end.
     fn rolling() -> Motion {
         let turn = |angle: f64| UnitQuaternion::from_axis_angle(&Vector3::y_axis(), angle);
         let first = Pose::from_parts(Vector3::new(-0.6 * SPAN_S, 0.0, 0.0).into(), turn(-RATE_RAD_S * SPAN_S));
@@ -100,7 +106,7 @@ mod tests {
     fn a_wheels_points_move_by_its_speed_and_its_turn_and_the_ground_rests() {
         let motion = rolling();
         let at = |x, y, z| motion.velocity_m_s(7, &Point3::new(x, y, z));
-        // ω × r: (2 z, 0, −2 x). The chord over the span is off by half its angle.
+        // ω × r: (2 z, 0, −2 x). The direction of the chord over the span is off by half of the angle.
         for (point, expected) in [([0.0, 0.0, 0.3], [1.2, 0.0, 0.0]), ([0.0, 0.0, -0.3], [0.0, 0.0, 0.0])] {
             let [x, y, z] = point;
             assert!((at(x, y, z) - Vector3::from(expected)).norm() < 2e-3, "{point:?}: {}", at(x, y, z));

@@ -1,13 +1,13 @@
-//! Sensors of one distance.
+//! Observers of sensors that measure one distance.
 
 use selene_scene::BeamReturn;
 use selene_sensors::{RangeFinder, RangeFinderSpec, Sample};
 
-use super::{Told, View};
+use super::{RangedWithTruth, RangingContext};
 use crate::ObserveError;
 use crate::values::{RangeSample, Ranged};
 
-/// A sensor of one distance on a link.
+/// The observer of a distance sensor on a link.
 #[derive(Debug)]
 pub(super) struct RangeFinderObserver {
     finder: RangeFinder,
@@ -21,13 +21,18 @@ impl RangeFinderObserver {
         Self { finder: RangeFinder::new(spec.clone()), link, seed, met: Vec::new() }
     }
 
-    pub(super) fn measure(&mut self, view: &mut View, sample: Sample, what: &str) -> Result<Told, ObserveError> {
+    pub(super) fn measure(
+        &mut self,
+        view: &mut RangingContext,
+        sample: Sample,
+        what: &str,
+    ) -> Result<RangedWithTruth, ObserveError> {
         let Self { finder, link, seed, met } = self;
         let beams = finder.beams(&view.link_at(&finder.spec().name, *link, sample.instant)?);
-        let View { scene, tracer, .. } = view;
+        let RangingContext { scene, tracer, .. } = view;
         let traced = tracer.trace(&what, |tracer| tracer.beams(scene.scene(), &beams, met));
         traced.map_err(|error| ObserveError::of(&finder.spec().name, &error))?;
-        // Only what dust takes: it gives no range of its own.
+        // Dust only attenuates: its own echoes are left out.
         scene.scene().see_dust(&beams, met);
         let reading = finder.read(met, *seed, sample);
         let spec = finder.spec();
@@ -41,6 +46,6 @@ impl RangeFinderObserver {
             })
         };
         let variance_m2 = if reading.range_m.is_finite() { spec.sigma_m(reading.range_m).powi(2) } else { 0.0 };
-        Ok(Told { measured: sample(reading.range_m, variance_m2), truth: sample(reading.true_range_m, 0.0) })
+        Ok(RangedWithTruth { measured: sample(reading.range_m, variance_m2), truth: sample(reading.true_range_m, 0.0) })
     }
 }

@@ -1,13 +1,13 @@
-//! Time-of-flight cameras: rays for their own light, an image for the Sun's.
+//! Observers of time-of-flight cameras: rays for their own light, a camera image for sunlight.
 
 use selene_scene::{BeamReturn, CameraFrame, panchromatic};
 use selene_sensors::{Sample, TofCamera, TofCameraSpec, TofImage};
 
-use super::{Told, View, clouds};
+use super::{RangedWithTruth, RangingContext, clouds};
 use crate::ObserveError;
 use crate::values::{CameraCalibration, DepthSample, Image, Ranged};
 
-/// A time-of-flight camera on a link.
+/// The observer of a time-of-flight camera on a link.
 #[derive(Debug)]
 pub(super) struct TofCameraObserver {
     camera: TofCamera,
@@ -23,23 +23,28 @@ impl TofCameraObserver {
         Self { camera, link, seed, met: Vec::new(), frame: CameraFrame::default() }
     }
 
-    pub(super) fn measure(&mut self, view: &mut View, sample: Sample, what: &str) -> Result<Told, ObserveError> {
+    pub(super) fn measure(
+        &mut self,
+        view: &mut RangingContext,
+        sample: Sample,
+        what: &str,
+    ) -> Result<RangedWithTruth, ObserveError> {
         let Self { camera, link, seed, met, frame } = self;
         let world_from_optical = view.link_at(&camera.spec().name, *link, sample.instant)?;
         let beams = camera.beams(&world_from_optical);
         let sight = camera.spec().view(world_from_optical);
-        let View { scene, tracer, .. } = view;
+        let RangingContext { scene, tracer, .. } = view;
         let traced = tracer.trace(&what, |tracer| {
             tracer.beams(scene.scene(), &beams, met)?;
             tracer.camera(scene.scene(), &sight, frame)
         });
         traced.map_err(|error| ObserveError::of(&camera.spec().name, &error))?;
-        // Only what dust takes: what it sends back is left out.
+        // Dust only attenuates: light that it returns is left out.
         scene.scene().see_dust(&beams, met);
         let sunlit: Vec<f32> = frame.radiance.iter().map(|bands| panchromatic(*bands)).collect();
-        let told = |image: TofImage| Ranged::Depth(Box::new(depth_sample(camera, &image)));
+        let reported = |image: TofImage| Ranged::Depth(Box::new(depth_sample(camera, &image)));
         let truth = camera.exact(met, &sunlit, &frame.depth_m);
-        Ok(Told { measured: told(camera.image(met, &sunlit, *seed, sample)), truth: told(truth) })
+        Ok(RangedWithTruth { measured: reported(camera.image(met, &sunlit, *seed, sample)), truth: reported(truth) })
     }
 }
 
@@ -62,7 +67,7 @@ fn depth_sample(camera: &TofCamera, image: &TofImage) -> DepthSample {
     }
 }
 
-/// That of a pinhole.
+/// The calibration of a pinhole.
 fn calibration(spec: &TofCameraSpec) -> CameraCalibration {
     let intrinsics = spec.intrinsics();
     CameraCalibration {

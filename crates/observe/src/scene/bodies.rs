@@ -1,5 +1,5 @@
-//! What moves in a scene: the visible shapes of rovers, the loose rocks; and objects, which stand fast
-//! but can be added and removed like them.
+//! Movable bodies of a scene: the visible shapes of rovers and the loose rocks; also objects, which do not move but
+//! can be added and removed in the same way.
 
 use std::collections::BTreeMap;
 
@@ -14,20 +14,20 @@ use crate::ObserveError;
 use crate::history::History;
 use crate::instance::{PARTS_MAX, instance_of_part, instance_of_rock};
 
-/// Instances of a scene, and whose they are.
+/// Instances of a scene, and the entities that they belong to.
 #[derive(Debug, Default)]
 pub(crate) struct Bodies {
-    parts: Vec<Part>,
+    parts: Vec<RoverShape>,
     rocks: Vec<(u32, InstanceId)>,
-    /// Whose parts these are.
-    present: Present,
-    /// Meshes that the scene has, by the number of the instance that they were made for.
+    /// The entities that the instances belong to.
+    present: ExistingEntities,
+    /// Meshes of the scene, by the number of the instance that they were made for.
     meshes: BTreeMap<u32, MeshId>,
 }
 
-/// What is there: rovers, objects, rocks.
+/// The entities that exist: rovers, objects, rocks.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Present {
+struct ExistingEntities {
     rovers: Vec<EntityId>,
     objects: Vec<EntityId>,
     rocks: Vec<u32>,
@@ -35,17 +35,17 @@ struct Present {
 
 /// One visible shape of a rover.
 #[derive(Debug)]
-struct Part {
+struct RoverShape {
     instance: InstanceId,
-    /// In instance images.
+    /// Number in instance images.
     number: u32,
     rover: EntityId,
     link: usize,
     link_from_shape: Pose,
 }
 
-impl Present {
-    /// Those of a snapshot that the model knows: what a new one is may be told a little later.
+impl ExistingEntities {
+    /// The entities of a snapshot that the model knows; the model of a new one may arrive a little later.
     fn of(model: &Model, snapshot: &Snapshot) -> Self {
         let rovers = snapshot.rovers.iter().map(|rover| rover.id).filter(|id| model.rovers().contains_key(id));
         let objects = snapshot.objects.iter().map(|object| object.id).filter(|id| model.objects().contains_key(id));
@@ -55,9 +55,9 @@ impl Present {
 }
 
 impl Bodies {
-    /// Whether nobody came or went since the scene took them over.
+    /// Whether no entity was added or removed since the scene's instances were made.
     pub(crate) fn are_those_of(&self, model: &Model, snapshot: &Snapshot) -> bool {
-        self.present == Present::of(model, snapshot)
+        self.present == ExistingEntities::of(model, snapshot)
     }
 
     /// Replaces all instances of a scene by those of a snapshot.
@@ -79,14 +79,14 @@ impl Bodies {
         for rock in &snapshot.loose_rocks {
             self.add_rock(scene, model, rock)?;
         }
-        self.present = Present::of(model, snapshot);
+        self.present = ExistingEntities::of(model, snapshot);
         Ok(())
     }
 
-    /// How all that moves goes in a span.
+    /// Poses of all moving instances at both ends of a time span.
     pub(crate) fn moves(&self, history: &History, span: [SimTime; 2]) -> Vec<(InstanceId, [Pose; 2])> {
         let poses = |at: &dyn Fn(SimTime) -> Option<Pose>| Some([at(span[0])?, at(span[1])?]);
-        let part = |part: &Part| {
+        let part = |part: &RoverShape| {
             let at = |time| Some(history.link_at(part.rover, part.link, time)? * part.link_from_shape);
             Some((part.instance, poses(&at)?))
         };
@@ -94,10 +94,12 @@ impl Bodies {
         self.parts.iter().filter_map(part).chain(self.rocks.iter().filter_map(rock)).collect()
     }
 
-    /// Where the links and rocks of all that moves are at both ends of a span, by their numbers in instance images.
+    /// Poses of the links of moving parts and of rocks at both ends of a time span, by their numbers in instance
+    /// images.
     pub(crate) fn poses(&self, history: &History, span: [SimTime; 2]) -> BTreeMap<u32, [Pose; 2]> {
         let poses = |at: &dyn Fn(SimTime) -> Option<Pose>| Some([at(span[0])?, at(span[1])?]);
-        let part = |part: &Part| Some((part.number, poses(&|time| history.link_at(part.rover, part.link, time))?));
+        let part =
+            |part: &RoverShape| Some((part.number, poses(&|time| history.link_at(part.rover, part.link, time))?));
         let rock =
             |(id, _): &(u32, InstanceId)| Some((instance_of_rock(*id), poses(&|time| history.rock_at(*id, time))?));
         self.parts.iter().filter_map(part).chain(self.rocks.iter().filter_map(rock)).collect()
@@ -112,7 +114,7 @@ impl Bodies {
             let label = label(&kind.setup().name, Class::Rover, id, number)?;
             let instance = self.add_shape(scene, &visual.link_from_shape, visual, &material, label)?;
             let (number, link_from_shape) = (label.number, visual.link_from_shape);
-            self.parts.push(Part { instance, number, rover: id, link, link_from_shape });
+            self.parts.push(RoverShape { instance, number, rover: id, link, link_from_shape });
         }
         Ok(())
     }
@@ -154,7 +156,7 @@ impl Bodies {
         scene.add_instance(mesh, pose, label, material)
     }
 
-    /// The mesh of an instance; it stays with the scene when the instance goes and comes again.
+    /// The mesh of an instance, made on first use; the scene keeps it even while the instance is absent.
     fn mesh(&mut self, scene: &mut Scene, instance: u32, make: impl FnOnce() -> Mesh) -> Result<MeshId, SceneError> {
         if let Some(mesh) = self.meshes.get(&instance) {
             return Ok(*mesh);
@@ -165,7 +167,7 @@ impl Bodies {
     }
 }
 
-/// The visual's own colour with a finish.
+/// The material of a visual: its own colour with a finish.
 fn painted(visual: &Visual, finish: &FinishSpec) -> Material {
     let [r, g, b, _] = visual.rgba;
     let FinishSpec { metallic, roughness, specular, near_infrared, radar, .. } = *finish;

@@ -1,7 +1,9 @@
-//! Crumbs along ruts as a scene has them: grains on pressed posts whose neighbours lie higher or lower, on the wall and at
-//! its foot. They are functions of (seed, post) and of the heights about it: who knows the ruts knows the crumbs.
+//! Crumbs of soil along ruts, for rendering: grains on compressed posts of the height field whose neighbours are
+//! higher or lower, on the wall and at its foot. They are functions of (seed, post) and of the heights around it: the
+//! ruts determine the crumbs.
 //!
-//! A post has more of them the steeper it is: none below [`EVEN`], all at [`LOOSE`], the slope at which loose soil stands.
+//! The steeper a post, the more crumbs it has: none below [`EVEN`], all at [`LOOSE`], the slope of
+//! loose soil at its angle of repose.
 
 use nalgebra::{Vector2, Vector3};
 use selene_base::random::{RngExt, Stream, stream_at};
@@ -11,31 +13,31 @@ use selene_terrain::{Clipmap, Node, TileIndex};
 
 use super::grains::{heap_about, lying_grain, place_m, radius_m, share_at};
 
-/// Height over length: relief of ground that was not driven on is seldom steeper from post to post.
+/// Slope (height over length) below which there are no crumbs: undisturbed ground is seldom steeper from post to post.
 const EVEN: f64 = 0.2;
-/// tan 35°.
+/// Slope from which a post has all its crumbs: tan 35°.
 const LOOSE: f64 = 0.7;
-/// How deep a crumb lies in the ground and how far it stands out of it, over its radius.
+/// Lowest and highest position of a crumb's centre above the ground, in crumb radii.
 const LIES: [f64; 2] = [-0.6, 0.8];
 
 /// Ruts along which crumbs are made.
-struct Trail<'a> {
+struct RutTrail<'a> {
     spec: &'a CrumbsSpec,
     clipmap: &'a Clipmap,
-    /// Where the rover is that looks, m.
+    /// Position of the observing rover, map frame, m.
     viewer_m: Vector3<f64>,
     seed: u64,
 }
 
-/// The crumbs about a rover that looks; none where the scenario has none.
+/// The crumbs around the observing rover; `None` if the scenario has none.
 pub(super) fn heap(model: &Model, clipmap: &Clipmap, viewer_m: Vector3<f64>) -> Option<Heap> {
     let spec = model.scenario().crumbs.as_ref()?;
-    let trail = Trail { spec, clipmap, viewer_m, seed: model.scenario().seed };
+    let trail = RutTrail { spec, clipmap, viewer_m, seed: model.scenario().seed };
     Some(heap_about(model, clipmap, viewer_m, spec.within_m, |tile| trail.crumbs_on(tile)))
 }
 
-impl Trail<'_> {
-    /// The crumbs of a tile's changed posts, from where the viewer is.
+impl RutTrail<'_> {
+    /// The crumbs of a tile's changed posts, relative to the viewer.
     fn crumbs_on(&self, tile: TileIndex) -> Vec<Grain> {
         self.clipmap.ruts().of_tile(tile).flat_map(|(within, _)| self.crumbs_of(tile.node(within))).collect()
     }
@@ -53,7 +55,8 @@ impl Trail<'_> {
         (0..count).filter_map(|_| self.crumb(&at_m, &(down * spacing_m), &mut chance)).collect()
     }
 
-    /// How much of a wall a place is, 0 to 1, and the unit direction down it; none on ground that is even.
+    /// Steepness of the ground at a post, 0 to 1 (from `EVEN` to `LOOSE`), and the unit direction downhill; `None` on
+    /// even ground.
     fn wall(&self, at_m: &Vector2<f64>) -> Option<(f64, Vector2<f64>)> {
         let spacing_m = self.clipmap.finest().spacing_m;
         let height_m = |x: f64, y: f64| self.clipmap.height_m(at_m.x + x * spacing_m, at_m.y + y * spacing_m);
@@ -66,7 +69,7 @@ impl Trail<'_> {
         (share > 0.0).then_some((share, down))
     }
 
-    /// The next crumb of a post: in its square or as far down from there as `down_m`.
+    /// The next crumb of a post: in the post's square, or up to `down_m` downhill from there.
     fn crumb(&self, post_m: &Vector2<f64>, down_m: &Vector2<f64>, chance: &mut Stream) -> Option<Grain> {
         let spacing_m = self.clipmap.finest().spacing_m;
         let within_m = Vector2::from_fn(|_, _| (chance.random::<f64>() - 0.5) * spacing_m);

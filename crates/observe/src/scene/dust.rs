@@ -1,4 +1,4 @@
-//! Dust that wheels have thrown, as a scene has it: each parcel in flight is a cloud where its parabola has come to.
+//! Dust thrown by wheels, for rendering: each parcel in flight is a cloud at its point of the parabola.
 
 use selene_base::SimTime;
 use selene_scene::Puff;

@@ -1,10 +1,12 @@
-//! Loose points of granular windows as a scene has them: grains, so many a point, that lie evenly in the cube that
-//! the point stands for. They are functions of (seed, window, point), so that a point keeps its own wherever it goes.
+//! Grains of granular windows, for rendering: each loose soil point is shown as several grains, spread uniformly in
+//! the cube that the point represents. They are functions of (seed, window, point), so that a point keeps its grains
+//! wherever it goes.
 //!
-//! A point's height counts from the ground under it, as each grain's does from the ground under itself: grains follow
-//! relief that is finer than points. Points of a window end up to a cell below the height field that they are shown as: the
-//! highest of a column are raised, so that their cubes end at the ground. What the ground hides is left out, and far from the rover that looks there are
-//! fewer, until the height field alone is seen.
+//! A point's height is relative to the ground below it, and so is each grain's to the ground below itself: grains
+//! follow relief that is finer than points. The points of a window end up to a cell below the height field that
+//! represents them, so the highest points of a column are raised until their cubes end at the ground. Grains hidden
+//! by the ground are left out. With distance from the observing rover there are fewer grains, until only the height
+//! field remains.
 
 use nalgebra::{UnitQuaternion, Vector2, Vector3};
 use rayon::prelude::*;
@@ -14,27 +16,27 @@ use selene_scene::{Grain, HapkeParams, Heap, Material};
 use selene_sim::{GrainsSpec, LoosePoint, LooseSoil, Model, Snapshot, Window};
 use selene_terrain::{Clipmap, Node, TileIndex, TileRect};
 
-/// The numbers of the snapshots that a scene's ground and its grains are of.
+/// The sequence numbers of the snapshots that a scene's ground and grains show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Shown {
+pub(super) struct SceneVersion {
     pub(super) ground: Option<u64>,
     pub(super) grains: Option<u64>,
 }
 
-/// A window whose grains are made.
+/// A granular window and the parameters of its grains.
 struct GrainWindow<'a> {
     window: &'a Window,
     spec: &'a GrainsSpec,
     clipmap: &'a Clipmap,
-    /// Where the rover is that looks, m.
+    /// Position of the observing rover, map frame, m.
     viewer_m: Vector3<f64>,
     seed: u64,
     /// Name of its random stream.
     name: String,
 }
 
-/// The grains that a snapshot tells of, for a rover at `viewer_m`.
-pub(super) fn heaps(model: &Model, clipmap: &Clipmap, viewer_m: Vector3<f64>, told: &Snapshot) -> Vec<Heap> {
+/// The grains of a snapshot, for a rover at `viewer_m`.
+pub(super) fn heaps(model: &Model, clipmap: &Clipmap, viewer_m: Vector3<f64>, reported: &Snapshot) -> Vec<Heap> {
     let material = Material::of(&model.scenario().site.surface.regolith, &HapkeParams::REGOLITH);
     let heap = |soil: &LooseSoil| {
         let window = model.windows().get(soil.window as usize)?;
@@ -47,11 +49,11 @@ pub(super) fn heaps(model: &Model, clipmap: &Clipmap, viewer_m: Vector3<f64>, to
         let world_from_heap = Pose::from_parts(window.corner_m().into(), UnitQuaternion::identity());
         Some(Heap { world_from_heap, grains: grains.into(), material })
     };
-    told.loose_soil.iter().filter_map(heap).collect()
+    reported.loose_soil.iter().filter_map(heap).collect()
 }
 
 impl GrainWindow<'_> {
-    /// The grains of a point that can be seen, from the window's corner.
+    /// The visible grains of a point, relative to the window's corner.
     fn grains_of(&self, point: &LoosePoint) -> Vec<Grain> {
         let middle_m = self.window.place_m(point);
         let Some(ground_m) = self.clipmap.height_m(middle_m.x, middle_m.y) else { return Vec::new() };
@@ -61,13 +63,13 @@ impl GrainWindow<'_> {
         (0..self.count_at(&middle_m)).filter_map(|_| self.grain(&above_m, &mut chance)).collect()
     }
 
-    /// How many grains a point has.
+    /// Number of grains of a point.
     fn count_at(&self, at_m: &Vector3<f64>) -> u32 {
         let share = share_at((at_m - self.viewer_m).norm(), self.spec.within_m);
         (f64::from(self.spec.per_point) * share) as u32
     }
 
-    /// The next grain of a point whose height is that above the ground; none where the ground hides it.
+    /// The next grain of a point; the z of `point_m` is its height above the ground. `None` if the ground hides it.
     fn grain(&self, point_m: &Vector3<f64>, chance: &mut Stream) -> Option<Grain> {
         let offset = Vector3::from_fn(|_, _| chance.random::<f64>() - 0.5);
         let radius_m = radius_m(self.spec.diameter_m, self.spec.spread, chance);
@@ -79,19 +81,19 @@ impl GrainWindow<'_> {
     }
 }
 
-/// The part of all grains that is drawn at a distance: all up to half of `within_m`, none beyond it.
+/// The fraction of grains that is shown at a distance: all up to half of `within_m`, none beyond `within_m`.
 pub(super) fn share_at(distance_m: f64, within_m: f64) -> f64 {
     (2.0 - 2.0 * distance_m / within_m).clamp(0.0, 1.0)
 }
 
-/// The radius of a grain of a median diameter: the factor's power is the sum of three even numbers, of variance 1 and
-/// within ±3.
+/// A random radius of a grain, m, with this median diameter: the exponent of `spread` is a sum of three uniform
+/// draws, scaled to variance 1 and within ±3.
 pub(super) fn radius_m(diameter_m: f64, spread: f64, chance: &mut Stream) -> f64 {
     let sum: f64 = (0..3).map(|_| chance.random::<f64>()).sum();
     0.5 * diameter_m * spread.powf(2.0 * (sum - 1.5))
 }
 
-/// Grains on the ground about a viewer: `on_tile` gives those of each tile within reach, from where the viewer is.
+/// Grains on the ground around a viewer: `on_tile` gives those of each tile within `within_m`, relative to the viewer.
 pub(super) fn heap_about(
     model: &Model,
     clipmap: &Clipmap,
@@ -107,7 +109,7 @@ pub(super) fn heap_about(
     Heap { world_from_heap, grains: grains.into(), material }
 }
 
-/// A grain at a place of the ground, from where the viewer is; `lies` is how high its middle is, over its radius.
+/// A grain at a position on the ground, relative to the viewer; `lies` is the height of its centre in grain radii.
 pub(super) fn lying_grain(
     clipmap: &Clipmap,
     viewer_m: Vector3<f64>,
@@ -120,14 +122,14 @@ pub(super) fn lying_grain(
     Some(Grain { centre_m: centre_m.cast::<f32>().into(), radius_m: radius_m as f32 })
 }
 
-/// Where a node stands, m.
+/// Position of a node, map x and y, m.
 pub(super) fn place_m(clipmap: &Clipmap, node: Node) -> Vector2<f64> {
     let (finest, first) = (clipmap.finest(), clipmap.first_node());
     let steps = Vector2::new(node.column - first.column, node.row - first.row).cast::<f64>();
     Vector2::from(finest.origin_m) + steps * finest.spacing_m
 }
 
-/// The last node whose x and y are not above these.
+/// The last node whose x and y are not greater than these.
 fn node_before(clipmap: &Clipmap, at_m: Vector2<f64>) -> Node {
     let (finest, first) = (clipmap.finest(), clipmap.first_node());
     let steps = (at_m - Vector2::from(finest.origin_m)) / finest.spacing_m;

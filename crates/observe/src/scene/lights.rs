@@ -6,7 +6,7 @@ use selene_sim::{Model, RoverSnapshot, Snapshot};
 use selene_sky::Sky;
 use selene_vehicle::LampSpec;
 
-/// Every rover's lamps as bright as the heartbeat's end says.
+/// The lamps of all rovers at `time`, with the brightness at the heartbeat's end.
 pub(crate) fn lamps(model: &Model, previous: &Snapshot, next: &Snapshot, time: SimTime) -> Vec<Lamp> {
     let of_rover = |rover: &RoverSnapshot| {
         let kind = model.rovers().get(&rover.id)?;
@@ -17,7 +17,7 @@ pub(crate) fn lamps(model: &Model, previous: &Snapshot, next: &Snapshot, time: S
     next.rovers.iter().filter_map(of_rover).flatten().collect()
 }
 
-/// A lamp as a scene takes it.
+/// A lamp in the form of the scene.
 fn lamp_at(spec: &LampSpec, world_from_lamp: Pose, level: f64) -> Lamp {
     let flux = match (spec.flux_w, spec.flux_lm) {
         (Some(watts), _) => Flux::Radiant(watts),
@@ -40,7 +40,7 @@ fn lamp_at(spec: &LampSpec, world_from_lamp: Pose, level: f64) -> Lamp {
     }
 }
 
-/// The Sun as a scene takes it.
+/// The Sun in the form of the scene.
 pub(crate) fn sun(sky: &Sky) -> Sun {
     Sun {
         direction_to_sun: sky.sun.unit_enu,
@@ -49,7 +49,7 @@ pub(crate) fn sun(sky: &Sky) -> Sun {
     }
 }
 
-/// The Earth as a scene takes it: as bright as it is to a camera for visible light.
+/// The Earth in the form of the scene, with its brightness in visible light.
 pub(crate) fn earth(sky: &Sky) -> Earth {
     Earth {
         direction_to_earth: sky.earth.unit_enu,
@@ -59,7 +59,7 @@ pub(crate) fn earth(sky: &Sky) -> Earth {
     }
 }
 
-/// The stars where they stand.
+/// The stars in their current directions.
 pub(crate) fn stars(sky: &Sky, stars: &[selene_sky::CatalogueStar]) -> Vec<Star> {
     let placed = |star: &selene_sky::CatalogueStar| Star {
         direction: sky.star_enu(star),

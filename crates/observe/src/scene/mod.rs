@@ -1,6 +1,6 @@
-//! The scene that a rover's tracing sensors look at, kept up to date: the ground around the rover with all
-//! ruts, the parts of every rover, objects, loose rocks, grains, dust and lamps where they are, Sun and Earth where
-//! they stand.
+//! The scene that a rover's tracing sensors observe, kept up to date: the ground around the rover with all ruts, the
+//! parts of every rover, objects, loose rocks, grains, dust and lamps at their poses, Sun and Earth in their
+//! directions.
 
 mod bodies;
 mod crumbs;
@@ -25,9 +25,9 @@ use crate::prefetch::WindowPrefetch;
 
 use bodies::Bodies;
 pub use bodies::mesh_of;
-use grains::Shown;
+use grains::SceneVersion;
 
-/// Ground that nobody stands on: many scenes of one ground share its heights, see [`TracedScene::on`].
+/// Ground without rovers: many scenes of one ground share its heights, see [`TracedScene::on`].
 #[derive(Clone, Debug)]
 pub struct SceneGround {
     clipmap: Clipmap,
@@ -35,10 +35,10 @@ pub struct SceneGround {
 }
 
 impl SceneGround {
-    /// The ground about `centre` to which `ruts` was done, under the scenario's sky as it begins.
+    /// The ground around `centre` with the edits `ruts`, under the sky of the scenario's start.
     ///
     /// # Errors
-    /// When the scenario's kernels do not cover its start.
+    /// When the scenario's SPICE kernels do not cover its start.
     pub fn new(model: &Model, centre: ClipmapCentre, ruts: &Ruts) -> Result<Self, ObserveError> {
         let mut clipmap = Clipmap::at(model.terrain(), centre);
         clipmap.take_ruts(ruts);
@@ -56,24 +56,24 @@ pub struct TracedScene {
     clipmap: Clipmap,
     scene: Scene,
     bodies: Bodies,
-    /// Of which snapshots its ground and grains are.
-    shown: Shown,
+    /// The snapshots that its ground and grains show.
+    shown: SceneVersion,
     prefetch: WindowPrefetch,
 }
 
 impl TracedScene {
-    /// The scene around the rover `viewer` as a snapshot tells it, on ground to which `ruts` was done.
+    /// The scene around the rover `viewer` in a snapshot, on ground with the edits `ruts`.
     ///
     /// # Errors
-    /// When shapes do not fit into a scene, or the scenario's kernels do not cover the instant.
+    /// When shapes do not fit into a scene, or the scenario's SPICE kernels do not cover the instant.
     pub fn new(model: &Arc<Model>, viewer: EntityId, snapshot: &Snapshot, ruts: &Ruts) -> Result<Self, ObserveError> {
         let centre = snapshot.rover(viewer).map_or([0, 0], |rover| rover.clipmap_centre);
         let scene = Self::on(SceneGround::new(model, centre, ruts)?, model, viewer, snapshot)?;
         Ok(Self { prefetch: WindowPrefetch::default(), ..scene })
     }
 
-    /// The scene around the rover `viewer` as a snapshot tells it, on a ground of the model's terrain. It has no
-    /// threads of its own: windows of ground are made when the rover comes to them.
+    /// The scene around the rover `viewer` in a snapshot, on a shared ground of the model's terrain. It has no
+    /// threads of its own: windows of ground are made when the rover needs them.
     ///
     /// # Errors
     /// As `new`.
@@ -89,7 +89,7 @@ impl TracedScene {
             clipmap: ground.clipmap,
             scene: ground.scene,
             bodies: Bodies::default(),
-            shown: Shown::default(),
+            shown: SceneVersion::default(),
             prefetch: WindowPrefetch::off(),
         };
         traced.scene.set_surface(&model.scenario().site);
@@ -113,10 +113,10 @@ impl TracedScene {
         &self.clipmap
     }
 
-    /// Takes over what changed in an interval: ground, windows, who is there.
+    /// Applies the changes of an interval: edits of the ground, moved windows, added and removed entities.
     ///
     /// # Errors
-    /// When shapes of what is new do not fit into a scene.
+    /// When shapes of new entities do not fit into a scene.
     pub fn take(&mut self, interval: &Interval) -> Result<(), ObserveError> {
         self.model = Arc::clone(&interval.model);
         let shown = self.clipmap.apply(&interval.edits);
@@ -132,13 +132,13 @@ impl TracedScene {
         Ok(())
     }
 
-    /// Goes with the windows around the rover, and has the next ones made.
+    /// Moves to the rover's current windows of ground, and prefetches the next ones.
     fn follow(&mut self, centre: ClipmapCentre, at_m: Vector2<f64>, velocity_m_s: Vector2<f64>) {
         self.enter(centre);
         self.prefetch.look_ahead(self.model.terrain(), centre, at_m, velocity_m_s);
     }
 
-    /// Goes to the windows about a centre.
+    /// Moves to the windows of ground around a centre.
     fn enter(&mut self, centre: ClipmapCentre) {
         if centre != self.clipmap.centre()
             && let Some(windows) = self.prefetch.windows(self.model.terrain(), centre)
@@ -148,21 +148,20 @@ impl TracedScene {
         }
     }
 
-    /// Moves all that moves to where it is at `time`, which the history covers.
+    /// Moves all bodies to their poses at `time`, which the history must cover.
     ///
     /// # Errors
-    /// When the scenario's kernels do not cover `time`, or lamps or grains are too many.
+    /// When the scenario's SPICE kernels do not cover `time`, or there are too many lamps or grains.
     pub fn move_to(&mut self, history: &History, time: SimTime) -> Result<(), ObserveError> {
         self.move_through(history, [time; 2], time)
     }
 
-    /// Has all that moves go as it does in a span of time, see
-    /// `Scene::sweep_instances`, with grains, dust, lamps and the sky's lights as they are at `stamp`. Over a span of
-    /// several heartbeats it goes evenly from where it is first to where it is last;
-    /// before the first snapshot it rests.
+    /// Moves all bodies through a time span, see `Scene::sweep_instances`, with grains, dust, lamps and the sky's
+    /// lights as they are at `stamp`. Over a span of several heartbeats, bodies move uniformly from the first to the
+    /// last pose; before the first snapshot they rest.
     ///
     /// # Errors
-    /// When the scenario's kernels do not cover `stamp`, or lamps or grains are too many.
+    /// When the scenario's SPICE kernels do not cover `stamp`, or there are too many lamps or grains.
     pub fn move_through(&mut self, history: &History, span: [SimTime; 2], stamp: SimTime) -> Result<(), ObserveError> {
         self.show_grains(history, stamp)?;
         self.scene.sweep_instances(&self.bodies.moves(history, span));
@@ -174,23 +173,22 @@ impl TracedScene {
         self.turn_sky(stamp + around.map_or(SimTime::ZERO, |(_, next)| next.sky_offset))
     }
 
-    /// Has all that moves go as it does in a span of time, evenly from where it is first to where it is last. Lights
-    /// and grains stay as they were: for sensors that bring their own. Dust is where it is at the end.
+    /// Moves all bodies through a time span, uniformly from the first to the last pose. Lights and grains stay
+    /// unchanged: for sensors with their own light. Dust is at its position at the end.
     pub fn sweep(&mut self, history: &History, span: [SimTime; 2]) {
         self.scene.sweep_instances(&self.bodies.moves(history, span));
         self.blow_dust(history, span[1]);
     }
 
-    /// Has grains where those points are that the first snapshot at or after `time` tells of, crumbs along ruts
-    /// and pebbles beside them.
+    /// Shows the grains of the first snapshot at or after `time`, with crumbs along ruts and pebbles beside them.
     ///
     /// # Errors
-    /// When they are too many for a scene.
+    /// When there are too many for a scene.
     pub fn show_grains(&mut self, history: &History, time: SimTime) -> Result<(), ObserveError> {
-        let Some((_, told)) = history.around(time) else { return Ok(()) };
-        let now = Shown { grains: Some(told.sequence), ..self.shown };
+        let Some((_, reported)) = history.around(time) else { return Ok(()) };
+        let now = SceneVersion { grains: Some(reported.sequence), ..self.shown };
         if self.shown != now {
-            let heaps = self.heaps(told);
+            let heaps = self.heaps(reported);
             if !(heaps.is_empty() && self.scene.heaps().is_empty()) {
                 self.scene.set_heaps(heaps)?;
             }
@@ -199,29 +197,29 @@ impl TracedScene {
         Ok(())
     }
 
-    /// Grains, crumbs and pebbles about the viewer.
-    fn heaps(&self, told: &Snapshot) -> Vec<Heap> {
-        let Some(rover) = told.rover(self.viewer) else { return Vec::new() };
+    /// Grains, crumbs and pebbles around the viewer.
+    fn heaps(&self, reported: &Snapshot) -> Vec<Heap> {
+        let Some(rover) = reported.rover(self.viewer) else { return Vec::new() };
         let viewer_m = rover.world_from_base().translation.vector;
-        let mut heaps = grains::heaps(&self.model, &self.clipmap, viewer_m, told);
+        let mut heaps = grains::heaps(&self.model, &self.clipmap, viewer_m, reported);
         heaps.extend(crumbs::heap(&self.model, &self.clipmap, viewer_m));
         heaps.extend(pebbles::heap(&self.model, &self.clipmap, viewer_m));
         heaps
     }
 
-    /// Has dust where it is at `time`.
+    /// Moves the dust to its position at `time`.
     fn blow_dust(&mut self, history: &History, time: SimTime) {
         let gravity_m_s2 = self.model.scenario().gravity_m_s2;
         let puffs = history.around(time).map(|(_, next)| dust::puffs(next, time, gravity_m_s2));
         self.scene.set_dust(puffs.unwrap_or_default());
     }
 
-    /// Where all that moves is at both ends of a span, by its number in instance images.
+    /// Poses of all moving bodies at both ends of a time span, by their numbers in instance images.
     pub(crate) fn poses(&self, history: &History, span: [SimTime; 2]) -> BTreeMap<u32, [Pose; 2]> {
         self.bodies.poses(history, span)
     }
 
-    /// Turns the sky to where it stands when simulated time would be `time` by the scenario.
+    /// Sets Sun, Earth and stars to their directions at the scenario's UTC plus `time`.
     fn turn_sky(&mut self, time: SimTime) -> Result<(), ObserveError> {
         let scenario = self.model.scenario();
         let sky = scenario.sky.at(scenario.utc.after(time))?;

@@ -1,5 +1,5 @@
-//! Sensors of a rover's own body: what they tell follows from snapshots, whoever watches and from when on; odometry is
-//! blind to slip and to nothing else; a battery gives the integral of the power that is asked of it.
+//! Tests of sensors of a rover's own body: readings follow from snapshots, independent of who observes and from when
+//! on; odometry is blind to slip and to nothing else; a battery delivers the integral of the power demand.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,16 +12,17 @@ use selene_vehicle::BodyTwist;
 
 const ROVER: EntityId = EntityId(1);
 const SENSORS: [&str; 6] = ["gps", "wheel_encoders", "wheel_odometry", "drive_torques", "battery", "deck"];
-/// On rigid ground wheels slip a little too, and the way over the relief is longer than on the map.
+/// Relative tolerance of the distance on rigid ground: wheels slip a little there too, and the path over the relief
+/// is longer than on the map.
 const RIGID_WAY: f64 = 0.02;
-/// Of the way that slip makes up: slip is told at the ends of heartbeats, along the ground.
+/// Relative tolerance of the distance lost by slip: slip is sampled at the ends of heartbeats, along the ground.
 const SLIP_WAY: f64 = 0.15;
 
 fn config() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config")
 }
 
-/// A rover of its file's name on the test yard, with the sensors above.
+/// A world with the rover of this file name on the test yard, with the sensors above.
 fn world_of(rover: &str, soil: &str) -> World {
     let sensors: Vec<_> = SENSORS.iter().map(|name| format!("../sensor/{name}.yaml")).collect();
     let text = format!(
@@ -65,7 +66,7 @@ fn who_comes_late_reads_what_is_read_from_the_start() {
     let intervals = driven(&mut world, 230, BodyTwist::arc(0.15, 0.05));
     let (whole, late) = (readings(&intervals), readings(&intervals[117..]));
     let since = intervals[117].previous.time;
-    // A fix needs nothing of the past here; nor does anything else but what snapshots remember.
+    // Here neither a fix nor any other sensor needs a past beyond the memories in snapshots.
     let whole: Vec<_> = whole.into_iter().filter(|reading| reading.stamp > since).collect();
     assert_eq!(late, whole);
     for name in SENSORS {
@@ -83,10 +84,10 @@ fn what_is_remembered_is_in_the_state_and_follows_from_snapshots() {
     for _ in 0..40 {
         let next = world.heartbeat().expect("heartbeat");
         assert!(again.heartbeat().expect("heartbeat") == next, "another world at {}", next.time);
-        let mut told = next.clone();
-        told.rovers.iter_mut().for_each(|rover| rover.memories.clear());
-        world.model().remember(&last, &mut told);
-        assert_eq!(rover(&told).memories, rover(&next).memories, "at {}", next.time);
+        let mut reported = next.clone();
+        reported.rovers.iter_mut().for_each(|rover| rover.memories.clear());
+        world.model().remember(&last, &mut reported);
+        assert_eq!(rover(&reported).memories, rover(&next).memories, "at {}", next.time);
         last = next;
     }
     let names: Vec<_> = rover(&last).memories.iter().map(|memory| memory.name.as_str()).collect();
@@ -94,14 +95,15 @@ fn what_is_remembered_is_in_the_state_and_follows_from_snapshots() {
     assert_eq!(world.hash(), again.hash());
 }
 
-/// The way along x by odometry and in truth, and what slip makes up of it by the wheels' own truth, m.
+/// Distance along x by odometry, true distance, and distance lost by slip according to the wheels' truth, m.
 fn ways_m(soil: &str) -> [f64; 3] {
     let mut world = world_of("viper", soil);
     let radius_m = world.model().rovers()[&ROVER].model().wheels()[0].radius_m;
     let intervals = driven(&mut world, 800, BodyTwist::arc(0.15, 0.0));
     let readings = readings(&intervals);
-    let told = odometry(&readings);
-    let odometry_m = told[told.len() - 1].odom_from_base.translation.x - told[0].odom_from_base.translation.x;
+    let reported = odometry(&readings);
+    let odometry_m =
+        reported[reported.len() - 1].odom_from_base.translation.x - reported[0].odom_from_base.translation.x;
     let place = |snapshot: &Snapshot| rover(snapshot).world_from_base().translation.x;
     let (first, last) = (&intervals[0].previous, &intervals[intervals.len() - 1].next);
     let slipped = |interval: &Interval| {
@@ -113,12 +115,12 @@ fn ways_m(soil: &str) -> [f64; 3] {
 }
 
 #[test]
-fn without_slip_odometry_tells_the_way_and_on_soft_soil_it_overestimates_it_by_the_slip() {
+fn without_slip_odometry_reports_the_way_and_on_soft_soil_it_overestimates_it_by_the_slip() {
     let [odometry_m, true_m, slipped_m] = ways_m("rigid");
-    println!("rigid: {odometry_m} m told, {true_m} m driven, {slipped_m} m slipped");
+    println!("rigid: {odometry_m} m measured, {true_m} m driven, {slipped_m} m slipped");
     assert!(true_m > 0.8 && (odometry_m / true_m - 1.0).abs() < RIGID_WAY, "{odometry_m} m for {true_m} m");
     let [odometry_m, true_m, slipped_m] = ways_m("soft");
-    println!("soft: {odometry_m} m told, {true_m} m driven, {slipped_m} m slipped");
+    println!("soft: {odometry_m} m measured, {true_m} m driven, {slipped_m} m slipped");
     assert!(odometry_m > 1.02 * true_m, "{odometry_m} m for {true_m} m");
     let more_m = odometry_m - true_m;
     assert!((more_m / slipped_m - 1.0).abs() < SLIP_WAY, "{more_m} m more, {slipped_m} m slipped");
@@ -129,17 +131,17 @@ fn on_an_arc_odometry_of_steered_wheels_keeps_place_and_heading() {
     let mut world = world_of("viper", "rigid");
     let intervals = driven(&mut world, 800, BodyTwist::arc(0.15, 0.1));
     let readings = readings(&intervals);
-    let told = &odometry(&readings).pop().expect("a reading").odom_from_base;
+    let reported = &odometry(&readings).pop().expect("a reading").odom_from_base;
     let truth = rover(&intervals[intervals.len() - 1].next).world_from_base();
-    let apart_m = (told.translation.vector - truth.translation.vector).xy().norm();
-    let turned = [told, &truth].map(frames::yaw_rad);
+    let apart_m = (reported.translation.vector - truth.translation.vector).xy().norm();
+    let turned = [reported, &truth].map(frames::yaw_rad);
     println!("{apart_m} m apart, headings {turned:?}");
     assert!(turned[1] > 0.3 && (turned[0] - turned[1]).abs() < 0.05, "{turned:?}");
     assert!(apart_m < 0.05, "{apart_m} m");
 }
 
 #[test]
-fn a_batterys_energy_is_the_integral_of_the_power_asked_of_it() {
+fn a_batterys_energy_is_the_integral_of_the_power_requested_of_it() {
     let mut world = world_of("viper", "lunar");
     let model = Arc::clone(world.model());
     let of = model.rovers()[&ROVER].model();
@@ -147,7 +149,7 @@ fn a_batterys_energy_is_the_integral_of_the_power_asked_of_it() {
     let motors: Vec<_> = drives.chain(of.servos().iter().map(|servo| servo.joint)).collect();
     let moving = of.moving_joints();
     let intervals = driven(&mut world, 200, BodyTwist::arc(0.15, 0.1));
-    // As config/sensor/battery.yaml has it.
+    // The values of config/sensor/battery.yaml.
     let (idle_w, efficiency) = (40.0, 0.6);
     let energy_j = |interval: &Interval| {
         let rover = rover(&interval.next);
@@ -158,13 +160,13 @@ fn a_batterys_energy_is_the_integral_of_the_power_asked_of_it() {
     };
     let expected: f64 = intervals.iter().map(energy_j).sum();
     let last = readings(&intervals).into_iter().filter_map(|reading| battery(&reading)).next_back();
-    let told = last.expect("a reading at 2 s");
-    println!("{} J, {expected} J expected", told.energy_j);
+    let reported = last.expect("a reading at 2 s");
+    println!("{} J, {expected} J expected", reported.energy_j);
     assert!(expected > idle_w * 2.0 * 1.01, "the motors take something");
-    assert!((told.energy_j / expected - 1.0).abs() < 1e-9, "{} J, not {expected}", told.energy_j);
+    assert!((reported.energy_j / expected - 1.0).abs() < 1e-9, "{} J, not {expected}", reported.energy_j);
 }
 
-/// A battery's truth.
+/// The true state of a battery in a reading.
 fn battery(reading: &Reading) -> Option<BatteryReading> {
     match reading.truth {
         Some(Measured::Battery(of)) => Some(of),

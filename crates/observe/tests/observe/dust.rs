@@ -1,4 +1,4 @@
-//! Dust of a driving rover as its sensors' scene has it: where its parabolas have come to, and gone once it has landed.
+//! Tests of a driving rover's dust in its sensors' scene: it follows its parabolas, and is gone once it has landed.
 
 use crate::common;
 
@@ -23,7 +23,7 @@ fn world() -> World {
     World::new(Arc::new(scenario.unwrap_or_else(|e| panic!("{e}")))).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Optical depth straight down through where a parcel is at `time`.
+/// Optical depth straight down through the position of a parcel at `time`.
 fn depth(scene: &TracedScene, parcel: &DustParcel, time: SimTime) -> f64 {
     let above_m = parcel.place_at_m(time, GRAVITY_M_S2) + nalgebra::Vector3::z();
     f64::from(scene.scene().optical_depth(above_m.into(), [0.0, 0.0, -1.0], 2.0))

@@ -1,5 +1,6 @@
-//! Loose soil of a granular window as sensors see it: grains where the points are, which images and beams tell as ground
-//! at their own distance with their own normal, alike for any number of threads and for who joins late.
+//! Tests of loose soil in a granular window: sensors see grains at the points, which images and beams report as
+//! ground at their own distance with their own normal, the same for any number of threads and for an observer that
+//! joins late.
 
 use crate::common;
 
@@ -18,20 +19,20 @@ use selene_terrain::Node;
 const ROVER: EntityId = EntityId(1);
 const GRAINS: &str = ", grains: { per_point: 200, diameter_m: 0.004, spread: 1.4, within_m: 4 }";
 const SIZE: [u32; 2] = [64, 36];
-/// Places and distances in single precision, m.
+/// Rounding of positions and distances in single precision, m.
 const PLACE_TOLERANCE_M: f64 = 2e-5;
-/// What that does to the normal of a grain of two millimetres, but for its limb.
+/// Resulting error of the normal of a grain of two millimetres, except near its limb.
 const NORMAL_TOLERANCE: f64 = 0.05;
-/// Rays that come nearer to a limb than this share of the radius may pass on either side.
+/// Rays nearer to a grain's limb than this fraction of its radius may pass on either side.
 const LIMB: f64 = 0.02;
 
-/// VIPER on its way with its left front wheel in a window; `grains` is what the window has of them.
+/// A driving VIPER with its left front wheel in a window; `grains` is the window's YAML for grains.
 fn in_a_pit(grains: &str) -> String {
     let window = "{ name: pit, from_m: [0.16, 0.28], to_m: [1.24, 0.94], depth_m: 0.12, spacing_m: 0.03";
     format!("soil: ../soil/lunar.yaml\ngranular: [{window}{grains} }}]\nrover: {{ file: ../rover/viper.yaml }}\n")
 }
 
-/// RASSOR on its way over soft soil; `crumbs` is what the scenario has of them.
+/// A RASSOR driving over soft soil; `crumbs` is the scenario's YAML for crumbs.
 fn on_soft_soil(crumbs: &str) -> String {
     format!("soil: ../soil/soft.yaml\n{crumbs}rover: {{ file: ../rover/rassor.yaml }}\n")
 }
@@ -45,7 +46,7 @@ fn world(text: &str) -> World {
     World::new(Arc::new(scenario.unwrap_or_else(|e| panic!("{e}")))).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// A world after half a second, what it told last, and its scene then.
+/// A world after half a second, its last snapshot, and its scene then.
 fn driven(text: &str) -> (World, Arc<Snapshot>, TracedScene) {
     let mut world = world(text);
     let mut feed = Feed::begin(&mut world).expect("begins");
@@ -56,9 +57,9 @@ fn driven(text: &str) -> (World, Arc<Snapshot>, TracedScene) {
         history.take(&interval, ROVER);
         scene.take(&interval).expect("taken");
     }
-    let told = Arc::clone(history.latest().expect("told"));
-    scene.move_to(&history, told.time).expect("moved");
-    (world, told, scene)
+    let reported = Arc::clone(history.latest().expect("published"));
+    scene.move_to(&history, reported.time).expect("moved");
+    (world, reported, scene)
 }
 
 /// A camera ahead of the rover and beside it that looks at its left front wheel.
@@ -72,7 +73,7 @@ fn view(scene: &TracedScene) -> CameraView {
     CameraView { light: LightSampling::POINT, ..CameraView::pinhole(pose, SIZE, 1.0) }
 }
 
-/// The directions of a view's pixels in the map frame, as long as brings them one metre along the optical axis.
+/// The directions of a view's pixels in the map frame, scaled to one metre along the optical axis.
 fn directions(view: &CameraView) -> Vec<Vector3<f64>> {
     let pixel = |n: u32| {
         let [u, v] = [n % view.width, n / view.width].map(f64::from);
@@ -82,8 +83,8 @@ fn directions(view: &CameraView) -> Vec<Vector3<f64>> {
     (0..view.width * view.height).map(pixel).collect()
 }
 
-/// Where a ray meets the first of all grains, as a multiple of its direction, with the normal there; and whether it
-/// touches the limb of one that it meets or passes.
+/// The first intersection of a ray with the grains, as a multiple of its direction, with the normal there; and
+/// whether it touches the limb of a grain that it meets or passes.
 fn first_grain(heaps: &[Heap], from_m: &Vector3<f64>, along: &Vector3<f64>) -> (f64, Vector3<f64>, bool) {
     let (mut first, mut touches) = ((f64::INFINITY, Vector3::zeros()), false);
     for (heap, grain) in heaps.iter().flat_map(|heap| heap.grains.iter().map(move |grain| (heap, grain))) {
@@ -117,11 +118,11 @@ fn echoes(scene: &Scene, from_m: &Vector3<f64>, directions: &[Vector3<f64>]) -> 
 }
 
 #[test]
-fn images_and_beams_tell_grains_as_ground_where_they_are() {
+fn images_and_beams_report_grains_as_ground_where_they_are() {
     let (moved, _, with) = driven(&in_a_pit(GRAINS));
-    let (plain, told, without) = driven(&in_a_pit(""));
+    let (plain, reported, without) = driven(&in_a_pit(""));
     assert_eq!(moved.hash(), plain.hash(), "grains are part of the world's state");
-    assert!(told.loose_soil.is_empty() && without.scene().heaps().is_empty());
+    assert!(reported.loose_soil.is_empty() && without.scene().heaps().is_empty());
     let heaps = with.scene().heaps();
     let view = view(&with);
     let (from_m, directions) = (view.world_from_optical.translation.vector, directions(&view));
@@ -139,8 +140,8 @@ fn images_and_beams_tell_grains_as_ground_where_they_are() {
         if t < behind_m {
             met += 1;
             assert_eq!((seen.class[pixel], seen.instance[pixel]), (Class::Ground as u16, 0), "pixel {pixel}");
-            let told = view.world_from_optical.rotation * Vector3::from(truth.normal[pixel]).cast::<f64>();
-            assert!((told - normal).norm() < NORMAL_TOLERANCE, "pixel {pixel}: {told} and not {normal}");
+            let reported = view.world_from_optical.rotation * Vector3::from(truth.normal[pixel]).cast::<f64>();
+            assert!((reported - normal).norm() < NORMAL_TOLERANCE, "pixel {pixel}: {reported} and not {normal}");
             let apart_m = f64::from(hit[pixel].range_m) - t * along.norm();
             assert!(apart_m.abs() < PLACE_TOLERANCE_M && hit[pixel].class == Class::Ground as u16, "beam {pixel}");
         } else {
@@ -152,7 +153,7 @@ fn images_and_beams_tell_grains_as_ground_where_they_are() {
     assert_ne!(seen.radiance, bare.radiance);
 }
 
-/// The numbers of all grains, bit for bit.
+/// The bits of the positions and radii of all grains.
 fn bits(scene: &TracedScene) -> Vec<[u32; 4]> {
     let grains = scene.scene().heaps().iter().flat_map(|heap| heap.grains.iter());
     grains
@@ -160,16 +161,16 @@ fn bits(scene: &TracedScene) -> Vec<[u32; 4]> {
         .collect()
 }
 
-/// Whether a scene that is made anew for the last snapshot has the same grains, for any number of threads.
-fn is_told_late(world: &World, told: &Arc<Snapshot>, known: &[[u32; 4]]) -> bool {
+/// Whether a new scene of the last snapshot has the same grains, for any number of threads.
+fn is_reported_late(world: &World, reported: &Arc<Snapshot>, known: &[[u32; 4]]) -> bool {
     let mut history = History::new(SimTime::from_nanos(1));
-    history.push(Arc::clone(told));
+    history.push(Arc::clone(reported));
     let (model, ruts) = (world.model(), &world.state().ruts);
     let late = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
         pool.install(|| {
-            let mut late = TracedScene::new(model, ROVER, told, ruts).expect("a scene");
-            late.move_to(&history, told.time).expect("moved");
+            let mut late = TracedScene::new(model, ROVER, reported, ruts).expect("a scene");
+            late.move_to(&history, reported.time).expect("moved");
             bits(&late)
         })
     };
@@ -178,16 +179,16 @@ fn is_told_late(world: &World, told: &Arc<Snapshot>, known: &[[u32; 4]]) -> bool
 
 #[test]
 fn grains_are_the_same_for_any_number_of_threads_and_for_who_joins_late() {
-    let (world, told, scene) = driven(&in_a_pit(GRAINS));
+    let (world, reported, scene) = driven(&in_a_pit(GRAINS));
     let known = bits(&scene);
     assert!(known.len() > 500, "{} grains", known.len());
-    assert!(is_told_late(&world, &told, &known));
+    assert!(is_reported_late(&world, &reported, &known));
 }
 
 #[test]
 fn crumbs_lie_along_ruts_and_are_the_same_for_any_number_of_threads_and_for_who_joins_late() {
     let crumbs = "crumbs: { per_m2: 20000, diameter_m: 0.004, spread: 1.3, within_m: 3 }\n";
-    let (world, told, scene) = driven(&on_soft_soil(crumbs));
+    let (world, reported, scene) = driven(&on_soft_soil(crumbs));
     let (plain, _, without) = driven(&on_soft_soil(""));
     assert_eq!(world.hash(), plain.hash(), "crumbs are part of the world's state");
     assert!(without.scene().heaps().is_empty());
@@ -213,16 +214,16 @@ fn crumbs_lie_along_ruts_and_are_the_same_for_any_number_of_threads_and_for_who_
             "a crumb at {centre_m} is not on the ground"
         );
         let apart_m = |post: &[f64; 2]| (centre_m.x - post[0]).hypot(centre_m.y - post[1]);
-        // In the square of a post, or down from there by the side of one.
+        // In the square of a post, or downhill from there by at most the side of a square.
         assert!(posts_m.iter().any(|post| apart_m(post) < 1.72 * spacing_m), "a crumb at {centre_m} is in no rut");
     }
-    assert!(is_told_late(&world, &told, &bits(&scene)));
+    assert!(is_reported_late(&world, &reported, &bits(&scene)));
 }
 
 #[test]
 fn pebbles_lie_where_nothing_moved_the_ground_as_many_of_each_size_as_their_law_says() {
     let pebbles = "pebbles: { per_m2: 3000, diameter_m: [0.002, 0.02], exponent: 2.5, within_m: 2 }\n";
-    let (world, told, scene) = driven(&on_soft_soil(pebbles));
+    let (world, reported, scene) = driven(&on_soft_soil(pebbles));
     let (plain, _, _) = driven(&on_soft_soil(""));
     assert_eq!(world.hash(), plain.hash(), "pebbles are part of the world's state");
     let [heap] = scene.scene().heaps() else { panic!("one heap") };
@@ -238,32 +239,32 @@ fn pebbles_lie_where_nothing_moved_the_ground_as_many_of_each_size_as_their_law_
             "{centre_m} is not on the ground"
         );
         let steps = [0, 1].map(|axis| (centre_m[axis] - origin_m[axis]) / spacing_m);
-        // Where rounding does not decide on which side of a post's lines it is.
+        // Only grains for which rounding does not decide to which post they belong.
         if steps.iter().all(|at| (at - at.round()).abs() > 0.01) {
             let node = Node { column: first.column + steps[0] as i32, row: first.row + steps[1] as i32 };
             assert!(!moved.contains(&node), "a pebble at {centre_m} lies in a rut");
         }
     }
-    // All of them within a metre, none at two: 7/12 of the circle's.
+    // All within a metre, none at two metres, linear in between: 7/12 of those in the circle.
     let expected = 3000.0 * std::f64::consts::PI * 4.0 * 7.0 / 12.0;
     let count = heap.grains.len() as f64;
     assert!((count / expected - 1.0).abs() < 0.1, "{count} pebbles, {expected} are expected");
     // (2^-2.5 − 10^-2.5) / (1 − 10^-2.5) of them have twice the least diameter or more.
     let larger = heap.grains.iter().filter(|grain| grain.radius_m >= 0.002).count() as f64 / count;
     assert!((larger - 0.1742).abs() < 0.012, "{larger} of them are larger than 4 mm");
-    assert!(is_told_late(&world, &told, &bits(&scene)));
+    assert!(is_reported_late(&world, &reported, &bits(&scene)));
 }
 
 #[test]
-fn grains_are_there_near_the_rover_alone_and_of_the_size_that_is_asked_for() {
-    let (_, told, scene) = driven(&in_a_pit(GRAINS));
+fn grains_are_there_near_the_rover_alone_and_of_the_size_that_is_requested() {
+    let (_, reported, scene) = driven(&in_a_pit(GRAINS));
     let grains = || scene.scene().heaps().iter().flat_map(|heap| heap.grains.iter());
     let ratio = |grain: &selene_scene::Grain| f64::from(grain.radius_m) / 0.002;
     assert!(grains().all(|grain| (1.4_f64.powi(-3)..=1.4_f64.powi(3)).contains(&ratio(grain))));
     let larger = grains().filter(|grain| ratio(grain) > 1.0).count() as f64 / grains().count() as f64;
-    // Larger ones reach out of the ground more often.
+    // Larger grains protrude from the ground more often.
     assert!((0.45..0.7).contains(&larger), "{larger} of them are larger than the median");
-    let points: usize = told.loose_soil.iter().map(|soil| soil.points.len()).sum();
+    let points: usize = reported.loose_soil.iter().map(|soil| soil.points.len()).sum();
     assert!(grains().count() < 200 * points, "the ground hides some");
     let (_, _, far) = driven(&in_a_pit(&GRAINS.replace("within_m: 4", "within_m: 0.1")));
     assert!(far.scene().heaps().is_empty());

@@ -1,4 +1,4 @@
-//! Inertial units in a world that is driven, against its snapshots.
+//! Tests of inertial measurement units on a driving rover, against the world's snapshots.
 
 use crate::common;
 
@@ -12,10 +12,10 @@ use selene_sensors::SensorSetting;
 use selene_sim::{EntityId, Settings, World};
 
 const GRAVITY: Vector3<f64> = Vector3::new(0.0, 0.0, -1.62);
-/// From one reading to the next, s.
+/// Sampling period, s.
 const DT_S: f64 = 0.001;
 
-/// A unit without faults on a link, at a place and attitude there.
+/// The file of a unit without errors on a link, at a mount there.
 fn sensor(name: &str, link: &str, mount: &str) -> PathBuf {
     let text = format!(
         "imu:\n  name: perfect\n  link: {link}\n{mount}  rate_hz: 1000\n  lag_s: 0\n  qos: sensor_data\n  truth: true\n  \
@@ -57,13 +57,13 @@ fn watch(world: &mut World, heartbeats: usize) -> Vec<(Interval, Vec<ImuSample>)
     (0..heartbeats).map(heartbeat).collect()
 }
 
-/// Where the unit truly is at an interval's end: its frame was added last.
+/// True position and attitude of the unit at an interval's end: its frame is the last link.
 fn place(interval: &Interval) -> (Vector3<f64>, UnitQuaternion<f64>) {
     let pose = interval.next.rovers[0].world_from_links.last().copied().expect("links");
     (pose.translation.vector, pose.rotation)
 }
 
-/// How fast the unit's place truly moves at an interval's end.
+/// True velocity of the unit at an interval's end.
 fn velocity_m_s(interval: &Interval) -> Vector3<f64> {
     let rover = &interval.next.rovers[0];
     let arm = place(interval).0 - rover.world_from_base().translation.vector;
@@ -101,8 +101,8 @@ fn set_to_have_no_noise_it_has_none_of_its_row_either() {
 
 #[test]
 fn integrating_a_unit_without_faults_gives_the_way_that_it_went() {
-    // Dead reckoning by trapezoids over three seconds of driving. What is left is that motion within a heartbeat is
-    // told by its mean.
+    // Dead reckoning with the trapezoidal rule over three seconds of driving. The remaining error is that readings
+    // use the mean motion of a heartbeat.
     const POSITION_M: f64 = 0.02;
     const VELOCITY_M_S: f64 = 0.02;
     const ATTITUDE_RAD: f64 = 2e-3;
@@ -132,8 +132,8 @@ fn integrating_a_unit_without_faults_gives_the_way_that_it_went() {
 
 #[test]
 fn on_a_wheel_it_turns_with_the_wheel_and_feels_its_rim() {
-    // On a spoke at r from the axle it feels ω² r inward beside gravity. What the axle does besides is none of the
-    // wheel's phase and averages out.
+    // On a spoke at r from the axle it measures ω² r inward in addition to gravity. Other motion of the axle is
+    // independent of the wheel's phase and averages out.
     const R_M: f64 = 0.15;
     const BOUND_M_S2: f64 = 0.1;
     let mount = format!("  mount: {{at_m: [{R_M}, 0, 0]}}\n");
@@ -153,7 +153,7 @@ fn on_a_wheel_it_turns_with_the_wheel_and_feels_its_rim() {
         assert!((last.abs() - rate.abs()).abs() < 0.3, "{last} on a wheel that turns at {rate} rad/s");
     }
     assert!(turned.abs() > std::f64::consts::TAU, "it turned {turned} rad");
-    assert!(expected / n < -3.0 * BOUND_M_S2, "{} m/s² is too little to tell", expected / n);
+    assert!(expected / n < -3.0 * BOUND_M_S2, "{} m/s² is too little to measure", expected / n);
     assert!(((felt - expected) / n).abs() < BOUND_M_S2, "{} m/s² along the spoke, not {}", felt / n, expected / n);
 }
 
@@ -162,7 +162,7 @@ fn at_rest_it_reads_the_reaction_to_gravity_along_its_own_axes() {
     let mount = "  mount: {at_m: [0.5, 0.5, 1], rpy_deg: [35, -50, 80]}\n";
     let mut world = world_with(&sensor("rest", "base_link", mount), 0.0);
     let run = watch(&mut world, 400);
-    // Settled, and over the last second: the residue of what still rocks averages out.
+    // After settling, over the last second: residual rocking averages out.
     let mut settled = Vec::new();
     for (interval, read) in &run[300..] {
         settled.extend(read.iter().map(|sample| (place(interval).1, sample)));
@@ -192,7 +192,7 @@ fn who_joins_late_reads_the_same_bits() {
             continue;
         }
         let known = late.take(&interval);
-        // Before, the inclinometer has not yet seen its whole window of 0.1 s.
+        // Earlier, the inclinometer has not yet had its whole window of 0.1 s.
         if heartbeat >= 52 {
             assert_eq!(known, all, "heartbeat {heartbeat}");
             compared += all.len();

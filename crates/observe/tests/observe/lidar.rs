@@ -1,5 +1,5 @@
-//! Scans of a driving rover: the same bytes for any number of threads and beside other sensors; what a lidar's file
-//! asks for is in its samples. What other ranging sensors on it tell.
+//! Tests of scans of a driving rover: the same bytes for any number of threads and beside other sensors; samples
+//! contain what a lidar's file requests. Also tests of other ranging sensors on it.
 
 use crate::common;
 
@@ -9,7 +9,7 @@ use common::{config, world};
 use selene_observe::{Device, Feed, LidarSample, Lidars, Ranged, Ranging, RangingSample};
 use selene_scene::Class;
 
-/// Longer than a scan of a fifth of a second.
+/// Number of heartbeats: longer than a scan of a fifth of a second.
 const HEARTBEATS: usize = 45;
 
 fn rover(sensors: &str) -> String {
@@ -32,7 +32,7 @@ fn named(scans: &[LidarSample], name: &str) -> Vec<LidarSample> {
     scans.iter().filter(|scan| scan.sensor.name == name).cloned().collect()
 }
 
-/// The lidar's file with other lines in it.
+/// The lidar's file with some lines replaced.
 fn changed(name: &str, changes: &[[&str; 2]]) -> PathBuf {
     let mut text = std::fs::read_to_string(config().join("sensor/obstacle_lidar.yaml")).expect("text");
     for [from, to] in changes {
@@ -60,9 +60,9 @@ fn scans_are_the_same_for_any_number_of_threads_and_beside_other_sensors() {
 }
 
 #[test]
-fn images_planar_scans_and_truth_are_there_where_they_are_asked_for() {
-    let asked = "  images: true\n  scan_ring: 2\n  truth: true\n  range_sigma_m:";
-    let file = changed("views", &[["  range_sigma_m:", asked]]);
+fn images_planar_scans_and_truth_are_there_where_they_are_requested() {
+    let requested = "  images: true\n  scan_ring: 2\n  truth: true\n  range_sigma_m:";
+    let file = changed("views", &[["  range_sigma_m:", requested]]);
     let scans = scans(&file.display().to_string());
     std::fs::remove_file(file).expect("clean");
     let scan = &scans[0];
@@ -105,7 +105,7 @@ fn returns_from_the_rover_itself_are_kept_or_dropped() {
     assert_eq!(without.len(), with.len() - own(&with), "what is behind stays unseen");
 }
 
-/// What ranging sensors of a rover that drives with these tell.
+/// The samples of a driving rover with these ranging sensors.
 fn ranged(sensors: &str) -> Vec<RangingSample> {
     let mut world = world(&rover(sensors));
     let mut feed = Feed::begin(&mut world).expect("begins");
@@ -114,7 +114,7 @@ fn ranged(sensors: &str) -> Vec<RangingSample> {
     (0..HEARTBEATS).flat_map(beat).collect()
 }
 
-/// A sensor's file of `config/sensor` with other lines in it.
+/// A sensor's file of `config/sensor` with some lines replaced.
 fn sensor_file(name: &str, changes: &[[&str; 2]]) -> PathBuf {
     let mut text = std::fs::read_to_string(config().join(format!("sensor/{name}.yaml"))).expect("text");
     for [from, to] in changes {
@@ -127,7 +127,7 @@ fn sensor_file(name: &str, changes: &[[&str; 2]]) -> PathBuf {
 }
 
 #[test]
-fn an_altimeter_tells_its_height_over_a_level_yard() {
+fn an_altimeter_reports_its_height_over_a_level_yard() {
     // Straight down from 0.8 m over the chassis' frame, 1.5 m ahead of it, so that nothing of the rover is below.
     let place = "mount: {at_m: [0, 0, 0.05], rpy_deg: [0, 90, 0]}";
     let file = sensor_file(
@@ -136,19 +136,19 @@ fn an_altimeter_tells_its_height_over_a_level_yard() {
     );
     let samples = ranged(&file.display().to_string());
     std::fs::remove_file(file).expect("clean");
-    // 50 Hz from 0 s on, each 20 ms late, in 0.45 s.
+    // In 0.45 s, at 50 Hz from 0 s on, each 20 ms late.
     assert_eq!(samples.len(), 22);
     let ranges = |of: &RangingSample| {
-        let Ranged::Range(told) = of.measured else { panic!("a range") };
+        let Ranged::Range(reported) = of.measured else { panic!("a range") };
         let Some(Ranged::Range(truth)) = of.truth else { panic!("its truth") };
-        [told.range_m, truth.range_m]
+        [reported.range_m, truth.range_m]
     };
     let [_, first] = ranges(&samples[0]);
     for sample in &samples {
-        let [told, truth] = ranges(sample);
+        let [reported, truth] = ranges(sample);
         // The yard has millimetres of relief, and the rover pitches by less than a degree as it starts.
         assert!((truth - first).abs() < 0.1 && truth > 0.8 && truth < 1.6, "{truth}");
-        assert!(told.is_infinite() || (told - truth).abs() < 5.0 * 0.0354, "{told} and not {truth}");
+        assert!(reported.is_infinite() || (reported - truth).abs() < 5.0 * 0.0354, "{reported} and not {truth}");
     }
     assert!(samples.iter().any(|sample| ranges(sample)[0] != ranges(sample)[1]), "it has noise");
 }
@@ -179,28 +179,28 @@ fn a_radar_on_a_rover_that_drives_sees_the_ground_come_nearer_as_fast() {
     let last = last.expect("a scan");
     let Some(Ranged::Radar(truth)) = &last.truth else { panic!("a radar's truth") };
     assert!(truth.returns.len() > 20, "{} returns", truth.returns.len());
-    // The radar pitches with the rover, by some centimetres a second.
+    // The radar pitches with the rover, at some centimetres per second.
     let ahead: Vec<_> =
-        truth.returns.iter().filter(|told| told.azimuth_rad.abs() < 0.3 && told.range_m > 4.0).collect();
+        truth.returns.iter().filter(|reported| reported.azimuth_rad.abs() < 0.3 && reported.range_m > 4.0).collect();
     assert!(!ahead.is_empty());
-    let nearer: Vec<f64> = ahead.iter().map(|told| -told.speed_m_s / told.azimuth_rad.cos()).collect();
+    let nearer: Vec<f64> = ahead.iter().map(|reported| -reported.speed_m_s / reported.azimuth_rad.cos()).collect();
     let mean = nearer.iter().sum::<f64>() / nearer.len() as f64;
     assert!(speed_m_s > 0.1 && (mean - speed_m_s).abs() < 0.05, "{mean} and not {speed_m_s} m/s");
     assert!(nearer.iter().all(|speed| (speed - mean).abs() < 0.05), "{nearer:?}");
-    let Ranged::Radar(told) = &last.measured else { panic!("a radar") };
-    let cloud = told.cloud.as_ref().expect("a cloud");
-    assert_eq!((cloud.points, cloud.point_bytes), (told.returns.len(), 20));
+    let Ranged::Radar(reported) = &last.measured else { panic!("a radar") };
+    let cloud = reported.cloud.as_ref().expect("a cloud");
+    assert_eq!((cloud.points, cloud.point_bytes), (reported.returns.len(), 20));
 }
 
 #[test]
-fn a_time_of_flight_camera_tells_the_ground_ahead_and_the_same_for_any_number_of_threads() {
+fn a_time_of_flight_camera_reports_the_ground_ahead_and_the_same_for_any_number_of_threads() {
     let file = sensor_file(
         "azure_kinect",
         &[
             ["width: 640", "width: 64"],
             ["height: 576", "height: 58"],
             ["look_at_m: [2.0, 0, 0]", "look_at_m: [1.6, 0, 0]"],
-            // Enough light to tell the two frequencies' turns apart in the Sun, over the whole image.
+            // Enough light to unwrap the two frequencies in sunlight over the whole image.
             ["emitted_w: 2", "emitted_w: 21.5"],
             ["illumination_deg: [75, 65]", "illumination_deg: [75, 70]"],
             ["truth: false", "truth: true"],
@@ -215,41 +215,44 @@ fn a_time_of_flight_camera_tells_the_ground_ahead_and_the_same_for_any_number_of
     assert!(samples == on(3), "threads matter");
     std::fs::remove_file(&file).expect("clean");
     assert_eq!(samples.len(), 3);
-    let (Ranged::Depth(told), Some(Ranged::Depth(truth))) = (&samples[1].measured, &samples[1].truth) else {
+    let (Ranged::Depth(reported), Some(Ranged::Depth(truth))) = (&samples[1].measured, &samples[1].truth) else {
         panic!("depth and its truth")
     };
     let depths = |image: &selene_observe::Image| {
         let value = |four: &[u8]| f32::from_le_bytes(four.try_into().expect("four"));
         image.data.chunks_exact(4).map(value).collect::<Vec<_>>()
     };
-    let (told_m, truth_m) = (depths(&told.depth), depths(&truth.depth));
-    assert_eq!((told_m.len(), told.amplitude.data.len(), told.amplitude.encoding), (64 * 58, 2 * 64 * 58, "mono16"));
-    let seen = told_m.iter().zip(&truth_m).filter(|(told, truth)| told.is_finite() && **truth < 3.0);
-    let near = seen.clone().filter(|(told, truth)| (*told - *truth).abs() < 0.3).count();
+    let (reported_m, truth_m) = (depths(&reported.depth), depths(&truth.depth));
+    assert_eq!(
+        (reported_m.len(), reported.amplitude.data.len(), reported.amplitude.encoding),
+        (64 * 58, 2 * 64 * 58, "mono16")
+    );
+    let seen = reported_m.iter().zip(&truth_m).filter(|(reported, truth)| reported.is_finite() && **truth < 3.0);
+    let near = seen.clone().filter(|(reported, truth)| (*reported - *truth).abs() < 0.3).count();
     assert!(near > 500 && near * 10 > seen.count() * 8, "{near} pixels are right");
-    let finite = told_m.iter().filter(|depth| depth.is_finite()).count();
-    assert_eq!(told.cloud.as_ref().expect("a cloud").points, finite);
-    assert_eq!((told.calibration.k[2], told.calibration.k[5]), (31.5, 28.5));
+    let finite = reported_m.iter().filter(|depth| depth.is_finite()).count();
+    assert_eq!(reported.cloud.as_ref().expect("a cloud").points, finite);
+    assert_eq!((reported.calibration.k[2], reported.calibration.k[5]), (31.5, 28.5));
 }
 
 #[test]
-fn who_joins_later_hears_the_same_of_radars_and_altimeters() {
+fn late_joiners_receive_the_same_of_radars_and_altimeters() {
     let mut world = world(&rover("../sensor/altimeter.yaml, ../sensor/ars408_near.yaml"));
     let mut feed = Feed::begin(&mut world).expect("begins");
     let (mut early, mut late) = (Ranging::new(Device::cpu()), Ranging::new(Device::cpu()));
-    let (mut heard, mut heard_late) = (Vec::new(), Vec::new());
+    let (mut received, mut received_late) = (Vec::new(), Vec::new());
     for beat in 0..HEARTBEATS {
         let interval = feed.heartbeat(&mut world).expect("heartbeat");
-        heard.extend(early.take(&interval).expect("traced"));
+        received.extend(early.take(&interval).expect("traced"));
         if beat >= 15 {
-            heard_late.extend(late.take(&interval).expect("traced"));
+            received_late.extend(late.take(&interval).expect("traced"));
         }
     }
-    let joined = heard_late.first().map(|sample: &RangingSample| sample.stamp).expect("some");
-    // What began before it came is left out; all else is the same.
+    let joined = received_late.first().map(|sample: &RangingSample| sample.stamp).expect("some");
+    // Measurements that began before it joined are left out; the rest is the same.
     assert!(joined.secs_f64() >= 0.14 && joined.secs_f64() < 0.2, "{joined}");
     let same: Vec<RangingSample> =
-        heard_late.iter().filter_map(|late| heard.iter().find(|early| *early == late).cloned()).collect();
-    assert_eq!(same.len(), heard_late.len());
-    assert!(heard_late.iter().any(|sample| matches!(sample.measured, Ranged::Radar(_))));
+        received_late.iter().filter_map(|late| received.iter().find(|early| *early == late).cloned()).collect();
+    assert_eq!(same.len(), received_late.len());
+    assert!(received_late.iter().any(|sample| matches!(sample.measured, Ranged::Radar(_))));
 }

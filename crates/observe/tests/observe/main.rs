@@ -1,4 +1,4 @@
-//! Sensor values read from a world, without ROS.
+//! Tests of sensor values read from a world, without ROS.
 
 mod body;
 mod common;

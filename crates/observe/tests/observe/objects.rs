@@ -1,5 +1,5 @@
-//! Objects that a scenario places, by a mesh file: they stand as it says, rovers run into them, a lidar meets them with
-//! the reflectance of their material, and images tell what they are.
+//! Tests of objects that a scenario places from a mesh file: they are at their given poses, rovers collide with them,
+//! a lidar meets them with the reflectance of their material, and images show their class.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -11,14 +11,14 @@ use selene_sim::{LoadOptions, Scenario, World};
 
 /// Length, width and height of the boulder's mesh about its middle, m.
 const SIZE_M: [f64; 3] = [4.0, 1.0, 0.6];
-/// The grid between posts bends, and depths are `f32`.
+/// The ground between posts is curved, and depths are `f32`.
 const TOLERANCE_M: f64 = 0.01;
 
 fn config() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config")
 }
 
-/// A mesh file, gone with this.
+/// A mesh file that is deleted on drop.
 struct Boulder(PathBuf);
 
 impl Boulder {
@@ -69,7 +69,7 @@ impl Drop for Boulder {
     }
 }
 
-/// What a beam from 10 m over the ground at (`x_m`, 0) straight down meets.
+/// The return of a beam from 10 m above the ground at (`x_m`, 0) straight down.
 fn from_above(scene: &TracedScene, x_m: f64) -> BeamReturn {
     let height_m = scene.clipmap().height_m(x_m, 0.0).expect("on the site");
     let beam = Beam::new([x_m, 0.0, height_m + 10.0], [0.0, 0.0, -1.0]);
@@ -91,7 +91,7 @@ fn a_boulder_stands_as_the_scenario_turns_it_and_has_its_material() {
 }
 
 #[test]
-fn images_tell_class_and_number_of_what_a_beam_meets() {
+fn images_report_class_and_number_of_what_a_beam_meets() {
     let boulder = Boulder::written("images");
     let scene = boulder.traced("x_m: 5, y_m: 0, material: {w: 0.3}");
     let met = from_above(&scene, 5.0);
@@ -114,8 +114,8 @@ fn without_a_material_a_mesh_is_painted_grey() {
 #[test]
 fn rovers_run_into_a_boulder_as_it_is_turned() {
     let boulder = Boulder::written("turned");
-    let told = boulder.world("x_m: 2, y_m: 0").map(drop).expect_err("it lies across the rover");
-    assert!(told.contains("boulder") && told.contains("inside"), "{told}");
+    let reported = boulder.world("x_m: 2, y_m: 0").map(drop).expect_err("it lies across the rover");
+    assert!(reported.contains("boulder") && reported.contains("inside"), "{reported}");
     boulder.world("x_m: 2, y_m: 0, pitch_deg: 90").map(drop).expect("it stands before the rover");
 }
 
@@ -127,7 +127,7 @@ fn a_material_that_is_none_is_refused_with_line_and_range() {
         ("x_m: 5, y_m: 0, material: {lambert: {albedo: 0}, w: 0}", ["line 11", "exactly one of", "principled"]),
         ("x_m: 5, y_m: 0, pitch_deg: 400", ["line 11", "400", "-360 to 360"]),
     ] {
-        let told = boulder.scenario(keys).map(drop).expect_err(keys);
-        assert!(parts.iter().all(|part| told.contains(part)), "{told}");
+        let reported = boulder.scenario(keys).map(drop).expect_err(keys);
+        assert!(parts.iter().all(|part| reported.contains(part)), "{reported}");
     }
 }

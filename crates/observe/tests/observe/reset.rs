@@ -1,4 +1,4 @@
-//! Observers of a world that is reset: they begin anew with it.
+//! Tests of observers of a world that is reset: they begin anew with it.
 
 use crate::common;
 
@@ -12,7 +12,7 @@ rover: { file: ../rover/rassor.yaml, namespace: \"\", x_m: 0, y_m: 0, yaw_deg: 0
 sensors: [../sensor/imu.yaml, ../sensor/gps.yaml, ../sensor/lidar.yaml]
 route: { speed_m_s: 0.2, waypoints_m: [[4, 0]] }
 ";
-/// More than a scan takes.
+/// Number of heartbeats: longer than a scan.
 const HEARTBEATS: usize = 30;
 
 struct Observers {
@@ -20,15 +20,15 @@ struct Observers {
     lidars: Lidars,
 }
 
-type Seen = (Vec<Reading>, Vec<LidarSample>);
+type Observations = (Vec<Reading>, Vec<LidarSample>);
 
 impl Observers {
     fn new() -> Self {
         Self { instruments: Instruments::default(), lidars: Lidars::new(Device::cpu()) }
     }
 
-    fn watch(&mut self, world: &mut World, feed: &mut Feed, heartbeats: usize) -> Seen {
-        let mut seen = Seen::default();
+    fn watch(&mut self, world: &mut World, feed: &mut Feed, heartbeats: usize) -> Observations {
+        let mut seen = Observations::default();
         for _ in 0..heartbeats {
             let interval = feed.heartbeat(world).expect("heartbeat");
             seen.0.extend(self.instruments.take(&interval));
@@ -46,7 +46,7 @@ fn what_is_measured_after_a_reset_is_what_was_measured_first() {
     let first = observers.watch(&mut world, &mut feed, HEARTBEATS);
     let fixes = first.0.iter().filter(|reading| reading.sensor.name == "gps").count();
     assert!(first.0.len() > 52 && fixes == 2 && first.1.len() == 1, "{} readings", first.0.len());
-    // Also after the shortest run that there is.
+    // Also after the shortest possible run.
     for heartbeats in [1, HEARTBEATS] {
         world.reset();
         let again = observers.watch(&mut world, &mut feed, heartbeats);

@@ -1,5 +1,5 @@
-//! A rover in the sensors of another: what a lidar meets of it has its class and number, it casts a shadow, and its
-//! lamps light what others see.
+//! Tests of a rover seen by another's sensors: a lidar's points on it have its class and number, it casts a shadow,
+//! and its lamps light the scene for others.
 
 // A test may unwrap.
 #![allow(clippy::unwrap_used)]
@@ -16,14 +16,15 @@ use selene_sim::{Command, EntityId, LampCommand, LoadOptions, Scenario, Snapshot
 
 const VIEWER: EntityId = EntityId(1);
 const OTHER: EntityId = EntityId(2);
-/// The Sun stands six degrees high in the north.
+/// An instant when the Sun is six degrees high in the north.
 const DAY: &str = "2026-11-21T12:00:00Z";
-/// It is two degrees below the horizontal.
+/// An instant when the Sun is two degrees below the horizontal.
 const NIGHT: &str = "2026-12-03T06:00:00Z";
-/// Nothing of a VIPER is so far from its middle, m.
+/// No part of a VIPER is as far as this from its centre, m.
 const REACH_M: f64 = 3.0;
 
-/// Two VIPERs on the test yard: the viewer at the origin, toward the east, and another where it is put (m, m, degrees).
+/// Two VIPERs on the test yard: the viewer at the origin, facing east, and another at the given x, y and yaw (m, m,
+/// degrees).
 fn two(utc: &str, [x_m, y_m, yaw_deg]: [f64; 3]) -> World {
     let sensors = "../sensor/navcam_left.yaml, ../sensor/lidar.yaml";
     let text = format!(
@@ -41,7 +42,7 @@ fn without(rover: EntityId, snapshot: &Snapshot) -> Snapshot {
     Snapshot { rovers, ..snapshot.clone() }
 }
 
-/// What the viewer's sensors look at, as a snapshot tells it.
+/// The scene of the viewer's sensors at a snapshot.
 fn scene_of(world: &World, snapshot: &Snapshot) -> TracedScene {
     let mut history = History::new(SimTime::ZERO);
     history.push(Arc::new(snapshot.clone()));
@@ -50,7 +51,7 @@ fn scene_of(world: &World, snapshot: &Snapshot) -> TracedScene {
     scene
 }
 
-/// What one scan of the viewer's lidar meets.
+/// The returns of one scan of the viewer's lidar.
 fn scan(world: &World, snapshot: &Snapshot) -> Vec<BeamReturn> {
     let mounted = world.model().rovers()[&VIEWER].setup().lidars().next().unwrap();
     let world_from_lidar = snapshot.rover(VIEWER).unwrap().world_from_links[mounted.link];
@@ -60,7 +61,7 @@ fn scan(world: &World, snapshot: &Snapshot) -> Vec<BeamReturn> {
     returns
 }
 
-/// What the viewer's NavCam sees, in a small image.
+/// A small image of the viewer's NavCam.
 fn seen(world: &World, snapshot: &Snapshot) -> (CameraView, CameraFrame) {
     let mounted = world.model().rovers()[&VIEWER].setup().cameras().next().unwrap();
     let mut spec = mounted.spec.clone();
@@ -81,14 +82,14 @@ fn radiance(frame: &CameraFrame, pixel: usize) -> f64 {
     f64::from(panchromatic(frame.radiance[pixel]))
 }
 
-/// Where a pixel's ray meets what it shows, map frame, m.
+/// The point that a pixel shows, map frame, m.
 fn place_m(view: &CameraView, frame: &CameraFrame, pixel: usize) -> Vector3<f64> {
     let [u, v] = [pixel as u32 % view.width, pixel as u32 / view.width].map(f64::from);
     let toward = Vector3::new((u - view.cx_px) / view.fx_px, (v - view.cy_px) / view.fy_px, 1.0);
     (view.world_from_optical * Point3::from(toward * f64::from(frame.depth_m[pixel]))).coords
 }
 
-/// Distance of a place from the ray that leaves another one toward the Sun, m.
+/// Distance of a point from the ray that starts at another one toward the Sun, m.
 fn from_ray_m(place_m: Vector3<f64>, origin_m: Vector3<f64>, toward: Vector3<f64>) -> f64 {
     let arm = place_m - origin_m;
     let along = arm.dot(&toward);
@@ -97,12 +98,12 @@ fn from_ray_m(place_m: Vector3<f64>, origin_m: Vector3<f64>, toward: Vector3<f64
 
 /// Whether a beam met a part of this rover.
 fn is_part(of: EntityId, met: &BeamReturn) -> bool {
-    (instance_of_part(of, 0)..=instance_of_part(of, 4095)).contains(&met.instance)
+    (instance_of_part(of, 0)..=instance_of_part(of, 1023)).contains(&met.instance)
 }
 
 #[test]
 fn a_lidar_meets_another_rover_by_its_class_and_number() {
-    // So far away that several channels meet its body.
+    // At this distance several channels meet its body.
     let away_m = 8.0;
     let mut world = two(DAY, [away_m, 0.0, 90.0]);
     let snapshot = world.first_snapshot().unwrap();
@@ -119,7 +120,7 @@ fn a_lidar_meets_another_rover_by_its_class_and_number() {
 
 #[test]
 fn ground_behind_another_rover_is_dark_and_all_other_ground_as_without_it() {
-    // The shadow falls from the left across what the camera sees.
+    // The shadow falls from the left across the camera's field of view.
     let mut world = two(DAY, [6.0, 5.0, 90.0]);
     let snapshot = world.first_snapshot().unwrap();
     let (view, shaded) = seen(&world, &snapshot);

@@ -1,5 +1,5 @@
-//! Sun sensors, star trackers, contact and force–torque sensors of a VIPER on the test yard, where the Sun stands six
-//! degrees high in the north: what they tell follows from where the rover stands and what it weighs.
+//! Tests of Sun sensors, star trackers, contact and force–torque sensors of a VIPER on the test yard, with the Sun six
+//! degrees high in the north: readings follow from the rover's pose and weight.
 
 // A test may unwrap.
 #![allow(clippy::unwrap_used)]
@@ -21,7 +21,7 @@ fn config() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config")
 }
 
-/// Files of one test; they go with it.
+/// Files of one test, deleted on drop.
 struct Files(PathBuf);
 
 impl Files {
@@ -43,7 +43,7 @@ impl Files {
         path
     }
 
-    /// The Sun sensor without errors, its truth beside it.
+    /// The file of a Sun sensor without errors, with published truth.
     fn exact_sun_sensor(&self, also: &[(&str, &str)]) -> PathBuf {
         let exact = [
             ("noise_deg: 0.05 ", "noise_deg: 0 "),
@@ -57,12 +57,12 @@ impl Files {
 
 impl Drop for Files {
     fn drop(&mut self) {
-        // A test that failed says why itself.
+        // Errors are ignored: a failing test reports its own reason.
         drop(std::fs::remove_dir_all(&self.0));
     }
 }
 
-/// A VIPER that looks north on a site, with these sensors; it drives when there is a route.
+/// A VIPER that faces north on a site, with these sensors; it drives if there is a route.
 fn viper(site: &Path, sensors: &[PathBuf], route: &str) -> World {
     let sensors: Vec<_> = sensors.iter().map(|file| file.display().to_string()).collect();
     let text = format!(
@@ -81,19 +81,19 @@ fn yard() -> PathBuf {
     config().join("site/test_yard.yaml")
 }
 
-/// What instruments of a kind tell over so many heartbeats, each with the interval in which it was told.
+/// The readings of instruments of one kind over this many heartbeats, each with the interval in which it was returned.
 fn watch(
     world: &mut World,
     heartbeats: usize,
     mut take: impl FnMut(&Interval) -> Vec<Reading>,
 ) -> Vec<(Interval, Reading)> {
     let mut feed = Feed::begin(world).unwrap();
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for _ in 0..heartbeats {
         let interval = feed.heartbeat(world).unwrap();
-        told.extend(take(&interval).into_iter().map(|reading| (interval.clone(), reading)));
+        reported.extend(take(&interval).into_iter().map(|reading| (interval.clone(), reading)));
     }
-    told
+    reported
 }
 
 fn watch_sky(world: &mut World, heartbeats: usize) -> Vec<(Interval, Reading)> {
@@ -108,14 +108,14 @@ fn pose_at_end(interval: &Interval, frame: &str) -> Pose {
 }
 
 #[test]
-fn a_sun_sensor_tells_the_skys_direction_turned_by_the_rovers_attitude() {
+fn a_sun_sensor_reports_the_skys_direction_turned_by_the_rovers_attitude() {
     let files = Files::new("direction");
-    // Without lag a reading leaves in the interval that ends with its instant.
+    // Without lag a reading is due in the interval that ends with its instant.
     let sensor = files.exact_sun_sensor(&[("lag_s: 0.05", "lag_s: 0")]);
     let mut world = viper(&yard(), &[sensor], "route: { speed_m_s: 0.2, waypoints_m: [[0, 2], [2, 2]] }\n");
-    let told = watch_sky(&mut world, 100);
-    assert_eq!(told.len(), 6, "0, 0.2 … 1 s");
-    for (interval, reading) in &told[1..] {
+    let reported = watch_sky(&mut world, 100);
+    assert_eq!(reported.len(), 6, "0, 0.2 … 1 s");
+    for (interval, reading) in &reported[1..] {
         assert_eq!((reading.stamp, reading.frame.as_str()), (interval.next.time, "sun_sensor_frame"));
         let scenario = interval.model.scenario();
         let sun = scenario.sky.sun(scenario.utc.after(reading.stamp)).unwrap();
@@ -135,12 +135,12 @@ fn there_is_no_datum_behind_a_ridge_behind_the_rover_itself_and_out_of_the_field
     let behind = files.with("site/test_yard.yaml", &[("landforms: []", ridge)]);
     let sensor = files.exact_sun_sensor(&[]);
     let kinds = |site: &Path, sensor: &PathBuf| {
-        let told = watch_sky(&mut viper(site, std::slice::from_ref(sensor), ""), 30);
-        let is_told = told.iter().map(|(_, reading)| {
+        let reported = watch_sky(&mut viper(site, std::slice::from_ref(sensor), ""), 30);
+        let is_reported = reported.iter().map(|(_, reading)| {
             assert!(matches!(reading.truth, Some(Measured::SunDirection(_))), "{:?}", reading.truth);
             reading.measured != Measured::Nothing
         });
-        is_told.collect::<Vec<_>>()
+        is_reported.collect::<Vec<_>>()
     };
     assert_eq!(kinds(&yard(), &sensor), [true, true]);
     assert_eq!(kinds(&behind, &sensor), [false, false], "the Sun stands behind the ridge");
@@ -152,7 +152,7 @@ fn there_is_no_datum_behind_a_ridge_behind_the_rover_itself_and_out_of_the_field
 }
 
 #[test]
-fn a_star_tracker_tells_its_attitude_against_stars_and_map() {
+fn a_star_tracker_reports_its_attitude_against_stars_and_map() {
     let files = Files::new("stars");
     let exact = files.with(
         "sensor/star_tracker.yaml",
@@ -161,19 +161,19 @@ fn a_star_tracker_tells_its_attitude_against_stars_and_map() {
             ("roll_sigma_arcsec: 16", "roll_sigma_arcsec: 0"),
             ("rate_hz: 1.7", "rate_hz: 10"),
             ("lag_s: 0.6 ", "lag_s: 0 "),
-            // A rover that settles turns a little.
+            // A settling rover turns a little.
             ("slew_max_rad_s: 0.01", "slew_max_rad_s: 1"),
             ("truth: false", "truth: true"),
         ],
     );
-    let told = watch_sky(&mut viper(&yard(), &[exact], ""), 50);
-    assert_eq!(told.len(), 6);
-    for (interval, reading) in &told[1..] {
+    let reported = watch_sky(&mut viper(&yard(), &[exact], ""), 50);
+    assert_eq!(reported.len(), 6);
+    for (interval, reading) in &reported[1..] {
         let Measured::StarAttitude(attitude) = &reading.measured else { panic!("{:?}", reading.measured) };
         assert_eq!(reading.truth.as_ref(), Some(&reading.measured));
         let map_from_sensor = pose_at_end(interval, "star_tracker_frame").rotation;
         assert!(attitude.map_from_sensor.angle_to(&map_from_sensor) < ROUNDING);
-        // Toward the north pole of the sky, by the sky's own turn.
+        // The direction of the celestial north pole, from the sky's own rotation.
         let scenario = interval.model.scenario();
         let sky = scenario.sky.at(scenario.utc.after(reading.stamp)).unwrap();
         let pole = map_from_sensor.inverse() * (sky.enu_from_icrf * Vector3::z());
@@ -182,21 +182,21 @@ fn a_star_tracker_tells_its_attitude_against_stars_and_map() {
 }
 
 #[test]
-fn a_star_tracker_that_looks_at_the_horizon_tells_nothing() {
+fn a_star_tracker_that_looks_at_the_horizon_gives_nothing() {
     let files = Files::new("horizon");
     let level = files.with(
         "sensor/star_tracker.yaml",
         &[("{at_m: [-0.3, 0, 1.1]}", "{at_m: [-0.3, 0, 1.1], rpy_deg: [0, 80, 0]}"), ("truth: false", "truth: true")],
     );
-    let told = watch_sky(&mut viper(&yard(), &[level], ""), 130);
-    assert_eq!(told.len(), 2, "0 and 0.59 s");
-    for (_, reading) in &told {
+    let reported = watch_sky(&mut viper(&yard(), &[level], ""), 130);
+    assert_eq!(reported.len(), 2, "0 and 0.59 s");
+    for (_, reading) in &reported {
         assert_eq!(reading.measured, Measured::Nothing);
         assert!(matches!(reading.truth, Some(Measured::StarAttitude(_))));
     }
 }
 
-/// A sensor's file without errors: its numbers are replaced by these, its truth is told.
+/// Sensor files without errors, with published truth.
 fn without_errors(files: &Files, wheel: &str) -> [PathBuf; 2] {
     let contact = [("bias: 2.5, noise_sigma: 0.5", "bias: 0, noise_sigma: 0"), ("resolution: 0.25", "resolution: 0")];
     let hub = [
@@ -214,17 +214,17 @@ fn without_errors(files: &Files, wheel: &str) -> [PathBuf; 2] {
 
 #[test]
 fn wheels_of_a_rover_at_rest_bear_its_weight_and_hubs_all_but_the_wheels() {
-    /// Of the weight: what the rover still sinks and swings after three seconds.
+    /// Relative tolerance of the weight: after three seconds the rover still sinks and swings a little.
     const AT_REST: f64 = 0.02;
     let files = Files::new("weight");
     let sensors: Vec<_> = WHEELS.iter().flat_map(|wheel| without_errors(&files, wheel)).collect();
     let mut world = viper(&yard(), &sensors, "");
     let mut instruments = Instruments::default();
-    let told = watch(&mut world, 350, |interval| instruments.take(interval));
+    let reported = watch(&mut world, 350, |interval| instruments.take(interval));
     let model = Arc::clone(&world.model().rovers()[&ROVER].setup().model);
     let wheels_kg: f64 = model.wheels().iter().map(|wheel| model.links()[wheel.link].inertial.unwrap().mass_kg).sum();
-    let last_s = told.last().unwrap().1.stamp.secs_f64() - 0.5;
-    let late: Vec<_> = told.iter().filter(|(_, reading)| reading.stamp.secs_f64() > last_s).collect();
+    let last_s = reported.last().unwrap().1.stamp.secs_f64() - 0.5;
+    let late: Vec<_> = reported.iter().filter(|(_, reading)| reading.stamp.secs_f64() > last_s).collect();
     let (mut loads_n, mut hubs_n) = ((0.0, 0.0), (Vector3::zeros(), 0.0));
     for (interval, reading) in late {
         match &reading.measured {
@@ -248,13 +248,13 @@ fn wheels_of_a_rover_at_rest_bear_its_weight_and_hubs_all_but_the_wheels() {
 }
 
 #[test]
-fn a_wrench_is_told_about_the_hub_in_the_uprights_axes() {
+fn a_wrench_is_reported_about_the_hub_in_the_uprights_axes() {
     let files = Files::new("frame");
     let [_, hub] = without_errors(&files, "front_left");
     let mut world = viper(&yard(), &[hub], "route: { speed_m_s: 0.2, waypoints_m: [[0, 4]] }\n");
     let mut instruments = Instruments::default();
-    let told = watch(&mut world, 100, |interval| instruments.take(interval));
-    let (interval, reading) = told.last().unwrap();
+    let reported = watch(&mut world, 100, |interval| instruments.take(interval));
+    let (interval, reading) = reported.last().unwrap();
     assert_eq!(reading.frame, "hub_front_left_frame");
     let (frame, upright) = (pose_at_end(interval, &reading.frame), pose_at_end(interval, "front_left_upright"));
     let wheel = pose_at_end(interval, "front_left_wheel");

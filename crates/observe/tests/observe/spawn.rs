@@ -1,4 +1,4 @@
-//! Observers of a rover that comes while a world runs: they tell nothing of the time before.
+//! Tests of observers of a rover that is spawned while a world runs: they return no data of the time before.
 
 use crate::common;
 
@@ -9,7 +9,7 @@ use selene_sensors::OwnStages;
 use selene_sim::{AllowedFolders, Spawn, SpawnPlace};
 
 const ROVER: &str = "rover: { file: ../rover/rassor.yaml, x_m: 0, y_m: 0, yaw_deg: 0 }";
-/// A scan's, and a little.
+/// Watched time: slightly longer than a scan.
 const WATCHED: SimTime = SimTime::from_nanos(250_000_000);
 
 #[test]

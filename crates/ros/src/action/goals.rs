@@ -1,5 +1,5 @@
-//! What an action server knows of its goals. States and transitions are those of
-//! `rcl_action` (`goal_state_machine.c`, `rcl_action_process_cancel_request`).
+//! The goals of an action server. States and transitions are those of `rcl_action` (`goal_state_machine.c`,
+//! `rcl_action_process_cancel_request`).
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,13 +12,13 @@ use crate::builtin_interfaces::Time;
 use crate::service::Reply;
 use crate::unique_identifier_msgs::UUID;
 
-/// Goals that one server has at a time.
+/// Maximum number of active goals of one server.
 pub const GOALS_MAX: usize = 256;
-/// Goals that have ended and whose results one server keeps, the latest ones.
+/// Number of ended goals whose results one server keeps, the latest ones.
 pub const RESULTS_MAX: usize = 64;
-/// Askers who may wait for one result; the first is let go for one more.
+/// Maximum number of clients that wait for one result; beyond it the first is dropped.
 const WAITING_MAX: usize = 64;
-/// What stands for no goal in particular.
+/// The id that means no particular goal.
 const ANY: GoalId = [0; 16];
 
 pub(super) type GoalId = [u8; 16];
@@ -29,32 +29,32 @@ struct Goal<A: Action> {
 }
 
 enum State<A: Action> {
-    /// And who waits for the result.
+    /// The replies to clients that wait for the result.
     Executing(VecDeque<Reply<A::GetResult>>),
     Cancelling(VecDeque<Reply<A::GetResult>>),
     Ended(i8, A::Result),
 }
 
-/// What is known of a goal whose result is asked for.
-pub(super) enum Known<A: Action> {
+/// Answer to a request for a goal's result.
+pub(super) enum ResultAnswer<A: Action> {
     Ended(i8, A::Result, Reply<A::GetResult>),
-    /// It has not ended; the asker waits.
+    /// The goal has not ended; the client waits.
     Waits,
     Not(Reply<A::GetResult>),
 }
 
 pub(super) struct Goals<A: Action> {
     goals: BTreeMap<GoalId, Goal<A>>,
-    /// Those that have ended, oldest first.
+    /// Ids of ended goals, oldest first.
     ended: VecDeque<GoalId>,
-    /// Whether a thread is telling the status, and has not told the latest change.
-    telling: bool,
+    /// Whether a thread is publishing the status, and has not published the latest change.
+    reporting: bool,
     changed: bool,
 }
 
 impl<A: Action> Default for Goals<A> {
     fn default() -> Self {
-        Self { goals: BTreeMap::new(), ended: VecDeque::new(), telling: false, changed: false }
+        Self { goals: BTreeMap::new(), ended: VecDeque::new(), reporting: false, changed: false }
     }
 }
 
@@ -67,7 +67,7 @@ impl<A: Action> Goal<A> {
         }
     }
 
-    /// Turns to cancelling if it may be cancelled.
+    /// Changes to cancelling if that is possible; returns whether it did.
     fn cancel(&mut self) -> bool {
         let State::Executing(waiting) = &mut self.state else { return false };
         self.state = State::Cancelling(std::mem::take(waiting));
@@ -76,7 +76,7 @@ impl<A: Action> Goal<A> {
 }
 
 impl<A: Action> Goals<A> {
-    /// Takes a new goal up, unless there are too many or it is known already.
+    /// Adds a new goal, unless there are too many or its id is known already.
     pub(super) fn accept(&mut self, goal: GoalId, now: Time) -> bool {
         let active = self.goals.len() - self.ended.len();
         if goal == ANY || active >= GOALS_MAX || self.goals.contains_key(&goal) {
@@ -86,7 +86,7 @@ impl<A: Action> Goals<A> {
         true
     }
 
-    /// Takes back a goal that has not begun.
+    /// Removes a goal that has not begun.
     pub(super) fn forget(&mut self, goal: &GoalId) {
         self.goals.remove(goal);
     }
@@ -95,7 +95,7 @@ impl<A: Action> Goals<A> {
         self.goals.get(goal).is_some_and(|goal| matches!(goal.state, State::Cancelling(_)))
     }
 
-    /// The goal has ended; gives those who waited for it.
+    /// Ends the goal; returns the replies to the clients that wait for its result.
     pub(super) fn end(&mut self, id: &GoalId, status: i8, result: A::Result) -> VecDeque<Reply<A::GetResult>> {
         let Some(goal) = self.goals.get_mut(id) else { return VecDeque::new() };
         let waiting = match std::mem::replace(&mut goal.state, State::Ended(status, result)) {
@@ -111,23 +111,22 @@ impl<A: Action> Goals<A> {
         waiting
     }
 
-    /// The result of a goal, or, while there is none, a place in its queue.
-    pub(super) fn result(&mut self, id: &GoalId, reply: Reply<A::GetResult>) -> Known<A> {
+    /// The result of a goal; until there is one, adds the reply to the goal's queue.
+    pub(super) fn result(&mut self, id: &GoalId, reply: Reply<A::GetResult>) -> ResultAnswer<A> {
         match self.goals.get_mut(id).map(|goal| &mut goal.state) {
-            None => Known::Not(reply),
-            Some(State::Ended(status, result)) => Known::Ended(*status, result.clone(), reply),
+            None => ResultAnswer::Not(reply),
+            Some(State::Ended(status, result)) => ResultAnswer::Ended(*status, result.clone(), reply),
             Some(State::Executing(waiting) | State::Cancelling(waiting)) => {
                 if waiting.len() == WAITING_MAX {
                     drop(waiting.pop_front());
                 }
                 waiting.push_back(reply);
-                Known::Waits
+                ResultAnswer::Waits
             }
         }
     }
 
-    /// One goal by its number; those accepted up to a time, and one by its number;
-    /// or, where both are zero, all.
+    /// Cancels goals: one by its id; or all accepted up to a time, and one by its id; or, if both are zero, all.
     pub(super) fn cancel(&mut self, request: &CancelGoalRequest) -> CancelGoalResponse {
         let (id, until) = (request.goal_info.goal_id.uuid, SimTime::from(request.goal_info.stamp));
         if id != ANY && until == SimTime::ZERO {
@@ -155,16 +154,16 @@ impl<A: Action> Goals<A> {
         CancelGoalResponse { return_code, goals_canceling }
     }
 
-    /// Something has changed: true when the caller is to tell it.
-    pub(super) fn begin_telling(&mut self) -> bool {
+    /// Notes a change; returns true if the caller must publish it.
+    pub(super) fn begin_reporting(&mut self) -> bool {
         self.changed = true;
-        !std::mem::replace(&mut self.telling, true)
+        !std::mem::replace(&mut self.reporting, true)
     }
 
-    /// What is to be told next; none when the latest has been told.
-    pub(super) fn next_telling(&mut self) -> Option<GoalStatusArray> {
-        self.telling = std::mem::take(&mut self.changed);
-        self.telling.then(|| GoalStatusArray { status_list: self.statuses() })
+    /// The next status to publish; `None` if the latest one has been published.
+    pub(super) fn next_report(&mut self) -> Option<GoalStatusArray> {
+        self.reporting = std::mem::take(&mut self.changed);
+        self.reporting.then(|| GoalStatusArray { status_list: self.statuses() })
     }
 
     fn statuses(&self) -> Vec<GoalStatus> {

@@ -1,4 +1,4 @@
-//! Actions between parts of one process.
+//! Tests of actions within one process.
 
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
@@ -24,12 +24,12 @@ use crate::transport::{Publisher, Subscription, subscribe};
 use crate::unique_identifier_msgs::UUID;
 
 const NAME: &str = "/selene/simulate_steps";
-/// Far more than anything within the process takes.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Far longer than anything within the process takes.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 type Handle = GoalHandle<SimulateSteps>;
 
-/// A server of goals of fewer than 100 steps, which passes its handles out.
+/// A server that accepts goals of fewer than 100 steps, and passes its handles to the test.
 struct Rig {
     transport: InProcess,
     begun: Receiver<(SimulateStepsGoal, Handle)>,
@@ -75,9 +75,9 @@ impl Rig {
         (subscribe(&self.transport, &format!("{NAME}/_action/{topic}"), qos, on).unwrap(), receiver)
     }
 
-    /// What a subscriber that comes now hears of all goals.
+    /// The states of all goals that a new subscriber receives.
     fn statuses(&self) -> Vec<(UUID, i8)> {
-        let (_heard, status) = self.listen::<GoalStatusArray>("status", Qos::latched());
+        let (_received, status) = self.listen::<GoalStatusArray>("status", Qos::latched());
         let latest = status.try_recv().unwrap();
         latest.status_list.iter().map(|goal| (goal.goal_info.goal_id, goal.status)).collect()
     }
@@ -97,10 +97,10 @@ fn done(words: &str) -> SimulateStepsResult {
 }
 
 #[test]
-fn a_goal_is_accepted_tells_how_far_it_is_and_ends_with_its_result() {
+fn a_goal_is_accepted_reports_how_far_it_is_and_ends_with_its_result() {
     let rig = Rig::new();
     rig.set_clock(7.5);
-    let (_heard, feedback) = rig.listen::<SimulateStepsFeedbackMessage>("feedback", Qos::reliable());
+    let (_received, feedback) = rig.listen::<SimulateStepsFeedbackMessage>("feedback", Qos::reliable());
     let answer = rig.send(1, 5);
     assert_eq!((answer.accepted, SimTime::from(answer.stamp)), (true, SimTime::from_secs_f64(7.5)));
     let (goal, handle) = rig.begun.try_recv().unwrap();
@@ -166,7 +166,7 @@ fn goals_are_cancelled_by_time_and_all_at_once() {
     assert_eq!(requested(), [true, false, false]);
     assert_eq!(rig.cancel(id(0), 0.0), (CancelGoalResponse::ERROR_NONE, vec![id(2), id(3)]));
     assert_eq!(requested(), [true, true, true]);
-    assert_eq!(rig.cancel(id(0), 0.0), (CancelGoalResponse::ERROR_NONE, vec![]), "all are asked already");
+    assert_eq!(rig.cancel(id(0), 0.0), (CancelGoalResponse::ERROR_NONE, vec![]), "all are requested already");
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn a_handle_may_end_its_goal_on_another_thread() {
     let handle = rig.begin(1);
     let result = rig.result(1);
     thread::spawn(move || handle.abort(done("too steep"))).join().unwrap();
-    let response = result.recv_timeout(PATIENCE).unwrap();
+    let response = result.recv_timeout(TIMEOUT).unwrap();
     assert_eq!((response.status, response.result), (GoalStatus::STATUS_ABORTED, done("too steep")));
 }
 

@@ -1,8 +1,7 @@
-//! The file below the MCAP writer: bytes gather in memory until a flush, then go
-//! out in one write together with an MCAP ending (DataEnd, Footer without
-//! summary, magic), which the next flush overwrites. So the file is a whole
-//! MCAP whenever the process may die between two writes, and after a failed
-//! write it is cut back to the last whole state.
+//! The file below the MCAP writer. Bytes are collected in memory until a flush, then written at once together with an
+//! MCAP ending (DataEnd, Footer without summary, magic), which the next flush overwrites. So the file is a complete
+//! MCAP whenever the process may die between two writes, and after a failed write it is cut back to the last complete
+//! state.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
@@ -10,15 +9,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// DataEnd without checksum, Footer with no summary and no checksum, magic
-/// (MCAP specification, "Records").
+/// The ending of an MCAP file: DataEnd without checksum, Footer with no summary and no checksum, magic (MCAP
+/// specification, "Records").
 const ENDING: [u8; 50] = [
     0x0f, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, // DataEnd
     0x02, 20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, // Footer
     0x89, b'M', b'C', b'A', b'P', b'0', b'\r', b'\n',
 ];
 
-/// Where bytes are kept.
+/// A file to which bytes are written.
 pub(super) trait Disk: Send {
     /// Writes all of `bytes` from `offset` on.
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
@@ -37,10 +36,10 @@ impl Disk for File {
     }
 }
 
-/// Makes the file of a name; refuses one that is there.
+/// Creates a file with this name; refuses one that exists.
 pub(super) type Disks = Box<dyn FnMut(&Path) -> io::Result<Box<dyn Disk>> + Send>;
 
-/// Files of the file system.
+/// Creates files in the file system.
 pub(super) fn files() -> Disks {
     fn file(path: &Path) -> io::Result<Box<dyn Disk>> {
         Ok(Box::new(File::create_new(path)?))
@@ -48,12 +47,12 @@ pub(super) fn files() -> Disks {
     Box::new(file)
 }
 
-/// A file that is a whole MCAP after every flush.
+/// A file that is a complete MCAP after every flush.
 pub(super) struct WholeFile {
     disk: Box<dyn Disk>,
-    /// Bytes before the ending.
+    /// Number of bytes before the ending.
     committed: u64,
-    /// The same, for whoever decides when a file is full.
+    /// The same number, for the code that decides when a file is full.
     written_bytes: Arc<AtomicU64>,
     pending: Vec<u8>,
 }
@@ -63,12 +62,12 @@ impl WholeFile {
         Self { disk, committed: 0, written_bytes: Arc::default(), pending: Vec::new() }
     }
 
-    /// How much is written, as it grows: the file itself is the MCAP writer's.
+    /// A live count of the bytes written; the MCAP writer owns the file itself.
     pub(super) fn written_bytes(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.written_bytes)
     }
 
-    /// Writes what is pending, which ends the MCAP itself; tells the file's size.
+    /// Writes the pending bytes, which end the MCAP themselves; returns the file's size.
     pub(super) fn close(&mut self) -> io::Result<u64> {
         self.disk.write_at(self.committed, &self.pending)?;
         let size = self.committed + self.pending.len() as u64;
@@ -76,8 +75,8 @@ impl WholeFile {
         Ok(size)
     }
 
-    /// Cuts the file back to its last whole state and tells its size. The space
-    /// for the ending was taken before, so that a full disk does not hinder.
+    /// Cuts the file back to its last complete state and returns its size. The space for the ending was already used by
+    /// the last flush, so that a full disk does not prevent it.
     pub(super) fn restore(&mut self) -> u64 {
         self.pending.clear();
         if self.committed > 0 {

@@ -1,12 +1,12 @@
-//! Which topics are recorded: those whose names match a pattern, without those that match another one. A
-//! pattern is a regular expression that matches anywhere in the name, as with `ros2 bag record --regex`.
-//! Topics between Selene's own nodes follow a switch of their own and no pattern.
+//! Filter of the recorded topics: those whose names match a pattern, except those that match another one. A pattern is
+//! a regular expression that matches anywhere in the name, as with `ros2 bag record --regex`. Topics between Selene's
+//! own nodes have a switch of their own instead of patterns.
 
 use std::str::FromStr;
 
 use regex_lite::Regex;
 
-/// What the names of topics between Selene's own nodes begin with.
+/// Prefix of the names of topics between Selene's own nodes.
 pub const INTERNAL_TOPICS: &str = "/selene/";
 
 /// Whether a topic is between Selene's own nodes.
@@ -15,11 +15,11 @@ pub fn is_internal(topic: &str) -> bool {
     topic.starts_with(INTERNAL_TOPICS)
 }
 
-/// A regular expression for names of topics.
+/// A regular expression for topic names.
 #[derive(Clone, Debug)]
 pub struct TopicPattern(Regex);
 
-/// A text that is no regular expression.
+/// A text that is not a regular expression.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("must be a regular expression, such as '^/navcam' or 'odom|imu': {0}")]
 pub struct PatternError(String);
@@ -31,7 +31,7 @@ impl TopicPattern {
         self.0.is_match(topic)
     }
 
-    /// As it was typed.
+    /// The expression as typed.
     #[must_use]
     pub fn text(&self) -> &str {
         self.0.as_str()
@@ -46,14 +46,14 @@ impl FromStr for TopicPattern {
     }
 }
 
-/// Which topics are recorded; by default all that are not between Selene's own nodes.
+/// Which topics are recorded; by default all except those between Selene's own nodes.
 #[derive(Clone, Debug, Default)]
 pub struct TopicFilter {
-    /// Only those that match one of these; all where there is none.
+    /// If not empty, only topics that match one of these are recorded.
     pub include: Vec<TopicPattern>,
-    /// Not those that match one of these.
+    /// Topics that match one of these are not recorded.
     pub exclude: Vec<TopicPattern>,
-    /// Also topics between Selene's own nodes, whatever the patterns say.
+    /// Whether topics between Selene's own nodes are recorded, whatever the patterns say.
     pub internal: bool,
 }
 
@@ -68,7 +68,7 @@ impl TopicFilter {
         (self.include.is_empty() || matches(&self.include)) && !matches(&self.exclude)
     }
 
-    /// The patterns that match none of the topics, as they were typed.
+    /// The patterns, as typed, that match none of the topics.
     #[must_use]
     pub fn unmatched(&self, topics: &[&str]) -> Vec<String> {
         let of_use = |pattern: &&TopicPattern| topics.iter().any(|topic| !is_internal(topic) && pattern.matches(topic));

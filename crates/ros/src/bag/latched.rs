@@ -1,20 +1,20 @@
-//! The last messages of every latched publisher: each new file of a bag begins with them, so that it can be
-//! played by itself.
+//! Keeps the last messages of every latched publisher: each new file of a bag begins with them, so that it can be
+//! played alone.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::cdr::Encoded;
 
-/// A publisher of a latched topic, and how many messages it keeps.
+/// A publisher of a latched topic, and the number of messages that it keeps.
 #[derive(Clone, Copy)]
-pub(super) struct Latch {
+pub(super) struct LatchedPublisher {
     pub(super) publisher: u64,
     pub(super) depth: usize,
 }
 
-/// A message that is kept.
+/// A kept message.
 #[derive(Clone)]
-pub(super) struct Kept {
+pub(super) struct LatchedMessage {
     /// Number of its topic.
     pub(super) topic: usize,
     pub(super) sequence: u32,
@@ -22,17 +22,17 @@ pub(super) struct Kept {
     pub(super) message: Encoded,
 }
 
-/// All that is kept.
+/// All kept messages.
 #[derive(Default)]
-pub(super) struct Latched {
-    /// By publisher, each message with its place among all that came.
-    kept: BTreeMap<u64, VecDeque<(u64, Kept)>>,
+pub(super) struct LatchedMessages {
+    /// Messages by publisher, each with its index among all that arrived.
+    kept: BTreeMap<u64, VecDeque<(u64, LatchedMessage)>>,
     came: u64,
 }
 
-impl Latched {
-    /// Keeps a message in place of the publisher's oldest.
-    pub(super) fn keep(&mut self, latch: Latch, kept: Kept) {
+impl LatchedMessages {
+    /// Keeps a message; drops the publisher's oldest one if it has too many.
+    pub(super) fn keep(&mut self, latch: LatchedPublisher, kept: LatchedMessage) {
         self.came += 1;
         let own = self.kept.entry(latch.publisher).or_default();
         own.push_back((self.came, kept));
@@ -41,13 +41,13 @@ impl Latched {
         }
     }
 
-    /// Forgets what a publisher said that is gone, as middlewares do.
+    /// Drops the messages of a publisher that has been closed, as middlewares do.
     pub(super) fn forget(&mut self, publisher: u64) {
         self.kept.remove(&publisher);
     }
 
-    /// All messages in the order in which they came.
-    pub(super) fn all(&self) -> Vec<Kept> {
+    /// All messages in order of arrival.
+    pub(super) fn all(&self) -> Vec<LatchedMessage> {
         let mut all: Vec<_> = self.kept.values().flatten().collect();
         all.sort_unstable_by_key(|(came, _)| *came);
         all.into_iter().map(|(_, kept)| kept.clone()).collect()

@@ -1,7 +1,7 @@
-//! `metadata.yaml` of rosbag2 as a recording has it. Version 5 keeps quality of service as a text within the YAML;
-//! version 9 has it as YAML of its own, and beside it a hash of each type, custom data and the ROS
-//! distribution (rosbag2_storage, `yaml.hpp` and `bag_metadata.hpp`). Written to a temporary name and renamed, so
-//! that a reader never meets half a file.
+//! Writes rosbag2's `metadata.yaml` of a recording. Version 5 stores quality of service as text within the YAML;
+//! version 9 has it as YAML, and also a hash of each type, custom data and the ROS distribution (rosbag2_storage,
+//! `yaml.hpp` and `bag_metadata.hpp`). It is written to a temporary name and renamed, so that a reader never sees half
+//! a file.
 
 use std::fs;
 use std::io;
@@ -11,24 +11,24 @@ use super::options::{MetadataVersion, RecordOptions};
 use super::qos_text;
 use crate::qos::Topic;
 
-/// What the metadata tell of a recording.
+/// The content of a recording, as the metadata describe it.
 #[derive(Clone, Default)]
 pub(super) struct Contents {
     pub(super) topics: Vec<TopicContents>,
     pub(super) files: Vec<FileContents>,
 }
 
-/// What a bag holds of a topic.
+/// The content of a bag for one topic.
 #[derive(Clone)]
 pub(super) struct TopicContents {
     pub(super) topic: Topic,
-    /// Messages in all files.
+    /// Number of messages in all files.
     pub(super) messages: u64,
-    /// How many of them are repeated from the file before.
+    /// Number of these that are repeated from the previous file.
     pub(super) repeated: u64,
 }
 
-/// What one file holds.
+/// The content of one file.
 #[derive(Clone)]
 pub(super) struct FileContents {
     pub(super) name: String,
@@ -37,7 +37,7 @@ pub(super) struct FileContents {
     pub(super) messages: u64,
 }
 
-/// The name of an MCAP file, after the directory as rosbag2 does it.
+/// The name of an MCAP file, made from the directory's name as rosbag2 does it.
 pub(super) fn file_name(directory: &Path, number: usize) -> String {
     let plain = |name: &&str| name.chars().all(|c| c.is_alphanumeric() || "._- ".contains(c));
     let name = directory.file_name().and_then(|name| name.to_str()).filter(plain).unwrap_or("bag");
@@ -58,7 +58,7 @@ impl TopicContents {
         Self { topic, messages: 0, repeated: 0 }
     }
 
-    /// Messages that were recorded, each once.
+    /// Number of messages recorded, without repetitions.
     pub(super) fn recorded(&self) -> u64 {
         self.messages - self.repeated
     }
@@ -111,7 +111,7 @@ impl Contents {
         }
     }
 
-    /// The body of the file; rosbag2 keeps the same inside each MCAP.
+    /// The body of the file; rosbag2 also stores it inside each MCAP.
     pub(super) fn yaml(&self, options: &RecordOptions) -> String {
         let version = options.metadata;
         let (first, last) = self.span_ns().unwrap_or_default();
@@ -131,12 +131,12 @@ impl Contents {
         )
     }
 
-    /// Messages in all files.
+    /// Number of messages in all files.
     pub(super) fn message_count(&self) -> u64 {
         self.files.iter().map(|file| file.messages).sum()
     }
 
-    /// Messages that were recorded, each once.
+    /// Number of messages recorded, without repetitions.
     pub(super) fn recorded(&self) -> u64 {
         self.topics.iter().map(TopicContents::recorded).sum()
     }
@@ -148,7 +148,7 @@ impl Contents {
     }
 }
 
-/// What only today's metadata have.
+/// Keys that only the current metadata version has.
 fn of_today(options: &RecordOptions) -> String {
     let distro = if options.ros_distro.is_empty() { "unknown" } else { &options.ros_distro };
     match options.metadata {

@@ -1,6 +1,6 @@
-//! One MCAP file of a bag while it is written. A chunk closes when it holds enough, or for its age: after a
-//! second of simulated time, or after ten where it holds so little that its index would be a good part of the
-//! file. That much a killed process may lose.
+//! The MCAP file of a bag that is being written. A chunk is closed when it holds enough, or when it is too old: after
+//! one second of simulated time, or after ten if it holds so little that its index would be a considerable part of the
+//! file. A killed process loses at most that much.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,12 +19,12 @@ use crate::qos::Topic;
 pub(super) const SPAN_NS: u64 = 1_000_000_000;
 /// The same for a chunk that holds less than `CHUNK_BYTES_MIN`.
 const SPAN_NS_MAX: u64 = 10 * SPAN_NS;
-/// A chunk's index takes 150 bytes and 25 for each topic in it: some per cent of this.
+/// A chunk's index takes 150 bytes plus 25 for each topic in it: a few per cent of this size.
 const CHUNK_BYTES_MIN: u64 = 32 << 10;
-/// Opcode, length and header of a message record.
+/// Size of opcode, length and header of a message record.
 const MESSAGE_HEAD_BYTES: u64 = 31;
 
-/// A message as it is written.
+/// A message to be written.
 pub(super) struct Entry<'a> {
     /// Number of its topic.
     pub(super) topic: usize,
@@ -34,13 +34,13 @@ pub(super) struct Entry<'a> {
     pub(super) bytes: &'a [u8],
 }
 
-/// The file.
+/// An MCAP file that is being written.
 pub(super) struct OpenFile {
     mcap: mcap::Writer<NoSeek<WholeFile>>,
     written_bytes: Arc<AtomicU64>,
     /// MCAP channel of each topic.
     channels: Vec<u16>,
-    /// What the open chunk holds.
+    /// Size of the messages in the open chunk.
     chunk_bytes: u64,
     chunk_bytes_max: u64,
     /// Log time of the open chunk's first message.
@@ -48,7 +48,7 @@ pub(super) struct OpenFile {
 }
 
 impl OpenFile {
-    /// Writes the file's head.
+    /// Writes the file's header.
     pub(super) fn begin(file: WholeFile, compression: BagCompression, metadata: &str) -> McapResult<Self> {
         let written_bytes = file.written_bytes();
         let mut mcap = WriteOptions::new()
@@ -75,15 +75,15 @@ impl OpenFile {
     /// Adds the next topic.
     pub(super) fn add_topic(&mut self, topic: &Topic, version: MetadataVersion) -> McapResult<()> {
         let schema = self.mcap.add_schema(topic.type_name, "ros2msg", topic.definition.as_bytes())?;
-        let mut told = BTreeMap::from([("offered_qos_profiles".to_owned(), qos_text::written(topic.qos, version))]);
+        let mut reported = BTreeMap::from([("offered_qos_profiles".to_owned(), qos_text::written(topic.qos, version))]);
         if version == MetadataVersion::Current {
-            told.insert("topic_type_hash".to_owned(), topic.type_hash.to_owned());
+            reported.insert("topic_type_hash".to_owned(), topic.type_hash.to_owned());
         }
-        self.channels.push(self.mcap.add_channel(schema, &topic.name, "cdr", &told)?);
+        self.channels.push(self.mcap.add_channel(schema, &topic.name, "cdr", &reported)?);
         Ok(())
     }
 
-    /// Writes a message; whether its chunk closed with it.
+    /// Writes a message; returns whether this closed its chunk.
     pub(super) fn write(&mut self, entry: &Entry<'_>) -> McapResult<bool> {
         let header = MessageHeader {
             channel_id: self.channels[entry.topic],
@@ -107,13 +107,13 @@ impl OpenFile {
         self.chunk_bytes >= self.chunk_bytes_max || is_old
     }
 
-    /// How large the file would be with a message more, if its open chunk were not compressed.
+    /// Size of the file with one more message, if its open chunk were not compressed.
     pub(super) fn bytes_with(&self, message_bytes_more: usize) -> u64 {
         self.written_bytes.load(Ordering::Relaxed) + self.chunk_bytes + message_bytes(message_bytes_more)
     }
 
-    /// Writes the index and the end; the file's size, and whether it went well. If not, all is kept that was
-    /// written before.
+    /// Writes the index and the ending; returns the file's size, and whether that succeeded. If not, everything written
+    /// before is kept.
     pub(super) fn close(mut self, metadata: &str) -> (u64, McapResult<()>) {
         let ended = write_metadata(&mut self.mcap, metadata).and_then(|()| self.mcap.finish());
         let mut file = self.mcap.into_inner().into_inner();
@@ -123,7 +123,7 @@ impl OpenFile {
         }
     }
 
-    /// Keeps what is whole in the file; its size.
+    /// Keeps the complete part of the file; returns its size.
     pub(super) fn restore(self) -> u64 {
         self.mcap.into_inner().into_inner().restore()
     }
@@ -133,8 +133,8 @@ fn message_bytes(data_bytes: usize) -> u64 {
     MESSAGE_HEAD_BYTES + data_bytes as u64
 }
 
-/// `ros2 bag` reads the version from here when it is given the MCAP alone, and with it how the QoS texts of the
-/// channels are meant.
+/// `ros2 bag` reads the version from here when it is given the MCAP alone, and the version determines how the QoS texts
+/// of the channels are interpreted.
 fn write_metadata(mcap: &mut mcap::Writer<NoSeek<WholeFile>>, text: &str) -> McapResult<()> {
     let metadata = BTreeMap::from([("serialized_metadata".to_owned(), text.to_owned())]);
     mcap.write_metadata(&Metadata { name: "rosbag2".to_owned(), metadata })

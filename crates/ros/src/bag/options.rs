@@ -1,28 +1,28 @@
-//! What a recording takes in and how it is laid out on the disk.
+//! Options of a recording: which topics it contains and how its files are laid out.
 
 use selene_base::SimTime;
 
 use super::filter::TopicFilter;
 
-/// A chunk is closed when it holds this much, as rosbag2 does it: two or three images.
+/// Size at which a chunk is closed, as in rosbag2: two or three images.
 const CHUNK_BYTES: u64 = 768 << 10;
-/// Strong compression wants more to compare with: rosbag2's preset `zstd_small`.
+/// The same for strong compression, which is better with larger chunks: rosbag2's preset `zstd_small`.
 const CHUNK_BYTES_ZSTD_MAX: u64 = 4 << 20;
 
-/// How messages are recorded.
+/// Options of a recording.
 #[derive(Clone, Debug, Default)]
 pub struct RecordOptions {
-    /// Which topics.
+    /// Which topics are recorded.
     pub topics: TopicFilter,
-    /// A new file begins before the messages of one are more than so many bytes; never where none is given.
+    /// Maximum size of a file, bytes: a message that would exceed it begins a new file. `None` sets no limit.
     pub max_bytes: Option<u64>,
-    /// A new file begins when one covers so much simulated time; never where none is given.
+    /// Maximum span of a file in simulated time. `None` sets no limit.
     pub max_span: Option<SimTime>,
     /// How chunks are compressed.
     pub compression: BagCompression,
-    /// Which `metadata.yaml` is written.
+    /// Version of the written `metadata.yaml`.
     pub metadata: MetadataVersion,
-    /// Which ROS distribution metadata of today's version name; `unknown` where it is empty.
+    /// ROS distribution in metadata of the current version; `unknown` if empty.
     pub ros_distro: String,
 }
 
@@ -33,10 +33,10 @@ impl RecordOptions {
     }
 }
 
-/// How chunks are compressed. The writer has one thread: the processors are the simulation's.
+/// Compression of chunks. The writer uses one thread, since the simulation needs the processors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BagCompression {
-    /// Not at all, as rosbag2 without a preset.
+    /// No compression, as rosbag2 without a preset.
     None,
     /// Zstandard at its own default level, 3.
     Zstd,
@@ -48,12 +48,12 @@ pub enum BagCompression {
 }
 
 impl BagCompression {
-    /// As MCAP has it.
+    /// The compression in MCAP's terms.
     pub(super) fn method(self) -> Option<mcap::Compression> {
         (self != Self::None).then_some(mcap::Compression::Zstd)
     }
 
-    /// The level; of no meaning without compression.
+    /// The compression level; meaningless without compression.
     pub(super) fn level(self) -> u32 {
         match self {
             Self::None | Self::ZstdFast => 1,
@@ -62,7 +62,7 @@ impl BagCompression {
         }
     }
 
-    /// How much a chunk holds before it is compressed, bytes.
+    /// Size at which a chunk is closed, before compression, bytes.
     pub(super) fn chunk_bytes(self) -> u64 {
         match self {
             Self::None | Self::Zstd | Self::ZstdFast => CHUNK_BYTES,
@@ -71,18 +71,18 @@ impl BagCompression {
     }
 }
 
-/// Which `metadata.yaml` is written.
+/// Version of the written `metadata.yaml`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MetadataVersion {
-    /// Version 5: the youngest that Humble reads, and that later distributions still do.
+    /// Version 5: the latest that Humble reads, and that later distributions still read.
     #[default]
     Humble,
-    /// Version 9: what Jazzy and all since write.
+    /// Version 9: the one that Jazzy and later distributions write.
     Current,
 }
 
 impl MetadataVersion {
-    /// Its number.
+    /// The version number.
     #[must_use]
     pub fn number(self) -> u32 {
         match self {

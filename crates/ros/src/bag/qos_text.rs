@@ -1,5 +1,5 @@
-//! Quality of service as rosbag2 keeps it, a list of profiles in YAML: with the enumerators of `rmw` as numbers
-//! up to metadata version 8, as words from version 9 on. Spans without limit are `RMW_DURATION_INFINITE`.
+//! Quality of service as rosbag2 stores it, a list of profiles in YAML: with the enumerators of `rmw` as numbers up to
+//! metadata version 8, as words from version 9 on. Unlimited durations are `RMW_DURATION_INFINITE`.
 
 use std::fmt;
 
@@ -9,10 +9,10 @@ use serde::{Deserialize, Deserializer};
 use super::options::MetadataVersion;
 use crate::qos::{Durability, Qos, Reliability};
 
-/// `depth` of profiles that tell none.
+/// `depth` of profiles that give none.
 const DEPTH: usize = 10;
 
-/// The list with one profile.
+/// A list with one profile.
 pub(super) fn written(qos: Qos, version: MetadataVersion) -> String {
     let words = version == MetadataVersion::Current;
     let either = |number, word| if words { word } else { number };
@@ -34,8 +34,8 @@ pub(super) fn written(qos: Qos, version: MetadataVersion) -> String {
     )
 }
 
-/// The first profile of a list; none where there is none, or the text is no such list. What a profile leaves to
-/// the middleware is taken as ROS 2's default: reliable and volatile.
+/// The first profile of a list; `None` if there is none, or the text is no such list. What a profile leaves to the
+/// middleware is read as ROS 2's default: reliable and volatile.
 pub(super) fn read(text: &str) -> Option<Qos> {
     let profiles: Vec<Profile> = serde_yaml::from_str(text).ok()?;
     let Profile { depth, reliability, durability } = profiles.into_iter().next()?;
@@ -52,7 +52,7 @@ pub(super) fn read(text: &str) -> Option<Qos> {
     })
 }
 
-/// What of a profile is of use here.
+/// The fields of a profile that are used here.
 #[derive(Deserialize)]
 struct Profile {
     depth: Option<usize>,

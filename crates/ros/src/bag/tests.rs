@@ -21,10 +21,10 @@ use crate::message::{Message, for_every_message};
 use crate::transport::{Publisher, Transport, TransportError};
 use crate::{Qos, Topic, encode, sensor_msgs, std_msgs};
 
-/// Where another program will look at the bag with every type; else a temporary place.
+/// Variable that names a folder in which another program will read the bag with all types; else it is temporary.
 const BAG_OUT: &str = "SELENE_BAG_OUT";
 
-/// A directory that is removed in the end.
+/// A directory that is removed at the end.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -53,7 +53,7 @@ impl Drop for Scratch {
     }
 }
 
-/// Every message of a bag that is whole.
+/// Every message of an undamaged bag.
 fn read_all(bag: &BagReader) -> Vec<BagMessage> {
     bag.messages().map(|message| message.unwrap_or_else(|damage| panic!("{damage}"))).collect()
 }
@@ -66,7 +66,7 @@ fn mcap_bytes(directory: &Path) -> Vec<u8> {
     fs::read(directory.join(super::metadata::file_name(directory, 0))).unwrap()
 }
 
-/// Stamps of the messages in a whole MCAP.
+/// Log times of the messages in a complete MCAP.
 fn stamps(mcap: &[u8]) -> Vec<u64> {
     mcap::MessageStream::new(mcap).unwrap().map(|message| message.unwrap().log_time).collect()
 }
@@ -79,7 +79,7 @@ fn text(words: &str) -> std_msgs::String {
     std_msgs::String { data: words.to_owned() }
 }
 
-/// A text of nine kilobytes that compresses to less than half: numbers without order.
+/// A text of nine kilobytes that compresses to less than half: pseudo-random numbers.
 fn noise(seed: usize) -> std_msgs::String {
     let scrambled = |number: u32| {
         let mixed = (number ^ (number >> 15)).wrapping_mul(0x2c1b_3c6d);
@@ -123,10 +123,10 @@ fn a_bag_holds_every_type_message_for_message() {
     }
     assert_eq!(images, 4);
     let reader = BagReader::open(&directory).unwrap();
-    let told = reader.metadata().unwrap();
-    assert_eq!((told.version, told.file_names()), (5, vec![super::metadata::file_name(&directory, 0)]));
-    assert_eq!(told.message_count, summary.messages.values().sum::<u64>());
-    assert_eq!(told.messages().len(), crate::message::INTERFACES.len());
+    let reported = reader.metadata().unwrap();
+    assert_eq!((reported.version, reported.file_names()), (5, vec![super::metadata::file_name(&directory, 0)]));
+    assert_eq!(reported.message_count, summary.messages.values().sum::<u64>());
+    assert_eq!(reported.messages().len(), crate::message::INTERFACES.len());
     for message in read_all(&reader) {
         let checked = crate::message::check(&message.topic.type_name, &message.encoded);
         assert!(matches!(checked, Some(Ok(()))), "{}: {checked:?}", message.topic.name);
@@ -143,8 +143,8 @@ fn metadata_name_each_topic_with_its_type_qos_and_count_in_both_versions() {
         publisher.publish(&text("a"), at(0)).unwrap();
         assert_eq!(bag.finish().messages["/viper/says"], 1);
         let reader = scratch.reader();
-        let told = reader.metadata().unwrap();
-        assert_eq!((told.version, told.messages()["/viper/says"]), (number, 1));
+        let reported = reader.metadata().unwrap();
+        assert_eq!((reported.version, reported.messages()["/viper/says"]), (number, 1));
         let message = &read_all(&reader)[0];
         assert_eq!((message.topic.type_name.as_str(), message.topic.qos), ("std_msgs/msg/String", Some(Qos::clock())));
         let yaml = metadata_text(&scratch.0);
@@ -188,7 +188,7 @@ fn stamps_before_zero_and_messages_after_the_end_are_refused() {
     publisher.publish(&text("good"), at(1)).unwrap();
     assert_eq!(bag.finish().messages["/a"], 1);
     assert!(publisher.publish(&text("late"), at(2)).is_err());
-    assert_eq!(bag.finish().messages["/a"], 1, "asked again, it tells the same");
+    assert_eq!(bag.finish().messages["/a"], 1, "a second call returns the same");
     assert_eq!(stamps(&mcap_bytes(&scratch.0)), [1_000_000]);
 }
 
@@ -222,7 +222,7 @@ fn topics_that_the_filter_passes_over_are_not_in_the_bag() {
 }
 
 #[test]
-fn internal_topics_are_recorded_when_they_are_asked_for() {
+fn internal_topics_are_recorded_when_they_are_requested() {
     for internal in [false, true] {
         let scratch = Scratch::new(&format!("internal-{internal}"));
         let topics = TopicFilter { internal, ..TopicFilter::default() };
@@ -233,7 +233,8 @@ fn internal_topics_are_recorded_when_they_are_asked_for() {
     }
 }
 
-/// The same messages by the plain MCAP writer as rosbag2 sets it: chunks of 786432 bytes, no compression.
+/// Size of the same messages written by the plain MCAP writer with rosbag2's settings: chunks of 786432 bytes, no
+/// compression.
 fn bytes_by_rosbag2(messages: &[BagMessage]) -> usize {
     let mut bytes = Vec::new();
     let options = mcap::WriteOptions::new().profile("ros2").compression(None).chunk_size(Some(786_432));
@@ -270,7 +271,7 @@ fn a_bag_is_as_large_as_one_of_rosbag2() {
     assert!((0.95..=1.05).contains(&(ours / theirs)), "{ours} bytes, rosbag2 {theirs}");
 }
 
-/// A disk with room for `room` bytes, which takes what fits and then refuses.
+/// A disk with room for `room` bytes; a write beyond that is cut short and fails.
 struct SmallDisk {
     file: fs::File,
     room: u64,

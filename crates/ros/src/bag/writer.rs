@@ -1,5 +1,5 @@
-//! The thread that writes the bag: file after file, each of them whole after every chunk, and `metadata.yaml` at
-//! the start, with each new file and about once a simulated second.
+//! The thread that writes the bag: file after file, each of them complete after every chunk, and `metadata.yaml` at the
+//! start, with each new file and about once each simulated second.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Receiver;
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use mcap::{McapError, McapResult};
 
 use super::disk::{Disks, WholeFile};
-use super::latched::{Kept, Latch, Latched};
+use super::latched::{LatchedMessage, LatchedMessages, LatchedPublisher};
 use super::metadata::{self, Contents, FileContents, TopicContents};
 use super::open_file::{Entry, OpenFile, SPAN_NS};
 use super::options::RecordOptions;
@@ -16,29 +16,29 @@ use super::{BagError, BagSummary, locked};
 use crate::cdr::Encoded;
 use crate::qos::Topic;
 
-/// Work for the thread.
+/// A job for the writer's thread.
 pub(super) enum Job {
-    /// A topic, numbered in order of arrival.
+    /// A new topic; topics are numbered in order of arrival.
     Topic(Topic),
     /// A message.
-    Message(Arrived),
-    /// A publisher of a latched topic is gone.
+    Message(QueuedMessage),
+    /// A publisher of a latched topic was closed.
     Gone(u64),
-    /// The end.
+    /// Finish the recording.
     Finish,
 }
 
-/// A message as it came.
-pub(super) struct Arrived {
+/// A message to be recorded.
+pub(super) struct QueuedMessage {
     /// Number of its topic.
     pub(super) topic: usize,
     pub(super) message: Encoded,
     pub(super) stamp_ns: u64,
-    /// Where its publisher keeps messages for those that come late.
-    pub(super) latch: Option<Latch>,
+    /// The latch of its publisher, if its topic is latched.
+    pub(super) latch: Option<LatchedPublisher>,
 }
 
-/// Why, in the system's own words where it was the system: "No space left on device".
+/// The cause of an error; of a system error, the system's own text, such as "No space left on device".
 fn cause(error: &McapError) -> String {
     match error {
         McapError::Io(system) => system.to_string(),
@@ -51,26 +51,26 @@ pub(super) struct Writer {
     directory: PathBuf,
     options: RecordOptions,
     disks: Disks,
-    /// None after a fault.
+    /// `None` after a fault.
     file: Option<OpenFile>,
     contents: Contents,
-    /// What of it is on the disk.
+    /// The part of the contents that is on the disk.
     on_disk: Contents,
-    latched: Latched,
-    /// Whether the open file holds more than what was repeated at its beginning.
+    latched: LatchedMessages,
+    /// Whether the open file holds more than the messages repeated at its beginning.
     has_news: bool,
-    /// Size of the files that are closed.
+    /// Total size of the closed files, bytes.
     closed_bytes: u64,
-    /// Log time until which `metadata.yaml` tells.
-    told_ns: u64,
-    /// Latest stamp so far: the log time, so that the files are in order of log time.
+    /// Log time up to which `metadata.yaml` is written, ns.
+    reported_ns: u64,
+    /// Latest stamp so far, ns. It is the log time, so that files are in order of log time.
     now_ns: u64,
     lost: u64,
     fault: Arc<Mutex<Option<String>>>,
 }
 
 impl Writer {
-    /// Writes the head of the first file, and `metadata.yaml`.
+    /// Writes the header of the first file, and `metadata.yaml`.
     pub(super) fn begin(
         directory: &Path,
         options: RecordOptions,
@@ -84,10 +84,10 @@ impl Writer {
             file: None,
             contents: Contents::default(),
             on_disk: Contents::default(),
-            latched: Latched::default(),
+            latched: LatchedMessages::default(),
             has_news: false,
             closed_bytes: 0,
-            told_ns: 0,
+            reported_ns: 0,
             now_ns: 0,
             lost: 0,
             fault,
@@ -100,7 +100,7 @@ impl Writer {
         Ok(writer)
     }
 
-    /// Takes jobs until the end.
+    /// Carries out jobs until the end.
     pub(super) fn run(mut self, queue: &Receiver<Job>) -> BagSummary {
         while let Ok(job) = queue.recv() {
             let done = match job {
@@ -129,20 +129,20 @@ impl Writer {
         added
     }
 
-    fn add_message(&mut self, arrived: &Arrived) -> McapResult<()> {
+    fn add_message(&mut self, arrived: &QueuedMessage) -> McapResult<()> {
         if self.file.is_none() {
             self.lost += 1;
             return Ok(());
         }
-        // Recorded when it came: in simulated time that is no earlier than anything before.
+        // The log time is the time of arrival, which in simulated time is never before an earlier one.
         self.now_ns = self.now_ns.max(arrived.stamp_ns);
         if self.is_full(arrived.message.bytes().len()) {
             self.next_file().inspect_err(|_| self.lost += 1)?;
         }
         self.has_news = true;
         let sequence = (self.contents.topics[arrived.topic].recorded() & u64::from(u32::MAX)) as u32;
-        let Arrived { topic, stamp_ns, .. } = *arrived;
-        let entry = Kept { topic, sequence, stamp_ns, message: arrived.message.clone() };
+        let QueuedMessage { topic, stamp_ns, .. } = *arrived;
+        let entry = LatchedMessage { topic, sequence, stamp_ns, message: arrived.message.clone() };
         self.write(&entry, false)?;
         if let Some(latch) = arrived.latch {
             self.latched.keep(latch, entry);
@@ -150,7 +150,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Whether a message of so many bytes goes to the next file.
+    /// Whether a message of this size goes to the next file.
     fn is_full(&self, message_bytes: usize) -> bool {
         let begun_ns = self.contents.files.last().and_then(|file| file.span_ns).map(|(first_ns, _)| first_ns);
         let (Some(file), Some(begun_ns)) = (self.file.as_ref().filter(|_| self.has_news), begun_ns) else {
@@ -176,18 +176,18 @@ impl Writer {
         Ok(())
     }
 
-    /// Opens the next file with all topics, and repeats what is latched. One that cannot be begun is removed.
+    /// Opens the next file with all topics, and repeats the latched messages. A file that cannot be begun is removed.
     fn open_next(&mut self) -> McapResult<()> {
         let name = metadata::file_name(&self.directory, self.contents.files.len());
         let path = self.directory.join(&name);
         let disk = (self.disks)(&path)?;
         self.contents.files.push(FileContents::new(name));
         let begun = self.begin_file(WholeFile::new(disk));
-        // The fault that kept it from being begun is told; a file without content would only be in the way.
+        // The fault is reported; an empty file would only be in the way.
         let file = begun.inspect_err(|_| drop(std::fs::remove_file(&path)))?;
         (self.file, self.has_news) = (Some(file), false);
         self.on_disk = self.contents.clone();
-        self.tell_metadata()?;
+        self.write_metadata()?;
         self.latched.all().iter().try_for_each(|kept| self.write(kept, true))
     }
 
@@ -199,9 +199,9 @@ impl Writer {
         Ok(file)
     }
 
-    fn write(&mut self, kept: &Kept, is_repeated: bool) -> McapResult<()> {
+    fn write(&mut self, kept: &LatchedMessage, is_repeated: bool) -> McapResult<()> {
         let Some(file) = &mut self.file else { return Ok(()) };
-        let Kept { topic, sequence, stamp_ns, ref message } = *kept;
+        let LatchedMessage { topic, sequence, stamp_ns, ref message } = *kept;
         self.contents.count(topic, self.now_ns, is_repeated);
         let entry = Entry { topic, sequence, log_ns: self.now_ns, stamp_ns, bytes: message.bytes() };
         if file.write(&entry)? { self.chunk_closed() } else { Ok(()) }
@@ -210,25 +210,25 @@ impl Writer {
     fn chunk_closed(&mut self) -> McapResult<()> {
         let has_new_topics = self.contents.topics.len() > self.on_disk.topics.len();
         self.on_disk = self.contents.clone();
-        let is_due = self.now_ns - self.told_ns >= SPAN_NS;
-        if is_due || has_new_topics { self.tell_metadata() } else { Ok(()) }
+        let is_due = self.now_ns - self.reported_ns >= SPAN_NS;
+        if is_due || has_new_topics { self.write_metadata() } else { Ok(()) }
     }
 
-    fn tell_metadata(&mut self) -> McapResult<()> {
-        self.told_ns = self.now_ns;
+    fn write_metadata(&mut self) -> McapResult<()> {
+        self.reported_ns = self.now_ns;
         Ok(metadata::write(&self.directory, &self.on_disk, &self.options)?)
     }
 
-    /// Keeps what is whole in the files and drops all that comes later.
+    /// Keeps the complete parts of the files and drops all later messages.
     fn turn_off(&mut self, why: &str) {
         if let Some(file) = self.file.take() {
             self.closed_bytes += file.restore();
         }
-        self.tell(why);
+        self.report(why);
     }
 
-    /// Makes the fault known; messages that are not on the disk are lost.
-    fn tell(&mut self, why: &str) {
+    /// Reports the fault and counts the messages that are not on the disk as lost.
+    fn report(&mut self, why: &str) {
         let path = self.directory.display();
         let fault = format!("{path}: recording has stopped: {why}; what was written before is readable");
         tracing::error!("{fault}");
@@ -242,7 +242,7 @@ impl Writer {
 
     fn end(mut self) -> BagSummary {
         if let Err(error) = self.close() {
-            self.tell(&cause(&error));
+            self.report(&cause(&error));
         }
         if let Err(error) = metadata::write(&self.directory, &self.contents, &self.options) {
             tracing::warn!("{}: metadata.yaml is not up to date: {error}", self.directory.display());

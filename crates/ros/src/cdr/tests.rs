@@ -1,4 +1,4 @@
-//! Bytes written by hand from the CDR rules, and bytes that lie.
+//! Tests with bytes written by hand from the CDR rules, and with damaged bytes.
 
 use selene_base::random::{RngExt, stream};
 
@@ -7,7 +7,7 @@ use crate::message::sample::sample;
 use crate::message::{Message, for_every_message, for_every_part};
 use crate::{builtin_interfaces, geometry_msgs, sensor_msgs, std_msgs};
 
-/// Damaged copies tried of each message type.
+/// Number of damaged copies tried for each message type.
 const DAMAGED_COPIES: usize = 300;
 
 fn header() -> std_msgs::Header {
@@ -115,7 +115,7 @@ fn truncated_messages_are_refused_and_damaged_ones_do_no_harm() {
     for_every_part!(survives_damage());
 }
 
-/// Lengths that lie cost an error: were they believed, this would ask for 100 GB.
+/// A wrong length costs an error: if it were believed, this would allocate 100 GB.
 #[test]
 fn a_length_that_lies_takes_no_memory() {
     let mut bytes = encode(&crate::tf2_msgs::TFMessage::default()).unwrap().bytes().to_vec();

@@ -1,6 +1,6 @@
-//! What makes a DDS participant a ROS 2 node: the list of its nodes, readers and
-//! writers on topic `ros_discovery_info` (design.ros2.org, "Node to Participant
-//! mapping"), said again whenever it changes and emptied at the end.
+//! Makes a DDS participant a ROS 2 node: publishes the list of its nodes, readers and writers on topic
+//! `ros_discovery_info` (design.ros2.org, "Node to Participant mapping"), again whenever it changes, and empty at the
+//! end.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,7 +14,7 @@ use rustdds::{DomainParticipant, GUID, Publisher, RTPSEntity, TopicKind};
 
 use super::with_type_hash;
 
-/// The hash of `rmw_dds_common/msg/ParticipantEntitiesInfo`, whose struct `ros2-client` has (ROS 2 Jazzy).
+/// The type hash of `rmw_dds_common/msg/ParticipantEntitiesInfo`, whose struct `ros2-client` has (ROS 2 Jazzy).
 const TYPE_HASH: &str = "RIHS01_91a0593bacdcc50ea9bdcf849a938b128412cc1ea821245c663bcd26f83c295e";
 
 /// An endpoint of the node.
@@ -34,11 +34,11 @@ impl Endpoint {
     }
 }
 
-/// Tells peers which endpoints belong to our one node.
+/// Publishes which endpoints belong to our node.
 pub(super) struct Graph {
     participant: Gid,
     node: NodeName,
-    /// None once the node has said goodbye.
+    /// `None` once the node has left the graph.
     endpoints: Mutex<Option<BTreeSet<Endpoint>>>,
     announcer: DataWriterCdr<ParticipantEntitiesInfo>,
 }
@@ -67,7 +67,7 @@ impl Graph {
         self.change(|endpoints| _ = endpoints.remove(&endpoint));
     }
 
-    /// Says that the node is gone, for good.
+    /// Announces that the node has left, for good.
     pub(super) fn close(&self) {
         let mut endpoints = self.lock();
         *endpoints = None;
@@ -78,7 +78,7 @@ impl Graph {
         self.endpoints.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Announces under the lock, so that the last word is the newest.
+    /// Publishes under the lock, so that the last message is the newest.
     fn change(&self, change: impl FnOnce(&mut BTreeSet<Endpoint>)) {
         let mut endpoints = self.lock();
         let Some(endpoints) = endpoints.as_mut() else { return };
@@ -95,7 +95,7 @@ impl Graph {
 
     fn announce(&self, nodes: Vec<NodeEntitiesInfo>) {
         if let Err(error) = self.announcer.write(ParticipantEntitiesInfo::new(self.participant, nodes), None) {
-            tracing::warn!("peers are not told of a change in our topics: {error}");
+            tracing::warn!("a change in our topics is not announced to peers: {error}");
         }
     }
 }

@@ -1,6 +1,5 @@
-//! The one thread that takes samples from all our readers and calls their sinks,
-//! and that hears which endpoints of others are matched with ours. It sleeps until
-//! there is something; no lock is held while a sink runs.
+//! The thread that takes samples from all our readers and calls their sinks, and that learns which endpoints of peers
+//! are matched with ours. It sleeps until there is something to do; no lock is held while a sink runs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,31 +20,31 @@ use super::raw::Raw;
 use crate::cdr::Encoded;
 
 const WAKE: Token = Token(0);
-/// The participant has something to tell.
+/// The participant has a status event.
 const STATUS: Token = Token(1);
 const EVENTS_AT_ONCE: usize = 64;
 
 pub(super) type Reader = SimpleDataReader<Encoded, Raw>;
 
-/// A message as it came, with what tells requests and replies apart.
+/// A received message, with the identifiers by which requests and replies are matched.
 pub(super) struct Sample {
     pub(super) writer: GUID,
-    /// The writer's sequence number of it.
+    /// The writer's sequence number of this sample.
     pub(super) number: SequenceNumber,
-    /// What its inline QoS says it belongs to.
+    /// The request that its inline QoS refers to.
     pub(super) related: Option<SampleIdentity>,
     pub(super) message: Encoded,
 }
 
-/// What a reader is for.
+/// The purpose of a reader.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
     Topic,
-    /// Its sink must know of every match that came before a sample.
+    /// A service, whose sink must know of every match that preceded a sample.
     Service,
 }
 
-/// Takes each sample of a reader.
+/// Receives each sample of a reader.
 pub(super) type SampleSink = Box<dyn Fn(Sample) + Send + Sync>;
 
 impl From<DeserializedCacheChange<Encoded>> for Sample {
@@ -56,20 +55,20 @@ impl From<DeserializedCacheChange<Encoded>> for Sample {
 }
 
 enum Request {
-    Add(Token, Box<Ear>),
+    Add(Token, Box<ReaderEntry>),
     Remove(Token),
     Stop,
 }
 
-/// A reader and who listens.
-struct Ear {
+/// A reader and its sink.
+struct ReaderEntry {
     reader: Reader,
     purpose: Purpose,
     topic: String,
     sink: SampleSink,
 }
 
-/// The sending side of the thread's requests; clones reach the same thread.
+/// The sending end of requests to the thread, shared by all clones.
 #[derive(Clone)]
 pub(super) struct Requests {
     sender: Sender<Request>,
@@ -80,7 +79,7 @@ pub(super) struct Requests {
 impl Requests {
     pub(super) fn add(&self, reader: Reader, purpose: Purpose, topic: String, sink: SampleSink) -> Token {
         let token = Token(self.last_token.fetch_add(1, Ordering::Relaxed) + 1);
-        self.send(Request::Add(token, Box::new(Ear { reader, purpose, topic, sink })));
+        self.send(Request::Add(token, Box::new(ReaderEntry { reader, purpose, topic, sink })));
         token
     }
 
@@ -88,7 +87,7 @@ impl Requests {
         self.send(Request::Remove(token));
     }
 
-    /// After the thread's end there is nothing to ask for: then it is not an error.
+    /// After the thread's end there is nothing to do, so that a failure is no error.
     fn send(&self, request: Request) {
         if self.sender.send(request).is_ok()
             && let Err(error) = self.waker.wake()
@@ -98,22 +97,22 @@ impl Requests {
     }
 }
 
-/// The thread; dropping it ends and joins it.
+/// Handle of the thread; dropping it ends and joins it.
 pub(super) struct Listener {
     requests: Requests,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Listener {
-    /// Starts listening; samples of the `own` participant's writers are passed over.
+    /// Starts listening; samples of the `own` participant's writers are ignored.
     pub(super) fn start(own: &DomainParticipant, matches: Arc<Matches>) -> io::Result<Self> {
         let poll = Poll::new()?;
         let waker = Arc::new(Waker::new(poll.registry(), WAKE)?);
         let mut status = own.status_listener();
         poll.registry().register(&mut status, STATUS, Interest::READABLE)?;
         let (sender, receiver) = channel();
-        let ears = Ears { own: own.guid(), poll, status, matches, receiver, ears: BTreeMap::new() };
-        let thread = thread::Builder::new().name("dds listener".to_owned()).spawn(move || ears.run())?;
+        let entries = ListenerState { own: own.guid(), poll, status, matches, receiver, entries: BTreeMap::new() };
+        let thread = thread::Builder::new().name("dds listener".to_owned()).spawn(move || entries.run())?;
         let requests = Requests { sender, waker, last_token: Arc::new(AtomicUsize::new(STATUS.0)) };
         Ok(Self { requests, thread: Some(thread) })
     }
@@ -134,20 +133,20 @@ impl Drop for Listener {
     }
 }
 
-/// What the thread owns.
-struct Ears {
+/// The state of the thread.
+struct ListenerState {
     own: GUID,
     poll: Poll,
     status: DomainParticipantStatusListener,
     matches: Arc<Matches>,
     receiver: Receiver<Request>,
-    ears: BTreeMap<Token, Box<Ear>>,
+    entries: BTreeMap<Token, Box<ReaderEntry>>,
 }
 
-impl Ears {
+impl ListenerState {
     fn run(mut self) {
         let mut events = Events::with_capacity(EVENTS_AT_ONCE);
-        self.learn(); // what was told before we listened
+        self.learn(); // events from before this thread listened
         loop {
             match self.poll.poll(&mut events, None) {
                 Err(error) if error.kind() != io::ErrorKind::Interrupted => {
@@ -159,7 +158,7 @@ impl Ears {
             for event in &events {
                 match event.token() {
                     STATUS => self.learn(),
-                    token => self.hear(token),
+                    token => self.receive(token),
                 }
             }
             if !self.obey() {
@@ -168,25 +167,25 @@ impl Ears {
         }
     }
 
-    /// Carries out what was asked for; false when told to stop.
+    /// Carries out the waiting requests; returns false when the thread must stop.
     fn obey(&mut self) -> bool {
         while let Ok(request) = self.receiver.try_recv() {
             match request {
-                Request::Add(token, ear) => self.enter(token, ear),
-                Request::Remove(token) => _ = self.ears.remove(&token),
+                Request::Add(token, entry) => self.enter(token, entry),
+                Request::Remove(token) => _ = self.entries.remove(&token),
                 Request::Stop => return false,
             }
         }
         true
     }
 
-    fn enter(&mut self, token: Token, mut ear: Box<Ear>) {
-        if let Err(error) = ear.reader.register(self.poll.registry(), token, Interest::READABLE) {
-            tracing::error!(topic = ear.topic, "nothing will be heard: {error}");
+    fn enter(&mut self, token: Token, mut entry: Box<ReaderEntry>) {
+        if let Err(error) = entry.reader.register(self.poll.registry(), token, Interest::READABLE) {
+            tracing::error!(topic = entry.topic, "nothing will be received: {error}");
             return;
         }
-        self.ears.insert(token, ear);
-        self.hear(token); // what came before we listened
+        self.entries.insert(token, entry);
+        self.receive(token); // samples from before this thread listened
     }
 
     fn learn(&self) {
@@ -195,20 +194,20 @@ impl Ears {
         }
     }
 
-    fn hear(&self, token: Token) {
-        let Some(ear) = self.ears.get(&token) else { return };
-        ear.reader.drain_read_notifications();
+    fn receive(&self, token: Token) {
+        let Some(entry) = self.entries.get(&token) else { return };
+        entry.reader.drain_read_notifications();
         loop {
-            match ear.reader.try_take_one() {
+            match entry.reader.try_take_one() {
                 Ok(Some(sample)) if sample.writer_guid().prefix == self.own.prefix => {}
                 Ok(Some(sample)) => {
-                    if ear.purpose == Purpose::Service {
+                    if entry.purpose == Purpose::Service {
                         self.learn();
                     }
-                    (ear.sink)(sample.into());
+                    (entry.sink)(sample.into());
                 }
                 Ok(None) => return,
-                Err(error) => tracing::warn!(topic = ear.topic, "a sample was dropped: {error}"),
+                Err(error) => tracing::warn!(topic = entry.topic, "a sample was dropped: {error}"),
             }
         }
     }

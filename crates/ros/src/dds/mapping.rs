@@ -1,38 +1,36 @@
-//! How a reply finds the request that it answers. The middlewares of ROS 2 differ
-//! in it and do not understand one another:
+//! How replies are matched with requests. The middlewares of ROS 2 differ in this and are not compatible with each
+//! other:
 //!
-//! - *Enhanced* (OMG DDS-RPC 1.0, 7.8.2, as `rmw_fastrtps` has it): the payload is
-//!   the message alone. A request's inline QoS names the client's reply reader, a
-//!   reply's names that reader and the request's sequence number.
-//! - *Cyclone* (`rmw_cyclonedds_cpp`, `serdata.hpp`): two words of 64 bits stand
-//!   before the message in the payload, the client's number and the request's. A
-//!   server gives back both.
+//! - *Enhanced* (OMG DDS-RPC 1.0, 7.8.2, as in `rmw_fastrtps`): the payload is the message alone. The inline QoS of a
+//!   request gives the client's reply reader; that of a reply gives the reader and the request's sequence number.
+//! - *Cyclone* (`rmw_cyclonedds_cpp`, `serdata.hpp`): two 64-bit words precede the message in the payload, the client's
+//!   number and the request's. A server returns both.
 
 use rustdds::{GUID, SampleIdentity, SequenceNumber};
 
 use super::listener::Sample;
 use crate::cdr::{CDR_BE, CDR_LE, Encoded};
 
-/// Whose mapping of services to DDS is spoken.
+/// The middleware whose mapping of services to DDS is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ServiceMapping {
-    /// That of `rmw_fastrtps`, the default of ROS 2.
+    /// The mapping of `rmw_fastrtps`, the default middleware of ROS 2.
     #[default]
     Enhanced,
-    /// That of `rmw_cyclonedds_cpp`.
+    /// The mapping of `rmw_cyclonedds_cpp`.
     Cyclone,
 }
 
-/// What goes on the wire: a payload, and what stands in the inline QoS.
-pub(super) struct Wire {
+/// A sample to be written: its payload and its inline QoS.
+pub(super) struct OutgoingSample {
     pub(super) message: Encoded,
     pub(super) related: Option<SampleIdentity>,
 }
 
-/// A request as the server keeps it until it answers.
+/// The origin of a request, which the server keeps until it answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Asked {
-    /// The client's reply reader, or, where that is not told, its request writer.
+pub(super) struct RequestOrigin {
+    /// The client's reply reader, or its request writer if the request does not give the reader.
     pub(super) client: GUID,
     id: RequestId,
 }
@@ -43,14 +41,14 @@ enum RequestId {
     Cyclone(Header),
 }
 
-/// What stands before a message in the Cyclone mapping.
+/// The words before a message in the Cyclone mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Header {
     client: u64,
     request: i64,
 }
 
-/// A client by its two endpoints.
+/// The two endpoints of a client.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ClientIds {
     pub(super) writer: GUID,
@@ -58,36 +56,35 @@ pub(super) struct ClientIds {
 }
 
 impl ServiceMapping {
-    /// What a server takes out of a sample; none where the header is cut off.
-    pub(super) fn request(self, sample: Sample) -> Option<(Asked, Encoded)> {
+    /// Extracts a request from a sample; `None` if its header is truncated.
+    pub(super) fn request(self, sample: Sample) -> Option<(RequestOrigin, Encoded)> {
         match self {
             Self::Enhanced => {
                 let named = sample.related.map(|related| related.writer_guid);
                 let client = named.filter(|guid| *guid != GUID::GUID_UNKNOWN).unwrap_or(sample.writer);
                 let id = SampleIdentity { writer_guid: client, sequence_number: sample.number };
-                Some((Asked { client, id: RequestId::Enhanced(id) }, sample.message))
+                Some((RequestOrigin { client, id: RequestId::Enhanced(id) }, sample.message))
             }
             Self::Cyclone => {
                 let (header, message) = Header::split(&sample.message)?;
-                Some((Asked { client: sample.writer, id: RequestId::Cyclone(header) }, message))
+                Some((RequestOrigin { client: sample.writer, id: RequestId::Cyclone(header) }, message))
             }
         }
     }
 
-    /// What a client sends as its request number `request`, counted by itself.
-    pub(super) fn ask(self, client: ClientIds, request: i64, message: &Encoded) -> Wire {
+    /// The sample of a client's request number `request`, which the client counts itself.
+    pub(super) fn wrap_request(self, client: ClientIds, request: i64, message: &Encoded) -> OutgoingSample {
         match self {
             Self::Enhanced => {
                 let unnumbered =
                     SampleIdentity { writer_guid: client.reader, sequence_number: SequenceNumber::UNKNOWN };
-                Wire { message: message.clone(), related: Some(unnumbered) }
+                OutgoingSample { message: message.clone(), related: Some(unnumbered) }
             }
             Self::Cyclone => Header { client: client.word(), request }.wire(message),
         }
     }
 
-    /// The number by which the reply to a request will be known: the writer's, or
-    /// the client's own.
+    /// The number by which the reply to a request is recognized: the writer's sequence number, or the client's own.
     pub(super) fn number(self, written: SampleIdentity, request: i64) -> i64 {
         match self {
             Self::Enhanced => written.sequence_number.into(),
@@ -95,7 +92,7 @@ impl ServiceMapping {
         }
     }
 
-    /// What a client takes out of a sample; none where it answers somebody else.
+    /// Extracts a response and its request's number from a sample; `None` if it answers another client.
     pub(super) fn response(self, client: ClientIds, sample: Sample) -> Option<(i64, Encoded)> {
         match self {
             Self::Enhanced => {
@@ -111,19 +108,19 @@ impl ServiceMapping {
     }
 }
 
-impl Asked {
-    /// What a server sends as the response.
-    pub(super) fn answer(&self, message: &Encoded) -> Wire {
+impl RequestOrigin {
+    /// The sample of a response.
+    pub(super) fn answer(&self, message: &Encoded) -> OutgoingSample {
         match self.id {
-            RequestId::Enhanced(id) => Wire { message: message.clone(), related: Some(id) },
+            RequestId::Enhanced(id) => OutgoingSample { message: message.clone(), related: Some(id) },
             RequestId::Cyclone(header) => header.wire(message),
         }
     }
 }
 
 impl ClientIds {
-    /// A number that hardly another client has: all of its writer's identity,
-    /// folded. A client takes the reply with its own.
+    /// A number that is almost certainly unique to the client: the bytes of its writer's GUID, combined into one word.
+    /// A client accepts replies with its own number.
     fn word(&self) -> u64 {
         let bytes = self.writer.to_bytes();
         let fold = |word: u64, byte: &u8| word.rotate_left(8) ^ u64::from(*byte);
@@ -145,18 +142,18 @@ impl Header {
         Some((header, Encoded::from_parts(representation, rest)))
     }
 
-    /// Before `message`, which is little-endian as all that Selene writes: sixteen
-    /// bytes change no alignment.
-    fn wire(self, message: &Encoded) -> Wire {
+    /// Prepends the header to `message`, which is little-endian like all that Selene writes; sixteen bytes do not
+    /// change the alignment.
+    fn wire(self, message: &Encoded) -> OutgoingSample {
         let (client, request) = (self.client.to_le_bytes(), self.request.to_le_bytes());
         let payload = [&client[..], &request[..], message.payload()].concat();
-        Wire { message: Encoded::from_parts(CDR_LE, &payload), related: None }
+        OutgoingSample { message: Encoded::from_parts(CDR_LE, &payload), related: None }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Asked, ClientIds, ServiceMapping};
+    use super::{ClientIds, RequestOrigin, ServiceMapping};
     use crate::cdr::{Encoded, encode};
     use crate::dds::listener::Sample;
     use crate::std_msgs::String as Text;
@@ -183,9 +180,9 @@ mod tests {
         Sample { writer, number: SequenceNumber::new(number), related, message }
     }
 
-    /// Request 7 of `client`, which its writer wrote as its 70th sample, at the server.
-    fn asked(mapping: ServiceMapping, client: ClientIds) -> (Asked, Encoded) {
-        let wire = mapping.ask(client, 7, &words("ask"));
+    /// Request 7 of `client`, written as its writer's 70th sample, as the server receives it.
+    fn requested(mapping: ServiceMapping, client: ClientIds) -> (RequestOrigin, Encoded) {
+        let wire = mapping.wrap_request(client, 7, &words("ask"));
         mapping.request(sample(client.writer, 70, wire.related, wire.message)).unwrap()
     }
 
@@ -193,7 +190,7 @@ mod tests {
     fn a_client_knows_the_reply_to_its_request_and_no_other() {
         for mapping in [ServiceMapping::Enhanced, ServiceMapping::Cyclone] {
             let written = SampleIdentity { writer_guid: client(1).writer, sequence_number: SequenceNumber::new(70) };
-            let (request, message) = asked(mapping, client(1));
+            let (request, message) = requested(mapping, client(1));
             assert_eq!(message, words("ask"), "{mapping:?}");
             let reply = || {
                 let wire = request.answer(&words("answer"));
@@ -210,23 +207,23 @@ mod tests {
     fn the_cyclone_header_is_two_words_in_the_payloads_byte_order() {
         let payload = [&[0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 6][..], b"\0\0\0\x03hi\0"].concat();
         let from = sample(guid(1, 1, WRITER_KIND), 1, None, Encoded::from_parts([0, 0], &payload));
-        let (asked, message) = ServiceMapping::Cyclone.request(from).unwrap();
+        let (requested, message) = ServiceMapping::Cyclone.request(from).unwrap();
         assert_eq!(message, Encoded::from_parts([0, 0], b"\0\0\0\x03hi\0"));
-        let reply = asked.answer(&words("hi")).message;
+        let reply = requested.answer(&words("hi")).message;
         let expected = [&[0, 1, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0][..], b"\x03\0\0\0hi\0"].concat();
         assert_eq!(reply.bytes(), expected);
     }
 
-    /// `rmw_fastrtps` names its reply reader; a client that does not is known by its writer.
+    /// `rmw_fastrtps` gives its reply reader; a client that does not is identified by its writer.
     #[test]
     fn a_reply_goes_to_the_reader_that_the_request_names_and_else_to_its_writer() {
-        let (named, _) = asked(ServiceMapping::Enhanced, client(1));
+        let (named, _) = requested(ServiceMapping::Enhanced, client(1));
         assert_eq!(named.client, client(1).reader);
         for related in [None, Some(SampleIdentity { writer_guid: GUID::GUID_UNKNOWN, ..Default::default() })] {
             let unnamed = sample(client(1).writer, 70, related, words("ask"));
-            let (asked, _) = ServiceMapping::Enhanced.request(unnamed).unwrap();
-            assert_eq!(asked.client, client(1).writer);
-            let related = asked.answer(&words("answer")).related.unwrap();
+            let (requested, _) = ServiceMapping::Enhanced.request(unnamed).unwrap();
+            assert_eq!(requested.client, client(1).writer);
+            let related = requested.answer(&words("answer")).related.unwrap();
             assert_eq!((related.writer_guid, i64::from(related.sequence_number)), (client(1).writer, 70));
         }
     }

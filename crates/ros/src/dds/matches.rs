@@ -1,7 +1,6 @@
-//! Which endpoints of other participants are matched with ours, as the
-//! participant tells it. A client asks only where a server would hear and answer,
-//! and a server answers only when the client would hear: both sides are
-//! discovered one after the other, and what is written to a volatile reader
+//! Tracks which endpoints of other participants are matched with ours, from the participant's events. A client sends a
+//! request only if a server would receive it and could answer, and a server answers only if the client would receive
+//! that: the two endpoints of each side are discovered one after the other, and what is written to a volatile reader
 //! before it is matched is lost.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,14 +12,14 @@ use super::services::Replies;
 
 pub(super) struct Matches {
     own: GUID,
-    /// By endpoint of ours, those of others.
+    /// The matched endpoints of others, by our endpoint.
     known: Mutex<BTreeMap<GUID, BTreeSet<GUID>>>,
-    /// By writer of ours, the replies that wait for new readers of it.
+    /// Replies that wait for new readers, by our writer.
     waiting: Mutex<BTreeMap<GUID, Weak<Replies>>>,
 }
 
 impl Matches {
-    /// Of participant `own`; its endpoints' matches with one another do not count.
+    /// Matches of participant `own`; those between its own endpoints do not count.
     pub(super) fn new(own: GUID) -> Self {
         Self { own, known: Mutex::default(), waiting: Mutex::default() }
     }
@@ -41,7 +40,7 @@ impl Matches {
         }
     }
 
-    /// An endpoint of ours is gone.
+    /// Removes an endpoint of ours.
     pub(super) fn forget(&self, ours: GUID) {
         lock(&self.known).remove(&ours);
         lock(&self.waiting).remove(&ours);
@@ -52,18 +51,18 @@ impl Matches {
         lock(&self.known).get(&ours).into_iter().flatten().copied().collect()
     }
 
-    /// How many endpoints of others are matched with `ours`.
+    /// Number of endpoints of others that are matched with `ours`.
     pub(super) fn count(&self, ours: GUID) -> usize {
         lock(&self.known).get(&ours).map_or(0, BTreeSet::len)
     }
 
-    /// Whether some participant is matched with both of `ours`.
+    /// Whether some participant is matched with both endpoints `ours`.
     pub(super) fn one_has_both(&self, ours: [GUID; 2]) -> bool {
-        let [asking, hearing] = ours.map(|guid| self.of(guid));
-        asking.iter().any(|one| hearing.iter().any(|other| one.prefix == other.prefix))
+        let [writers, readers] = ours.map(|guid| self.of(guid));
+        writers.iter().any(|one| readers.iter().any(|other| one.prefix == other.prefix))
     }
 
-    /// Lets `replies` go whenever its writer has a new reader.
+    /// Releases waiting `replies` whenever `writer` has a new reader.
     pub(super) fn watch(&self, writer: GUID, replies: &Arc<Replies>) {
         lock(&self.waiting).insert(writer, Arc::downgrade(replies));
     }

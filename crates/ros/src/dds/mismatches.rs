@@ -1,7 +1,7 @@
-//! Peers that use our topics and cannot be heard, or cannot hear us: they have another message type, or quality of
-//! service that does not fit ours. DDS leaves such endpoints unmatched without a word (DDS 1.4, 2.2.3). Once a second
-//! (wall time) a thread compares all endpoints of peers with ours, says once for each what differs and what to do,
-//! and counts the publishers that do reach our subscriptions.
+//! Detects peers that use our topics but cannot exchange messages with us, because of another message type or
+//! incompatible quality of service. DDS silently leaves such endpoints unmatched (DDS 1.4, 2.2.3). Once a second (wall
+//! time) a thread compares all endpoints of peers with ours, logs once for each what differs and what to do, and counts
+//! the publishers that match our subscriptions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -17,54 +17,54 @@ use super::graph::Endpoint;
 use super::{dds_qos, dds_type_name};
 use crate::qos::{Durability, Reliability, Topic};
 
-/// How often peers are looked at (wall time).
+/// How often peers' endpoints are compared (wall time).
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// What ROS 2 puts before the names of topics in DDS.
+/// Prefix that ROS 2 adds to the names of topics in DDS.
 const ROS_TOPIC: &str = "rt";
-/// The two types of `cmd_vel`: the option that takes the plain one.
+/// The two types of `cmd_vel`: Selene has an option that takes the unstamped one.
 const STAMPED: &str = "geometry_msgs/msg/TwistStamped";
 const UNSTAMPED: &str = "geometry_msgs/msg/Twist";
 
-/// The thread; dropping it ends and joins it.
-pub(super) struct Watch {
+/// Handle of the thread; dropping it ends and joins it.
+pub(super) struct MismatchMonitor {
     own: Arc<OwnEndpoints>,
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// Our endpoints with what is known of their peers.
+/// Our endpoints, and what is known of their peers.
 #[derive(Default)]
 pub(super) struct OwnEndpoints {
-    known: Mutex<Known>,
+    known: Mutex<KnownEndpoints>,
 }
 
 #[derive(Default)]
-struct Known {
+struct KnownEndpoints {
     own: BTreeMap<Endpoint, Topic>,
-    /// Publishers elsewhere that reach our subscriptions, by topic.
+    /// Numbers of publishers elsewhere that match our subscriptions, by topic.
     publishers: BTreeMap<String, usize>,
-    /// Endpoints of which it was said that they do not fit.
-    told: BTreeSet<Gid>,
+    /// Incompatible endpoints that were already logged.
+    reported: BTreeSet<Gid>,
 }
 
-/// An endpoint of a peer.
+/// An endpoint of another participant.
 #[derive(Clone, Debug)]
 struct Peer {
     gid: Gid,
-    side: Side,
-    /// Names as DDS has them.
+    side: EndpointRole,
+    /// The topic's name in DDS.
     topic: String,
     type_name: String,
     qos: QosPolicies,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Side {
+enum EndpointRole {
     Publishes,
     Subscribes,
 }
 
-impl Watch {
+impl MismatchMonitor {
     pub(super) fn start(participant: &DomainParticipant) -> io::Result<Self> {
         let (own, (stop, stopped)) = (Arc::new(OwnEndpoints::default()), channel());
         let (participant, watched) = (participant.clone(), Arc::clone(&own));
@@ -78,11 +78,11 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for MismatchMonitor {
     fn drop(&mut self) {
         drop(self.stop.take());
         if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
-            tracing::warn!("peers that do not fit are not told any more: the thread that looks for them broke off");
+            tracing::warn!("peers that do not fit are not reported any more: the thread that looks for them broke off");
         }
     }
 }
@@ -101,12 +101,12 @@ fn peers(participant: &DomainParticipant) -> Vec<Peer> {
     let writers = participant.discovered_writers().into_iter().map(|writer| {
         let (guid, data) = (writer.writer_proxy.remote_writer_guid, writer.publication_topic_data);
         let qos = data.qos();
-        (guid, Side::Publishes, data.topic_name, data.type_name, qos)
+        (guid, EndpointRole::Publishes, data.topic_name, data.type_name, qos)
     });
     let readers = participant.discovered_readers().into_iter().map(|reader| {
         let (guid, data) = (reader.reader_proxy.remote_reader_guid, reader.subscription_topic_data);
         let (type_name, qos) = (data.type_name().clone(), data.qos());
-        (guid, Side::Subscribes, data.topic_name, type_name, qos)
+        (guid, EndpointRole::Subscribes, data.topic_name, type_name, qos)
     });
     let others = writers.chain(readers).filter(|(guid, ..)| guid.prefix != own);
     others.map(|(guid, side, topic, type_name, qos)| Peer { gid: guid.into(), side, topic, type_name, qos }).collect()
@@ -121,68 +121,68 @@ impl OwnEndpoints {
         self.known().own.remove(&endpoint);
     }
 
-    /// Publishers elsewhere that reach our subscription to topic `name`; none where there is no such subscription.
+    /// Number of publishers elsewhere that match our subscription to topic `name`; `None` without such a subscription.
     pub(super) fn publishers_of(&self, name: &str) -> Option<usize> {
         let known = self.known();
-        let is_heard =
+        let is_received =
             |(endpoint, topic): (&Endpoint, &Topic)| matches!(endpoint, Endpoint::Reader(_)) && topic.name == name;
-        let subscribed = known.own.iter().any(is_heard);
+        let subscribed = known.own.iter().any(is_received);
         subscribed.then(|| known.publishers.get(name).copied().unwrap_or_default())
     }
 
-    /// Takes in who is there; what is to be said of endpoints that do not fit and of which nothing was said.
+    /// Takes in the present endpoints; returns the warnings about incompatible ones that were not logged yet.
     fn look_at(&self, peers: &[Peer]) -> Vec<String> {
         let mut known = self.known();
         let present: BTreeSet<Gid> = peers.iter().map(|peer| peer.gid).collect();
-        known.told.retain(|gid| present.contains(gid));
+        known.reported.retain(|gid| present.contains(gid));
         known.publishers.clear();
-        let mut to_say = Vec::new();
+        let mut messages = Vec::new();
         for peer in peers {
             match known.meeting(peer) {
-                Meeting::Nobody => {}
-                Meeting::Fits(topic) if peer.side == Side::Publishes => {
+                Compatibility::Nobody => {}
+                Compatibility::Fits(topic) if peer.side == EndpointRole::Publishes => {
                     *known.publishers.entry(topic).or_default() += 1
                 }
-                Meeting::Fits(_) => {}
-                Meeting::Misfits(what) => to_say.extend(known.told.insert(peer.gid).then_some(what)),
+                Compatibility::Fits(_) => {}
+                Compatibility::Misfits(what) => messages.extend(known.reported.insert(peer.gid).then_some(what)),
             }
         }
-        to_say
+        messages
     }
 
-    /// Endpoints of which it was said that they do not fit.
+    /// Number of incompatible endpoints that were logged.
     #[cfg(test)]
     pub(super) fn misfits(&self) -> usize {
-        self.known().told.len()
+        self.known().reported.len()
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, KnownEndpoints> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// How a peer's endpoint meets ours.
-enum Meeting {
-    /// There is none of ours on its topic.
+/// Relation between a peer's endpoint and ours.
+enum Compatibility {
+    /// None of ours has its topic.
     Nobody,
-    /// It fits one of ours on this topic.
+    /// It is compatible with one of ours on this topic.
     Fits(String),
-    /// It fits none of ours: what to say.
+    /// It is incompatible with ours, with the text of a warning.
     Misfits(String),
 }
 
-impl Known {
-    fn meeting(&self, peer: &Peer) -> Meeting {
-        let mut met = Meeting::Nobody;
+impl KnownEndpoints {
+    fn meeting(&self, peer: &Peer) -> Compatibility {
+        let mut met = Compatibility::Nobody;
         for (endpoint, topic) in &self.own {
             let is_met = matches!(
                 (endpoint, peer.side),
-                (Endpoint::Reader(_), Side::Publishes) | (Endpoint::Writer(_), Side::Subscribes)
+                (Endpoint::Reader(_), EndpointRole::Publishes) | (Endpoint::Writer(_), EndpointRole::Subscribes)
             );
             if is_met && peer.topic.strip_prefix(ROS_TOPIC) == Some(topic.name.as_str()) {
                 match peer.misfit(topic) {
-                    None => return Meeting::Fits(topic.name.clone()),
-                    Some(what) => met = Meeting::Misfits(what),
+                    None => return Compatibility::Fits(topic.name.clone()),
+                    Some(what) => met = Compatibility::Misfits(what),
                 }
             }
         }
@@ -191,11 +191,13 @@ impl Known {
 }
 
 impl Peer {
-    /// What does not fit our endpoint on a topic, and what to do.
+    /// What is incompatible with our endpoint on a topic, and what to do; `None` if they match.
     fn misfit(&self, ours: &Topic) -> Option<String> {
         let who = match self.side {
-            Side::Publishes => format!("topic {}: a publisher elsewhere is not heard", ours.name),
-            Side::Subscribes => format!("topic {}: a subscriber elsewhere gets nothing", ours.name),
+            EndpointRole::Publishes => {
+                format!("topic {}: messages of a publisher elsewhere are not received", ours.name)
+            }
+            EndpointRole::Subscribes => format!("topic {}: a subscriber elsewhere gets nothing", ours.name),
         };
         if self.type_name != dds_type_name(ours.type_name) {
             let theirs = ros_type_name(&self.type_name);
@@ -204,17 +206,17 @@ impl Peer {
         }
         let of_ours = dds_qos(ours.qos).build();
         let failing = match self.side {
-            Side::Publishes => self.qos.compliance_failure_wrt(&of_ours),
-            Side::Subscribes => of_ours.compliance_failure_wrt(&self.qos),
+            EndpointRole::Publishes => self.qos.compliance_failure_wrt(&of_ours),
+            EndpointRole::Subscribes => of_ours.compliance_failure_wrt(&self.qos),
         };
-        let (policy, has) = (failing?, Words::of_ours(ours));
-        let theirs = Words::of_peer(self);
+        let (policy, has) = (failing?, QosSummary::of_ours(ours));
+        let theirs = QosSummary::of_peer(self);
         let advice = match self.side {
-            Side::Publishes => format!("publish {has}"),
-            Side::Subscribes if ours.qos.reliability == Reliability::BestEffort => {
-                format!("subscribe {has}, or ask for `qos: reliable` in a sensor's file")
+            EndpointRole::Publishes => format!("publish {has}"),
+            EndpointRole::Subscribes if ours.qos.reliability == Reliability::BestEffort => {
+                format!("subscribe {has}, or set `qos: reliable` in a sensor's file")
             }
-            Side::Subscribes => format!("subscribe {has}"),
+            EndpointRole::Subscribes => format!("subscribe {has}"),
         };
         Some(format!("{who}: its quality of service ({theirs}) does not fit ours ({has}) in {policy:?}; {advice}"))
     }
@@ -228,19 +230,20 @@ fn type_advice(ours: &str, theirs: &str) -> String {
     }
 }
 
-/// `geometry_msgs::msg::dds_::Twist_` as ROS 2 has it: `geometry_msgs/msg/Twist`; other names as they are.
+/// The ROS 2 name of a DDS type: `geometry_msgs::msg::dds_::Twist_` is `geometry_msgs/msg/Twist`. Other names are
+/// unchanged.
 fn ros_type_name(dds: &str) -> String {
     let parts = dds.strip_suffix('_').and_then(|name| name.split_once("::dds_::"));
     parts.map_or_else(|| dds.to_owned(), |(package, name)| format!("{}/{name}", package.replace("::", "/")))
 }
 
-/// Quality of service in words.
-struct Words {
+/// Reliability and durability, for display.
+struct QosSummary {
     is_reliable: bool,
     is_latched: bool,
 }
 
-impl Words {
+impl QosSummary {
     fn of_ours(topic: &Topic) -> Self {
         Self {
             is_reliable: topic.qos.reliability == Reliability::Reliable,
@@ -248,18 +251,18 @@ impl Words {
         }
     }
 
-    /// What a peer leaves out is what DDS has by default: writers are reliable, readers best effort, both volatile.
+    /// A policy that a peer leaves out has its DDS default: writers are reliable, readers best effort, both volatile.
     fn of_peer(peer: &Peer) -> Self {
-        let left_out = peer.side == Side::Publishes;
-        let is_reliable = |asked| matches!(asked, policy::Reliability::Reliable { .. });
+        let left_out = peer.side == EndpointRole::Publishes;
+        let is_reliable = |requested| matches!(requested, policy::Reliability::Reliable { .. });
         Self {
             is_reliable: peer.qos.reliability().map_or(left_out, is_reliable),
-            is_latched: peer.qos.durability().is_some_and(|asked| asked != policy::Durability::Volatile),
+            is_latched: peer.qos.durability().is_some_and(|requested| requested != policy::Durability::Volatile),
         }
     }
 }
 
-impl fmt::Display for Words {
+impl fmt::Display for QosSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let reliability = if self.is_reliable { "reliable" } else { "best effort" };
         let durability = if self.is_latched { "transient local" } else { "volatile" };
@@ -269,7 +272,7 @@ impl fmt::Display for Words {
 
 #[cfg(test)]
 mod tests {
-    use super::{OwnEndpoints, Peer, Side, dds_qos, dds_type_name, ros_type_name};
+    use super::{EndpointRole, OwnEndpoints, Peer, dds_qos, dds_type_name, ros_type_name};
     use crate::dds::graph::Endpoint;
     use crate::geometry_msgs::{Twist, TwistStamped};
     use crate::sensor_msgs::Image;
@@ -280,7 +283,7 @@ mod tests {
         Gid::from([number; 16])
     }
 
-    fn peer<M: Message>(number: u8, side: Side, topic: &str, qos: Qos) -> Peer {
+    fn peer<M: Message>(number: u8, side: EndpointRole, topic: &str, qos: Qos) -> Peer {
         let (topic, type_name) = (format!("rt{topic}"), dds_type_name(M::TYPE_NAME));
         Peer { gid: gid(number), side, topic, type_name, qos: dds_qos(qos).build() }
     }
@@ -293,37 +296,37 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_twist_is_told_once_with_the_option_that_takes_it() {
+    fn a_plain_twist_is_reported_once_with_the_option_that_takes_it() {
         let own = own::<TwistStamped>(Endpoint::Reader, "/cmd_vel", Qos::reliable());
-        let plain = peer::<Twist>(1, Side::Publishes, "/cmd_vel", Qos::reliable());
-        let told = own.look_at(std::slice::from_ref(&plain));
-        let [told] = &told[..] else { panic!("{told:?}") };
+        let plain = peer::<Twist>(1, EndpointRole::Publishes, "/cmd_vel", Qos::reliable());
+        let reported = own.look_at(std::slice::from_ref(&plain));
+        let [reported] = &reported[..] else { panic!("{reported:?}") };
         for part in
             ["topic /cmd_vel", "is geometry_msgs/msg/Twist and not geometry_msgs/msg/TwistStamped", "--twist-unstamped"]
         {
-            assert!(told.contains(part), "{part} is missing in: {told}");
+            assert!(reported.contains(part), "{part} is missing in: {reported}");
         }
         assert_eq!(own.publishers_of("/cmd_vel"), Some(0));
-        let stamped = peer::<TwistStamped>(2, Side::Publishes, "/cmd_vel", Qos::reliable());
-        assert!(own.look_at(&[plain.clone(), stamped]).is_empty(), "told once");
+        let stamped = peer::<TwistStamped>(2, EndpointRole::Publishes, "/cmd_vel", Qos::reliable());
+        assert!(own.look_at(&[plain.clone(), stamped]).is_empty(), "reported once");
         assert_eq!((own.publishers_of("/cmd_vel"), own.publishers_of("/other")), (Some(1), None));
         assert!(own.look_at(&[]).is_empty() && own.look_at(&[plain]).len() == 1, "it went and came again");
     }
 
     #[test]
-    fn quality_of_service_that_does_not_fit_is_told_from_both_sides() {
+    fn quality_of_service_that_does_not_fit_is_reported_from_both_sides() {
         let images = own::<Image>(Endpoint::Writer, "/image_raw", Qos::sensor_data());
-        let asks = |qos| images.look_at(&[peer::<Image>(1, Side::Subscribes, "/image_raw", qos)]);
-        assert!(asks(Qos::sensor_data()).is_empty());
-        let told = asks(Qos::reliable()).concat();
+        let requests = |qos| images.look_at(&[peer::<Image>(1, EndpointRole::Subscribes, "/image_raw", qos)]);
+        assert!(requests(Qos::sensor_data()).is_empty());
+        let reported = requests(Qos::reliable()).concat();
         for part in ["/image_raw", "(reliable, volatile)", "(best effort, volatile)", "Reliability", "qos: reliable"] {
-            assert!(told.contains(part), "{part} is missing in: {told}");
+            assert!(reported.contains(part), "{part} is missing in: {reported}");
         }
         let commands = own::<Twist>(Endpoint::Reader, "/cmd_vel", Qos::reliable());
-        let offers = |qos| commands.look_at(&[peer::<Twist>(1, Side::Publishes, "/cmd_vel", qos)]);
+        let offers = |qos| commands.look_at(&[peer::<Twist>(1, EndpointRole::Publishes, "/cmd_vel", qos)]);
         assert!(offers(Qos::latched()).is_empty());
         assert!(
-            offers(Qos::sensor_data()).concat().contains("is not heard")
+            offers(Qos::sensor_data()).concat().contains("are not received")
                 && commands.publishers_of("/cmd_vel") == Some(0)
         );
     }
@@ -331,15 +334,15 @@ mod tests {
     #[test]
     fn who_is_on_the_same_side_or_on_another_topic_is_no_matter() {
         let own = own::<TwistStamped>(Endpoint::Reader, "/cmd_vel", Qos::reliable());
-        let beside = peer::<Twist>(1, Side::Subscribes, "/cmd_vel", Qos::reliable());
-        let elsewhere = peer::<Twist>(2, Side::Publishes, "/viper/cmd_vel", Qos::reliable());
+        let beside = peer::<Twist>(1, EndpointRole::Subscribes, "/cmd_vel", Qos::reliable());
+        let elsewhere = peer::<Twist>(2, EndpointRole::Publishes, "/viper/cmd_vel", Qos::reliable());
         assert!(own.look_at(&[beside, elsewhere]).is_empty());
         own.remove(Endpoint::Reader(gid(200)));
         assert_eq!(own.publishers_of("/cmd_vel"), None);
     }
 
     #[test]
-    fn names_of_types_are_told_as_ros_has_them() {
+    fn names_of_types_are_reported_as_ros_has_them() {
         assert_eq!(ros_type_name(&dds_type_name("geometry_msgs/msg/Twist")), "geometry_msgs/msg/Twist");
         assert_eq!(ros_type_name("ShapeType"), "ShapeType");
     }

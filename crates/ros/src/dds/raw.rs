@@ -1,6 +1,5 @@
-//! Ready CDR bytes through RustDDS's serialisation hooks: nothing is encoded
-//! again. A sent message shares its bytes with all others that hold them; a
-//! received one is copied once, out of the middleware's cache.
+//! Passes encoded CDR bytes through RustDDS's serialization hooks, so that nothing is encoded twice. A sent message
+//! shares its bytes with all other holders; a received one is copied once, out of the middleware's cache.
 
 use std::convert::Infallible;
 
@@ -10,11 +9,11 @@ use rustdds::no_key::{Decode, DefaultDecoder, DeserializerAdapter, SerializerAda
 
 use crate::cdr::Encoded;
 
-/// Both the adapter and its decoder.
+/// Serializer and deserializer of encoded messages.
 #[derive(Clone)]
 pub(super) struct Raw;
 
-/// An [`Encoded`] seen as the payload behind its header, which RustDDS writes.
+/// The payload of an [`Encoded`] after its header, which RustDDS writes itself.
 struct Payload(Encoded);
 
 impl AsRef<[u8]> for Payload {

@@ -1,4 +1,4 @@
-//! The thread that does what is delayed when its time has come.
+//! The thread that runs delayed jobs when they are due.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,10 +6,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
-/// What is done at the other end of a link.
+/// The delivery of a message at the other end of a link.
 pub(super) type Job = Box<dyn FnOnce() + Send>;
 
-/// Leads to the thread, which ends with the last of its copies.
+/// Handle of the thread, which ends with the last clone.
 #[derive(Clone)]
 pub(super) struct DelayLine {
     begun: Instant,
@@ -29,48 +29,48 @@ impl DelayLine {
         self.begun.elapsed()
     }
 
-    /// Has `job` done at `due`.
+    /// Runs `job` at `due`, wall time since the line began.
     pub(super) fn put(&self, due: Duration, job: Job) {
-        // The thread lives as long as this line.
+        // The thread lives as long as this handle, so that sending cannot fail.
         let _ = self.sender.send((due, job));
     }
 }
 
-/// A job, told from others by its time and then by its number.
-struct Waiting {
+/// A delayed job, ordered by its due time and then by its number.
+struct DelayedJob {
     due: Duration,
     number: u64,
     job: Job,
 }
 
-impl Waiting {
+impl DelayedJob {
     fn key(&self) -> (Duration, u64) {
         (self.due, self.number)
     }
 }
 
-impl PartialEq for Waiting {
+impl PartialEq for DelayedJob {
     fn eq(&self, other: &Self) -> bool {
         self.key() == other.key()
     }
 }
 
-impl Eq for Waiting {}
+impl Eq for DelayedJob {}
 
-impl PartialOrd for Waiting {
+impl PartialOrd for DelayedJob {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Waiting {
+impl Ord for DelayedJob {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.key().cmp(&other.key())
     }
 }
 
 fn run(begun: Instant, arrived: &Receiver<(Duration, Job)>) {
-    let mut waiting: BinaryHeap<Reverse<Waiting>> = BinaryHeap::new();
+    let mut waiting: BinaryHeap<Reverse<DelayedJob>> = BinaryHeap::new();
     let mut number = 0;
     loop {
         let next = match waiting.peek() {
@@ -80,7 +80,7 @@ fn run(begun: Instant, arrived: &Receiver<(Duration, Job)>) {
         match next {
             Ok((due, job)) => {
                 number += 1;
-                waiting.push(Reverse(Waiting { due, number, job }));
+                waiting.push(Reverse(DelayedJob { due, number, job }));
             }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,

@@ -1,4 +1,4 @@
-//! What happens to message after message of one link: lost, or late by so much.
+//! The sequence of losses and delays of one link.
 
 use std::time::Duration;
 
@@ -6,16 +6,16 @@ use selene_base::random::{RngExt, stream_at};
 
 use super::Effect;
 
-/// The messages of one link, in order.
+/// The impairment of one link's messages, in order.
 pub(super) struct LinkEffects {
     effect: Effect,
-    /// Name of the link's random streams.
+    /// Name of the link's random number streams.
     name: String,
-    /// The next message's number.
+    /// Number of the next message.
     number: u64,
-    /// Which of the losses comes next, and the message that it takes; none where none is lost.
+    /// Index of the next loss, and the message that it takes; `None` if no message is lost.
     loss: Option<(u64, u64)>,
-    /// When the last message comes out.
+    /// When the last message arrives.
     last: Duration,
 }
 
@@ -26,7 +26,7 @@ impl LinkEffects {
         effects
     }
 
-    /// By how much the next message is late; none if it is lost.
+    /// Delay of the next message; `None` if it is lost.
     pub(super) fn next(&mut self) -> Option<Duration> {
         let number = self.number;
         self.number += 1;
@@ -39,13 +39,13 @@ impl LinkEffects {
         }
     }
 
-    /// When a message comes out that would come out at `due`: not before the one before it.
+    /// Arrival time of a message that is due at `due`: not before that of the previous one.
     pub(super) fn in_order(&mut self, due: Duration) -> Duration {
         self.last = self.last.max(due);
         self.last
     }
 
-    /// The message that loss `k` takes: one of those from k/p up to (k + 1)/p.
+    /// The message lost by loss `k`: one of those from k/p up to (k + 1)/p.
     fn lost_message(&self, k: u64) -> u64 {
         let first = |k: u64| (k as f64 / self.effect.loss).ceil() as u64;
         let (from, to) = (first(k), first(k + 1));

@@ -12,7 +12,7 @@ fn rule(text: &str) -> Impairment {
     text.parse().unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// What becomes of the first messages of a link.
+/// Delays of the first messages of a link; `None` for lost ones.
 fn effects(text: &str, name: &str, count: usize) -> Vec<Option<Duration>> {
     let mut effects = LinkEffects::new(rule(text).effect, name);
     (0..count).map(|_| effects.next()).collect()
@@ -53,7 +53,7 @@ fn a_message_never_comes_out_before_the_one_before_it() {
 }
 
 #[test]
-fn rules_are_read_and_what_is_wrong_is_told() {
+fn rules_are_read_and_what_is_wrong_is_reported() {
     let good = rule("/navcam.*/image_raw:delay_ms=30, jitter_ms=2.5,loss=0.01,seed=7");
     let expected =
         Effect { delay: Duration::from_millis(30), jitter: Duration::from_micros(2500), loss: 0.01, seed: 7 };
@@ -72,12 +72,12 @@ fn rules_are_read_and_what_is_wrong_is_told() {
         ("/a:seed=x", "whole number"),
         ("/a:speed=1", "delay_ms, jitter_ms, loss or seed"),
     ] {
-        let told = bad.parse::<Impairment>().expect_err(bad).to_string();
-        assert!(told.contains(part) && told.contains("reads like"), "{bad}: {told}");
+        let reported = bad.parse::<Impairment>().expect_err(bad).to_string();
+        assert!(reported.contains(part) && reported.contains("reads like"), "{bad}: {reported}");
     }
 }
 
-/// The numbers that arrive of 0 to 19 that are sent, in order of arrival.
+/// The numbers that arrive, in order of arrival, when 0 to 19 are sent.
 fn carried(rules: &[&str], topic: &str, sent_through: bool) -> Vec<f64> {
     let bus = InProcess::new();
     let rules = rules.iter().map(|text| rule(text)).collect();
@@ -89,12 +89,12 @@ fn carried(rules: &[&str], topic: &str, sent_through: bool) -> Vec<f64> {
     for data in 0..20 {
         publisher.publish(&Float64 { data: f64::from(data) }, SimTime::ZERO).unwrap();
     }
-    // The last one is never lost: a rule of 5 % or none has one loss among the twenty at most.
-    let mut heard = Vec::new();
-    while heard.last() != Some(&19.0) {
-        heard.push(rx.recv_timeout(Duration::from_secs(20)).expect("the last message"));
+    // Number 19 is never lost: with a loss of 5 % or none, at most one of the twenty is lost.
+    let mut received = Vec::new();
+    while received.last() != Some(&19.0) {
+        received.push(rx.recv_timeout(Duration::from_secs(20)).expect("the last message"));
     }
-    heard
+    received
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn messages_come_late_in_order_and_whole_on_both_ways() {
         assert_eq!(carried(&["/depth:delay_ms=5,jitter_ms=10"], "/depth", sent_through), all);
         assert_eq!(carried(&["/other:loss=1"], "/depth", sent_through), all);
         assert_eq!(carried(&["/selene:loss=1"], "/selene/run/acknowledge", sent_through), all);
-        // The first rule that is about the topic counts.
+        // The first rule that applies to the topic counts.
         assert_eq!(carried(&["/depth:delay_ms=1", ".:loss=1"], "/depth", sent_through), all);
     }
 }
@@ -113,8 +113,8 @@ fn messages_come_late_in_order_and_whole_on_both_ways() {
 fn lost_messages_do_not_arrive_and_the_others_do() {
     let seed = (0..).find(|seed| effects(&format!(".:loss=0.05,seed={seed}"), "impaired out /depth", 20)[19].is_some());
     let text = format!("/depth:loss=0.05,seed={}", seed.expect("a seed"));
-    let heard = carried(&[text.as_str()], "/depth", true);
-    assert_eq!(heard.len(), 19);
+    let received = carried(&[text.as_str()], "/depth", true);
+    assert_eq!(received.len(), 19);
     let lost = effects(&text, "impaired out /depth", 20).iter().position(Option::is_none).expect("one is lost") as f64;
-    assert!(!heard.contains(&lost) && heard.is_sorted(), "{lost} of {heard:?}");
+    assert!(!received.contains(&lost) && received.is_sorted(), "{lost} of {received:?}");
 }

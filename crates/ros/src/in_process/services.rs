@@ -1,7 +1,6 @@
-//! Services inside the process: a request goes to the server's sink on the
-//! caller's thread. A name has one server at a time; a second one is refused, so
-//! that two parts of a program never answer for each other by accident. No lock
-//! is held while a sink runs.
+//! Services within the process: a request goes to the server's sink on the caller's thread. A name has one server at a
+//! time; a second one is refused, so that two parts of a program never answer for each other by accident. No lock is
+//! held while a sink runs.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,7 +9,7 @@ use crate::cdr::Encoded;
 use crate::service::ServiceName;
 use crate::transport::{Answer, Caller, RequestSink, ResponseSink, Subscription, TransportError};
 
-/// The servers by name. Clones share them.
+/// The servers by service name, shared by all clones.
 #[derive(Clone, Default)]
 pub(super) struct Services {
     servers: Arc<Mutex<BTreeMap<String, Arc<Server>>>>,
@@ -29,7 +28,7 @@ impl Services {
         }
         let server = Arc::new(Server { type_name: service.type_name, sink });
         servers.insert(service.name.clone(), server);
-        Ok(Subscription::guarded_by(Served { services: self.clone(), name: service.name.clone() }))
+        Ok(Subscription::guarded_by(ServerRegistration { services: self.clone(), name: service.name.clone() }))
     }
 
     pub(super) fn client(&self, service: &ServiceName) -> Box<dyn Caller> {
@@ -45,13 +44,13 @@ impl Services {
     }
 }
 
-/// A server's place; dropping it takes the server away.
-struct Served {
+/// Registration of a server; dropping it removes the server.
+struct ServerRegistration {
     services: Services,
     name: String,
 }
 
-impl Drop for Served {
+impl Drop for ServerRegistration {
     fn drop(&mut self) {
         let removed = self.services.lock().remove(&self.name);
         drop(removed); // outside the lock: the sink may own clients and servers
@@ -73,8 +72,8 @@ impl Caller for InProcessCaller {
             return Err(TransportError::NotServed { service: self.service.name.clone() });
         };
         if server.type_name != self.service.type_name {
-            let (served, asked) = (server.type_name, self.service.type_name);
-            return Err(self.service.refused(format!("it is served as {served}, not as {asked}")));
+            let (served, requested) = (server.type_name, self.service.type_name);
+            return Err(self.service.refused(format!("it is served as {served}, not as {requested}")));
         }
         let back: Answer = Box::new(move |response: &Encoded| {
             on(response);

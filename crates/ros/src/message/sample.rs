@@ -1,14 +1,13 @@
-//! A message of any type filled with values that all differ: what a format
-//! looks like from serde's side, answering every question with the next number.
+//! Sample messages of any type whose values all differ: a deserializer that answers every request with the next number.
 
 use serde::de::{DeserializeSeed, Error as _, SeqAccess, Visitor, value::Error};
 
 use super::Message;
 
-/// Elements of every sequence: odd, so that alignment after it matters.
+/// Length of every sequence: odd, so that the alignment after it matters.
 const ELEMENTS: usize = 3;
 
-/// A message in which no two fields are alike; `seed` shifts them all.
+/// A message in which no two fields are equal; `seed` shifts them all.
 pub(crate) fn sample<M: Message>(seed: u64) -> M {
     M::deserialize(&mut Sample { next: seed }).unwrap_or_else(|e| panic!("{}: {e}", M::TYPE_NAME))
 }

@@ -1,5 +1,4 @@
-//! Parameters to those outside: the six services that every ROS 2 node has, and
-//! what is there and what changed on `/parameter_events`.
+//! The six parameter services that every ROS 2 node has, and the initial values and changes on `/parameter_events`.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -18,9 +17,9 @@ use crate::rcl_interfaces::{self, ParameterEvent, ParameterType, ParameterValue,
 use crate::service::{Reply, Service, serve};
 use crate::transport::{Publisher, Subscription, Transport, TransportError};
 
-/// Where all nodes tell what changed.
+/// The topic on which all nodes publish changes of parameters.
 pub const PARAMETER_EVENTS: &str = "/parameter_events";
-/// Its quality of service (`rmw_qos_profile_parameter_events`).
+/// Quality of service of that topic (`rmw_qos_profile_parameter_events`).
 const EVENTS_QOS: Qos = Qos { depth: 1000, ..Qos::reliable() };
 
 /// Parameters that are served until this is dropped.
@@ -29,8 +28,8 @@ pub struct ServedParameters {
     _services: Vec<Subscription>,
 }
 
-/// Serves `parameters` as those of the node of full name `node`, such as `/selene`. `now` stamps their changes; it
-/// must not own the transport, whose own thread may drop it.
+/// Serves `parameters` as those of the node with full name `node`, such as `/selene`. `now` stamps their changes; it
+/// must not own the transport, because the transport's own thread may drop it.
 ///
 /// # Errors
 /// When the name is not a ROS name, the services are served already, or the middleware refuses.
@@ -55,17 +54,17 @@ pub fn serve_parameters(
         shared.serve::<SetParameters>(transport, "set_parameters", Shared::set)?,
         shared.serve::<SetParametersAtomically>(transport, "set_parameters_atomically", Shared::set_atomically)?,
     ];
-    shared.tell_all();
+    shared.report_all();
     Ok(ServedParameters { _services: services })
 }
 
-/// What the services share.
+/// State shared by the services.
 struct Shared {
     node: String,
     parameters: Mutex<Parameters>,
     events: Publisher<ParameterEvent>,
     now: Box<dyn Fn() -> SimTime + Send + Sync>,
-    /// Responses and events that could not be sent.
+    /// Counts responses and events that could not be sent.
     unsent: Dropped,
 }
 
@@ -91,7 +90,7 @@ impl Shared {
 
     fn get(&self, request: &GetParametersRequest) -> GetParametersResponse {
         let parameters = self.lock();
-        // One that is not declared has the type of what is not set.
+        // A parameter that is not declared is answered as "not set".
         let value =
             |name: &String| parameters.value(name).map_or_else(ParameterValue::default, |value| value.to_message());
         GetParametersResponse { values: request.names.iter().map(value).collect() }
@@ -117,26 +116,26 @@ impl Shared {
         SetParametersAtomicallyResponse { result: result(self.change(&request.parameters)) }
     }
 
-    /// Sets all of `asked` or none, and tells it.
-    fn change(&self, asked: &[rcl_interfaces::Parameter]) -> Result<(), ParameterError> {
+    /// Sets all of `requested` or none, and publishes the change.
+    fn change(&self, requested: &[rcl_interfaces::Parameter]) -> Result<(), ParameterError> {
         {
             let mut parameters = self.lock();
-            let values = asked.iter().map(|one| given(&parameters, one)).collect::<Result<Vec<_>, _>>()?;
+            let values = requested.iter().map(|one| given(&parameters, one)).collect::<Result<Vec<_>, _>>()?;
             parameters.set_all(&values)?;
         }
-        // Without the lock: who hears it may ask for parameters at once.
-        if !asked.is_empty() {
-            self.tell(asked);
+        // Without the lock, since a subscriber may request parameters at once.
+        if !requested.is_empty() {
+            self.publish_event(requested);
         }
         Ok(())
     }
 
-    fn tell(&self, changed: &[rcl_interfaces::Parameter]) {
+    fn publish_event(&self, changed: &[rcl_interfaces::Parameter]) {
         self.publish(ParameterEvent { changed_parameters: changed.to_vec(), ..ParameterEvent::default() });
     }
 
-    /// Tells those that are there from the start, as a ROS 2 node does when it declares them.
-    fn tell_all(&self) {
+    /// Publishes the initial parameters, as a ROS 2 node does when it declares them.
+    fn report_all(&self) {
         let new_parameters = self.lock().to_messages();
         self.publish(ParameterEvent { new_parameters, ..ParameterEvent::default() });
     }
@@ -153,17 +152,17 @@ impl Shared {
         }
     }
 
-    /// A set is whole even if somebody panicked while holding it.
+    /// The parameters are consistent even if a thread panicked while holding the lock.
     fn lock(&self) -> MutexGuard<'_, Parameters> {
         self.parameters.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The name and value of `asked`.
-fn given(parameters: &Parameters, asked: &rcl_interfaces::Parameter) -> Result<(String, Value), ParameterError> {
-    let declared = parameters.declared(&asked.name)?;
-    let value = Value::from_message(&asked.value).map_err(|given| declared.wrong_type(given.to_owned()))?;
-    Ok((asked.name.clone(), value))
+/// The name and value in a request; refuses undeclared parameters and types that no parameter has.
+fn given(parameters: &Parameters, requested: &rcl_interfaces::Parameter) -> Result<(String, Value), ParameterError> {
+    let declared = parameters.declared(&requested.name)?;
+    let value = Value::from_message(&requested.value).map_err(|given| declared.wrong_type(given.to_owned()))?;
+    Ok((requested.name.clone(), value))
 }
 
 fn result(set: Result<(), ParameterError>) -> SetParametersResult {

@@ -1,4 +1,4 @@
-//! The six services and the events, asked within the process.
+//! Tests of the six services and the events, within one process.
 
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use selene_base::SimTime;
 
 use super::{
-    Change, PARAMETER_EVENTS, Parameter, ParameterError, Parameters, ServedParameters, Value, ValueRange,
+    PARAMETER_EVENTS, Parameter, ParameterChange, ParameterError, Parameters, ServedParameters, Value, ValueRange,
     serve_parameters,
 };
 use crate::in_process::InProcess;
@@ -22,8 +22,8 @@ use crate::transport::{Subscription, subscribe};
 
 const NODE: &str = "/selene";
 
-/// A node with parameters; what it was told to do, and the events that were heard.
-struct Served {
+/// A node with parameters; the changes applied to it, and the events received.
+struct TestNode {
     bus: InProcess,
     done: Arc<Mutex<Vec<Value>>>,
     events: Receiver<ParameterEvent>,
@@ -33,8 +33,8 @@ struct Served {
 fn parameters(done: &Arc<Mutex<Vec<Value>>>) -> Parameters {
     let done = Arc::clone(done);
     let odd = |value: &Value| if *value == Value::Double(13.0) { Err("13 is bad luck".to_owned()) } else { Ok(()) };
-    let pace = Change::new(odd, move |value| done.lock().unwrap().push(value.clone()));
-    let level = Change::new(|_| Ok(()), |_| ());
+    let pace = ParameterChange::new(odd, move |value| done.lock().unwrap().push(value.clone()));
+    let level = ParameterChange::new(|_| Ok(()), |_| ());
     Parameters::default()
         .with(Parameter::read_only("seed", Value::Integer(7), "Seed of all chance."))
         .with(Parameter::read_only("scenario.name", Value::Text("polar".to_owned()), "The scenario."))
@@ -43,37 +43,38 @@ fn parameters(done: &Arc<Mutex<Vec<Value>>>) -> Parameters {
         .with(Parameter::changeable("level", Value::Integer(1), "Level.", ValueRange::Integers(0..=3), level))
 }
 
-fn served() -> Served {
+fn served() -> TestNode {
     let (bus, done, (sender, events)) = (InProcess::new(), Arc::default(), channel());
-    let heard = subscribe(&bus, PARAMETER_EVENTS, Qos::reliable(), move |event| sender.send(event).unwrap()).unwrap();
+    let received =
+        subscribe(&bus, PARAMETER_EVENTS, Qos::reliable(), move |event| sender.send(event).unwrap()).unwrap();
     let now = || SimTime::from_nanos(2_500_000_000);
     let served = serve_parameters(&bus, NODE, parameters(&done), now).unwrap();
     let new = events.try_recv().map(|event: ParameterEvent| event.new_parameters).unwrap();
     let names: Vec<_> = new.iter().map(|parameter| parameter.name.as_str()).collect();
     assert_eq!(names, ["level", "pace", "scenario.name", "scenario.site.name", "seed", "use_sim_time"]);
     assert_eq!(new[1].value, double(1.0));
-    Served { bus, done, events, _kept: (served, heard) }
+    TestNode { bus, done, events, _kept: (served, received) }
 }
 
-impl Served {
+impl TestNode {
     fn call<S: Service>(&self, service: &str, request: &S::Request) -> S::Response {
         let client = Client::<S>::new(&self.bus, &format!("{NODE}/{service}")).unwrap();
         client.call(request).unwrap().try_recv().expect("an answer at once")
     }
 
-    fn values(&self, asked: &[&str]) -> Vec<ParameterValue> {
-        self.call::<GetParameters>("get_parameters", &GetParametersRequest { names: names(asked) }).values
+    fn values(&self, requested: &[&str]) -> Vec<ParameterValue> {
+        self.call::<GetParameters>("get_parameters", &GetParametersRequest { names: names(requested) }).values
     }
 
-    /// Whether each was set, and why not.
-    fn set(&self, asked: &[(&str, ParameterValue)]) -> Vec<(bool, String)> {
-        let request = SetParametersRequest { parameters: messages(asked) };
+    /// Whether each parameter was set, and if not, why.
+    fn set(&self, requested: &[(&str, ParameterValue)]) -> Vec<(bool, String)> {
+        let request = SetParametersRequest { parameters: messages(requested) };
         let results = self.call::<SetParameters>("set_parameters", &request).results;
         results.into_iter().map(|result| (result.successful, result.reason)).collect()
     }
 
-    fn set_together(&self, asked: &[(&str, ParameterValue)]) -> (bool, String) {
-        let request = SetParametersAtomicallyRequest { parameters: messages(asked) };
+    fn set_together(&self, requested: &[(&str, ParameterValue)]) -> (bool, String) {
+        let request = SetParametersAtomicallyRequest { parameters: messages(requested) };
         let result = self.call::<SetParametersAtomically>("set_parameters_atomically", &request).result;
         (result.successful, result.reason)
     }
@@ -85,16 +86,16 @@ impl Served {
     }
 }
 
-fn names(asked: &[&str]) -> Vec<String> {
-    asked.iter().map(|name| (*name).to_owned()).collect()
+fn names(requested: &[&str]) -> Vec<String> {
+    requested.iter().map(|name| (*name).to_owned()).collect()
 }
 
-fn messages(asked: &[(&str, ParameterValue)]) -> Vec<rcl_interfaces::Parameter> {
+fn messages(requested: &[(&str, ParameterValue)]) -> Vec<rcl_interfaces::Parameter> {
     let message = |(name, value): &(&str, ParameterValue)| rcl_interfaces::Parameter {
         name: (*name).to_owned(),
         value: value.clone(),
     };
-    asked.iter().map(message).collect()
+    requested.iter().map(message).collect()
 }
 
 fn double(value: f64) -> ParameterValue {
@@ -106,7 +107,7 @@ fn integer(value: i64) -> ParameterValue {
 }
 
 #[test]
-fn values_and_types_come_in_the_order_asked_for_and_what_is_not_declared_is_not_set() {
+fn values_and_types_come_in_the_order_requested_and_what_is_not_declared_is_not_set() {
     let served = served();
     let values = served.values(&["scenario.name", "no_such", "seed", "use_sim_time"]);
     let read: Vec<_> = values.iter().map(Value::from_message).collect();
@@ -120,11 +121,11 @@ fn values_and_types_come_in_the_order_asked_for_and_what_is_not_declared_is_not_
 }
 
 #[test]
-fn a_description_tells_type_range_and_whether_it_can_be_set() {
+fn a_description_reports_type_range_and_whether_it_can_be_set() {
     let served = served();
     let request = DescribeParametersRequest { names: names(&["pace", "level", "seed", "no_such", "use_sim_time"]) };
-    let told = served.call::<DescribeParameters>("describe_parameters", &request).descriptors;
-    let [pace, level, seed, unknown, sim_time] = &told[..] else { panic!("{told:?}") };
+    let reported = served.call::<DescribeParameters>("describe_parameters", &request).descriptors;
+    let [pace, level, seed, unknown, sim_time] = &reported[..] else { panic!("{reported:?}") };
     assert_eq!((pace.name.as_str(), pace.description.as_str(), pace.read_only), ("pace", "Pace.", false));
     assert_eq!((pace.floating_point_range[0].from_value, pace.floating_point_range[0].to_value), (0.0, 1000.0));
     assert_eq!((level.integer_range[0].from_value, level.integer_range[0].to_value), (0, 3));
@@ -134,7 +135,7 @@ fn a_description_tells_type_range_and_whether_it_can_be_set() {
 }
 
 #[test]
-fn names_are_listed_below_prefixes_as_deep_as_asked_for() {
+fn names_are_listed_below_prefixes_as_deep_as_requested() {
     let served = served();
     let all = ["level", "pace", "scenario.name", "scenario.site.name", "seed", "use_sim_time"];
     assert_eq!(served.listed(&[], 0), (names(&all), names(&["scenario", "scenario.site"])));
@@ -147,7 +148,7 @@ fn names_are_listed_below_prefixes_as_deep_as_asked_for() {
 }
 
 #[test]
-fn what_can_be_set_is_done_and_told() {
+fn what_can_be_set_is_done_and_reported() {
     let served = served();
     assert_eq!(served.set(&[("pace", double(2.5))]), [(true, String::new())]);
     assert_eq!(
@@ -188,13 +189,13 @@ fn what_cannot_be_set_is_refused_with_the_reason_and_stays_as_it_is() {
 #[test]
 fn each_by_itself_or_all_together() {
     let served = served();
-    let asked = [("pace", double(4.0)), ("seed", integer(1)), ("level", integer(2))];
-    let (together, reason) = served.set_together(&asked);
+    let requested = [("pace", double(4.0)), ("seed", integer(1)), ("level", integer(2))];
+    let (together, reason) = served.set_together(&requested);
     assert!(!together && reason.contains("seed is read-only"), "{reason}");
     assert_eq!(served.values(&["pace", "level"]), [double(1.0), integer(1)]);
     assert!(served.done.lock().unwrap().is_empty() && served.events.try_recv().is_err());
 
-    let set: Vec<bool> = served.set(&asked).into_iter().map(|(is_set, _)| is_set).collect();
+    let set: Vec<bool> = served.set(&requested).into_iter().map(|(is_set, _)| is_set).collect();
     assert_eq!(set, [true, false, true]);
     assert_eq!(served.events.try_iter().count(), 2);
 
@@ -221,11 +222,11 @@ fn a_node_that_sets_its_own_gets_the_same_refusals() {
     assert!(matches!(refused, Err(ParameterError::OutOfRange { .. })), "{refused:?}");
     assert_eq!(parameters.set("use_sim_time", &Value::Bool(true)), Ok(()));
     assert_eq!(parameters.value("pace"), Some(Value::Double(1.0)));
-    // One that others change too.
-    let told = Arc::new(Mutex::new(2.0));
-    let reading = Arc::clone(&told);
+    // A parameter that also changes by other means.
+    let reported = Arc::new(Mutex::new(2.0));
+    let reading = Arc::clone(&reported);
     let level = Parameter::read_only("level", Value::Double(0.0), "Level.");
     let parameters = parameters.with(level.read_by(move || Value::Double(*reading.lock().unwrap())));
-    *told.lock().unwrap() = 3.0;
+    *reported.lock().unwrap() = 3.0;
     assert_eq!(parameters.value("level"), Some(Value::Double(3.0)));
 }

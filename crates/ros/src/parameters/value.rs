@@ -1,4 +1,4 @@
-//! Values of parameters and their place in ROS messages.
+//! Values of parameters, and their conversion to and from ROS messages.
 
 use std::fmt;
 
@@ -7,18 +7,18 @@ use crate::rcl_interfaces::{ParameterType, ParameterValue};
 /// The value of a parameter. Selene declares no other types.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// True or false.
+    /// A Boolean.
     Bool(bool),
-    /// A whole number.
+    /// An integer.
     Integer(i64),
-    /// A number.
+    /// A floating-point number.
     Double(f64),
-    /// A text.
+    /// A string.
     Text(String),
 }
 
 impl Value {
-    /// Its type as `rcl_interfaces/msg/ParameterType` numbers it.
+    /// The number of its type in `rcl_interfaces/msg/ParameterType`.
     #[must_use]
     pub fn ros_type(&self) -> u8 {
         match self {
@@ -29,7 +29,7 @@ impl Value {
         }
     }
 
-    /// The message that carries it.
+    /// The value as a message.
     #[must_use]
     pub fn to_message(&self) -> ParameterValue {
         let message = ParameterValue { r#type: self.ros_type(), ..ParameterValue::default() };
@@ -41,10 +41,10 @@ impl Value {
         }
     }
 
-    /// What a message carries.
+    /// The value in a message.
     ///
     /// # Errors
-    /// The name of its type when that is none of a [`Value`].
+    /// The name of the message's type, if it is none of a [`Value`].
     pub fn from_message(message: &ParameterValue) -> Result<Self, &'static str> {
         match message.r#type {
             ParameterType::PARAMETER_BOOL => Ok(Self::Bool(message.bool_value)),
@@ -61,14 +61,14 @@ impl fmt::Display for Value {
         match self {
             Self::Bool(value) => write!(f, "{value}"),
             Self::Integer(value) => write!(f, "{value}"),
-            // With a point, so that it reads as no integer.
+            // With a decimal point, so that it cannot be read as an integer.
             Self::Double(value) => write!(f, "{value:?}"),
             Self::Text(value) => write!(f, "{value:?}"),
         }
     }
 }
 
-/// What a type is called in messages for people.
+/// The name of a type in messages for people.
 pub(super) fn type_name(ros_type: u8) -> &'static str {
     match ros_type {
         ParameterType::PARAMETER_NOT_SET => "no value",

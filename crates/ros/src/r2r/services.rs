@@ -1,4 +1,4 @@
-//! Services. `r2r` keeps a client until the node ends, and a service until the first request after it was dropped.
+//! Services over `r2r`, which keeps a client until the node ends, and a service until the first request after its drop.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
 
-use super::types::{Asked, Asking, Requests, Response, ServiceType};
-use super::{Attended, Kept, Shared, keep, lock, profile};
+use super::types::{Requests, Response, ServiceType, TypedClient, TypedRequest};
+use super::{PollRegistration, Polled, Shared, keep, lock, profile};
 use crate::cdr::Encoded;
 use crate::dropped::Dropped;
 use crate::qos::Qos;
@@ -17,7 +17,7 @@ use crate::transport::{Answer, Caller, RequestSink, ResponseSink, Subscription, 
 
 /// Quality of service of requests and responses (`rmw_qos_profile_services_default`).
 const QOS: Qos = Qos::reliable();
-/// Calls of one client that wait for their responses; the first is let go for one more.
+/// Maximum number of calls of one client that wait for responses; beyond it the oldest is given up.
 const WAITING_MAX: usize = 1024;
 
 pub(super) fn serve(
@@ -29,16 +29,16 @@ pub(super) fn serve(
     let make = |node: &mut r2r::Node| (of_type.serve)(node, &service.name, profile(QOS));
     let requests = Mutex::new(shared.act(|what| service.refused(what), make)?);
     let undecodable = Dropped::new(&service.name);
-    let served = Served { service: service.clone(), requests, sink, undecodable };
+    let served = PolledService { service: service.clone(), requests, sink, undecodable };
     Ok(Subscription::guarded_by(keep(shared, Arc::new(served))))
 }
 
 pub(super) fn client(shared: &Arc<Shared>, service: &ServiceName) -> Result<Box<dyn Caller>, TransportError> {
     let of_type = of_type(service)?;
     let make = |node: &mut r2r::Node| (of_type.client)(node, &service.name, profile(QOS));
-    let asking = shared.act(|what| service.refused(what), make)?;
+    let client = shared.act(|what| service.refused(what), make)?;
     let calls = Arc::new(Calls {
-        asking,
+        client,
         is_served: AtomicBool::new(false),
         will_be_served: Mutex::default(),
         waiting: Mutex::default(),
@@ -55,18 +55,18 @@ fn of_type(service: &ServiceName) -> Result<ServiceType, TransportError> {
     ServiceType::named(service.type_name).ok_or_else(missing)
 }
 
-/// A service and who answers.
-struct Served {
+/// A service and its sink.
+struct PolledService {
     service: ServiceName,
     requests: Mutex<Requests>,
     sink: RequestSink,
     undecodable: Dropped,
 }
 
-impl Attended for Served {
+impl Polled for PolledService {
     fn attend(&self) {
-        while let Some(asked) = self.next() {
-            match asked {
+        while let Some(requested) = self.next() {
+            match requested {
                 Ok((request, respond)) => (self.sink)(&request, self.answer(respond)),
                 Err(error) => _ = self.undecodable.add(error),
             }
@@ -74,8 +74,8 @@ impl Attended for Served {
     }
 }
 
-impl Served {
-    fn next(&self) -> Option<r2r::Result<Asked>> {
+impl PolledService {
+    fn next(&self) -> Option<r2r::Result<TypedRequest>> {
         lock(&self.requests).next().now_or_never()?
     }
 
@@ -85,42 +85,42 @@ impl Served {
     }
 }
 
-/// The asking end of a service.
+/// The client end of a service.
 struct R2rCaller {
     service: ServiceName,
     calls: Arc<Calls>,
-    _kept: Kept,
+    _kept: PollRegistration,
 }
 
 struct Calls {
-    asking: Box<dyn Asking>,
+    client: Box<dyn TypedClient>,
     is_served: AtomicBool,
-    /// Ready when somebody answered the service in the spin after it was made.
+    /// Becomes ready if somebody served the service during the spin after it was created.
     will_be_served: Mutex<Option<BoxFuture<'static, r2r::Result<()>>>>,
-    /// The oldest first.
+    /// Waiting calls, oldest first.
     waiting: Mutex<VecDeque<(Response, ResponseSink)>>,
 }
 
-impl Attended for Calls {
+impl Polled for Calls {
     fn attend(&self) {
         self.look();
-        self.hear();
+        self.receive();
     }
 }
 
 impl Calls {
-    /// Notes whether somebody answered in the last spin, and asks for the next one.
+    /// Notes whether the service was served in the last spin, and asks for the next one.
     fn look(&self) {
         let mut will_be_served = lock(&self.will_be_served);
         let seen = will_be_served.as_mut().and_then(FutureExt::now_or_never);
         self.is_served.store(matches!(seen, Some(Ok(()))), Ordering::Relaxed);
         if will_be_served.is_none() || seen.is_some() {
-            *will_be_served = self.asking.served().ok();
+            *will_be_served = self.client.served().ok();
         }
     }
 
-    /// Hands on the responses that have come, with no lock held.
-    fn hear(&self) {
+    /// Passes on the responses that have arrived, with no lock held.
+    fn receive(&self) {
         let mut come = Vec::new();
         let mut waiting = lock(&self.waiting);
         for (mut response, on) in std::mem::take(&mut *waiting) {
@@ -131,7 +131,7 @@ impl Calls {
         }
         drop(waiting);
         for (response, on) in come {
-            // Where none will come the sink is dropped, by which the asker knows.
+            // If no response will come, the sink is dropped, which tells the caller.
             if let Ok(response) = response {
                 on(&response);
             }
@@ -148,7 +148,7 @@ impl Caller for R2rCaller {
         if !self.is_served() {
             return Err(TransportError::NotServed { service: self.service.name.clone() });
         }
-        let response = self.calls.asking.ask(request).map_err(|error| self.service.refused(error))?;
+        let response = self.calls.client.call(request).map_err(|error| self.service.refused(error))?;
         let mut waiting = lock(&self.calls.waiting);
         waiting.push_back((response, on));
         if waiting.len() > WAITING_MAX {

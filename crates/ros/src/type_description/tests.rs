@@ -1,4 +1,4 @@
-//! What is told of types, against their hashes and those of ROS 2.
+//! Compares type descriptions with their hashes and with those of ROS 2.
 
 use sha2::{Digest, Sha256};
 
@@ -13,7 +13,7 @@ use crate::type_description_interfaces::srv::{
 use crate::type_description_interfaces::{Field, FieldType, IndividualTypeDescription, TypeDescription};
 use crate::{Qos, Topic, sensor_msgs};
 
-/// Hashes of ROS 2 Jazzy of types that nobody sends: a service as a whole and its event, whose parts are bounded.
+/// Hashes by ROS 2 Jazzy of types that nobody sends: a service as a whole and its event, whose parts are bounded.
 const HASHES: [(&str, &str); 3] = [
     ("std_srvs/srv/SetBool", "abe9e4bb6b41b40e6789712c00ec8871923e089af3f667a79992a428cff2da0a"),
     ("std_srvs/srv/SetBool_Event", "3c4c20015afb4303eafd347b1d6a786f171a89c814726961a9593ef10df878cf"),
@@ -32,8 +32,8 @@ fn known(name: &str) -> &'static KnownType {
     KnownType::find(name).unwrap_or_else(|| panic!("{name} is not known"))
 }
 
-/// What is told of a type to one who knows its hash.
-fn told(name: &str) -> GetTypeDescriptionResponse {
+/// The description of a type for a client that knows its hash.
+fn reported(name: &str) -> GetTypeDescriptionResponse {
     answer(&request(name, known(name).hash))
 }
 
@@ -65,7 +65,7 @@ fn field(field: &Field) -> String {
 fn every_description_has_the_hash_that_its_type_is_known_by() {
     assert!(TYPES.len() > INTERFACES.len() && TYPES.is_sorted_by(|one, next| one.name < next.name));
     for known in TYPES {
-        let answer = told(known.name);
+        let answer = reported(known.name);
         assert!(answer.successful && answer.failure_reason.is_empty(), "{}", answer.failure_reason);
         assert_eq!(answer.type_description.type_description.type_name, known.name);
         assert_eq!(hash(&answer.type_description), known.hash, "{}", known.name);
@@ -76,13 +76,13 @@ fn every_description_has_the_hash_that_its_type_is_known_by() {
 }
 
 #[test]
-fn what_discovery_tells_of_topics_and_services_can_be_asked_for() {
+fn types_that_discovery_reports_of_topics_and_services_can_be_requested() {
     let image = Topic::new::<sensor_msgs::Image>("/navcam/image_raw", Qos::sensor_data()).unwrap();
     let switch = ServiceName::new::<SetBool>("/switch").unwrap();
-    let (asked, answered) = (format!("{}_Request", switch.type_name), format!("{}_Response", switch.type_name));
+    let (requested, answered) = (format!("{}_Request", switch.type_name), format!("{}_Response", switch.type_name));
     for (name, type_hash) in [
         (image.type_name, image.type_hash),
-        (asked.as_str(), switch.request_hash),
+        (requested.as_str(), switch.request_hash),
         (answered.as_str(), switch.response_hash),
     ] {
         let answer = answer(&request(name, type_hash));
@@ -97,7 +97,7 @@ fn what_discovery_tells_of_topics_and_services_can_be_asked_for() {
 #[test]
 fn fields_have_the_defaults_of_ros_2() {
     let default_of = |name: &str, of: &str| {
-        let fields = told(name).type_description.type_description.fields;
+        let fields = reported(name).type_description.type_description.fields;
         fields.into_iter().find(|field| field.name == of).expect(of).default_value
     };
     assert_eq!(default_of("geometry_msgs/msg/Quaternion", "w"), "1.0");
@@ -111,8 +111,8 @@ fn fields_have_the_defaults_of_ros_2() {
 }
 
 #[test]
-fn sources_are_the_texts_as_they_are_where_they_are_asked_for() {
-    let sources = |name: &str| told(name).type_sources;
+fn sources_are_the_texts_as_they_are_where_they_are_requested() {
+    let sources = |name: &str| reported(name).type_sources;
     let names = |name: &str| sources(name).into_iter().map(|source| source.type_name).collect::<Vec<_>>();
     assert_eq!(names("std_msgs/msg/Header"), ["std_msgs/msg/Header", "builtin_interfaces/msg/Time"]);
     let header = &sources("std_msgs/msg/Header")[0];
@@ -156,7 +156,7 @@ fn a_node_answers_under_its_name() {
     let client = Client::<GetTypeDescription>::new(&bus, "/selene/get_type_description").unwrap();
     let image = known("sensor_msgs/msg/Image");
     let answer = client.call(&request(image.name, image.hash)).unwrap().try_recv().expect("an answer at once");
-    assert_eq!(answer, told(image.name));
+    assert_eq!(answer, reported(image.name));
     let taken = serve_type_descriptions(&bus, "/selene").err().expect("the name is taken");
     assert!(taken.to_string().contains("/selene/get_type_description"), "{taken}");
     drop(served);

@@ -1,9 +1,8 @@
-//! A ray against the instances: a walk over the tree of instances and, in the
-//! frame of each that it meets, over its mesh's tree. Trees are in depth-first
-//! order with escape links, so no stack is needed. Triangles after Möller and
-//! Trumbore 1997, from both sides; grains are spheres, met from outside, by the
-//! distance of their centre from the ray, which keeps its digits however far they are
-//! (Haines, Günther and Akenine-Möller 2019).
+//! Traces a ray against the instances: traverses the tree of instances and, in the frame of each instance that the ray
+//! reaches, the tree of its mesh. Trees are in depth-first order with escape links, so no stack is needed. Triangles
+//! follow Möller and Trumbore 1997 and are two-sided. Grains are spheres, hit from outside only; the intersection uses
+//! the distance of the centre from the ray, which keeps its precision however far away the grain is (Haines, Günther
+//! and Akenine-Möller 2019).
 
 use nalgebra::Vector3;
 
@@ -11,7 +10,7 @@ use super::motion::{moved_back, turned};
 use super::{FAR, Hit, Ray, least, most};
 use crate::record::{InstanceRecord, NodeRecord, Records, TriangleRecord};
 
-/// Nearest hit on an instance before `nearest`, or `nearest` itself.
+/// The nearest hit on an instance before `nearest`, else `nearest` itself.
 #[must_use]
 pub fn trace_instances(records: &Records<'_>, ray: &Ray, nearest: Hit) -> Hit {
     let mut hit = nearest;
@@ -31,7 +30,7 @@ pub fn trace_instances(records: &Records<'_>, ray: &Ray, nearest: Hit) -> Hit {
     hit
 }
 
-/// Whether anything at all stands in the ray's way before `t_max`.
+/// Whether any instance blocks the ray before `t_max`.
 #[must_use]
 pub fn any_instance(records: &Records<'_>, ray: &Ray, t_max: f32) -> bool {
     let open = Hit { t: t_max, instance: 0, part: 0 };
@@ -51,26 +50,26 @@ pub fn any_instance(records: &Records<'_>, ray: &Ray, t_max: f32) -> bool {
     false
 }
 
-/// Rays from anywhere in a box in directions of a box: each axis by itself, as the inverse of its
-/// least and its greatest direction.
+/// A bundle of rays whose origins lie in one box and whose directions lie in another. `low` and `high` are, per axis,
+/// the inverses of the least and the greatest direction.
 #[derive(Clone, Copy, Debug)]
 pub struct Bundle {
-    /// Least and greatest origin.
+    /// Least and greatest origin along each axis, m.
     pub from: [Vector3<f32>; 2],
-    /// Least and greatest direction.
+    /// Least and greatest direction along each axis.
     pub toward: [Vector3<f32>; 2],
     pub(crate) low: Vector3<f32>,
     pub(crate) high: Vector3<f32>,
 }
 
 impl Bundle {
-    /// Of origins and of directions, least and greatest along each axis.
+    /// A bundle from the least and greatest origin and direction along each axis.
     #[must_use]
     pub fn new(from: [Vector3<f32>; 2], toward: [Vector3<f32>; 2]) -> Self {
         Self { from, toward, low: inverse(&toward[0]), high: inverse(&toward[1]) }
     }
 
-    /// The cone about a ray of unit direction that widens by `spread` a metre to all sides.
+    /// The cone around a ray of unit direction that widens by `spread` per metre on all sides.
     #[must_use]
     pub fn cone(ray: &Ray, spread: f32) -> Self {
         let sides = Vector3::repeat(spread);
@@ -78,8 +77,7 @@ impl Bundle {
     }
 }
 
-/// Whether the box of an instance comes into the cone about a ray of unit direction
-/// that widens by `spread` a metre.
+/// Whether an instance's box reaches into the cone around a ray of unit direction that widens by `spread` per metre.
 #[must_use]
 pub fn cone_meets_instances(records: &Records<'_>, ray: &Ray, spread: f32) -> bool {
     let cone = Bundle::cone(ray, spread);
@@ -98,9 +96,8 @@ pub fn cone_meets_instances(records: &Records<'_>, ray: &Ray, spread: f32) -> bo
     false
 }
 
-/// Which of the rays from `ray.origin` in the `directions` an instance hides, as bits
-/// from the lowest on. All lie in the cone about `ray` that widens by `spread` a metre:
-/// one walk serves them all.
+/// Which of the rays from `ray.origin` in the `directions` an instance hides, as bits from the lowest on. All
+/// directions lie in the cone around `ray` that widens by `spread` per metre, so one traversal serves them all.
 #[must_use]
 pub fn instances_hide(records: &Records<'_>, ray: &Ray, spread: f32, directions: &[Vector3<f32>]) -> u32 {
     let cone = Bundle::cone(ray, spread);
@@ -126,8 +123,8 @@ pub fn instances_hide(records: &Records<'_>, ray: &Ray, spread: f32, directions:
     hidden
 }
 
-/// The leaves of the trees of instances that rays of a bundle may meet before `t_max`, in the
-/// trees' order and as one tree; false, and not all of them, where there are more than `most_leaves`.
+/// Collects the leaves of the instances' trees that rays of a bundle may meet before `t_max`, in the trees' order and
+/// as one tree. Returns false, with an incomplete list, when there are more than `most_leaves`.
 pub fn leaves_met(
     records: &Records<'_>,
     bundle: &Bundle,
@@ -154,8 +151,8 @@ pub fn leaves_met(
     true
 }
 
-/// Whether at some t of 0 to `t_max` the bundle's section comes to the box: on each axis it
-/// is past the lower side by the greatest direction and not past the upper by the least.
+/// Whether the bundle's cross-section touches the box at some t of 0 to `t_max`: on each axis the greatest direction
+/// has passed the lower side and the least direction has not passed the upper side.
 pub(crate) fn bundle_meets_box(node: &NodeRecord, bundle: &Bundle, t_max: f32) -> bool {
     let past_min = (Vector3::from(node.min) - bundle.from[1]).component_mul(&bundle.high);
     let past_max = (Vector3::from(node.max) - bundle.from[0]).component_mul(&bundle.low);
@@ -170,7 +167,7 @@ pub(crate) fn bundle_meets_box(node: &NodeRecord, bundle: &Bundle, t_max: f32) -
     enter <= leave
 }
 
-/// Nearest hit on one instance before `nearest`, or `nearest` itself; with `first` the first found.
+/// The nearest hit on one instance before `nearest`, else `nearest` itself; with `first`, the first hit found.
 pub(crate) fn trace_mesh(records: &Records<'_>, world_ray: &Ray, index: u32, nearest: Hit, first: bool) -> Hit {
     let mut hit = nearest;
     let instance = &records.instances[index as usize];
@@ -198,7 +195,7 @@ pub(crate) fn trace_mesh(records: &Records<'_>, world_ray: &Ray, index: u32, nea
     hit
 }
 
-/// The ray in the frame of an instance, at the scene's share of the span.
+/// The ray in an instance's frame, at the share of the time span in `Records::shutter`.
 fn seen_by(records: &Records<'_>, index: u32, ray: &Ray) -> Ray {
     let instance = &records.instances[index as usize];
     if index >= records.globals.moving_from {
@@ -207,13 +204,13 @@ fn seen_by(records: &Records<'_>, index: u32, ray: &Ray) -> Ray {
     object_ray(instance, ray)
 }
 
-/// The ray as an instance that moves sees it from where it started.
+/// The ray relative to a moving instance, moved back to the instance's start pose.
 #[cold]
 fn at_start(records: &Records<'_>, index: u32, ray: &Ray) -> Ray {
     moved_back(&records.motions[(index - records.globals.moving_from) as usize], records.shutter, ray)
 }
 
-/// The ray in the instance's own frame; t is the same there.
+/// The ray in the instance's own frame; t keeps its value.
 fn object_ray(instance: &InstanceRecord, ray: &Ray) -> Ray {
     let rows = &instance.object_from_world;
     let turn = |v: &Vector3<f32>, w: f32| {
@@ -227,7 +224,7 @@ pub(crate) fn inverse_direction(ray: &Ray) -> Vector3<f32> {
     inverse(&ray.direction)
 }
 
-/// 1/x of each part, large where it is next to nothing.
+/// 1/x of each component; 1e20 where a component is nearly zero.
 fn inverse(v: &Vector3<f32>) -> Vector3<f32> {
     v.map(|d| if d.abs() < 1e-20 { 1e20 } else { 1.0 / d })
 }
@@ -240,12 +237,12 @@ pub(crate) fn meets_box(node: &NodeRecord, ray: &Ray, inverse: &Vector3<f32>, t_
     enter <= leave
 }
 
-/// t of the hit on a triangle or a grain, or `FAR`.
+/// Ray parameter of the hit on a triangle or a grain, or `FAR`.
 fn meet_part(part: &TriangleRecord, ray: &Ray) -> f32 {
     if part.radius > 0.0 { meet_grain(part, ray) } else { meet_triangle(part, ray) }
 }
 
-/// t where a ray from outside comes to a grain, or `FAR`.
+/// Ray parameter at which a ray from outside meets a grain, or `FAR`.
 fn meet_grain(grain: &TriangleRecord, ray: &Ray) -> f32 {
     let to_centre = Vector3::from(grain.corner) - ray.origin;
     let inverse = 1.0 / ray.direction.dot(&ray.direction);
@@ -259,7 +256,7 @@ fn meet_grain(grain: &TriangleRecord, ray: &Ray) -> f32 {
     if t > 0.0 { t } else { FAR }
 }
 
-/// t of the hit on a triangle, or `FAR`.
+/// Ray parameter of the hit on a triangle, or `FAR`.
 fn meet_triangle(triangle: &TriangleRecord, ray: &Ray) -> f32 {
     let edge1 = Vector3::from(triangle.edge1);
     let edge2 = Vector3::from(triangle.edge2);
@@ -277,7 +274,7 @@ fn meet_triangle(triangle: &TriangleRecord, ray: &Ray) -> f32 {
     if u >= 0.0 && v >= 0.0 && u + v <= 1.0 && t > 0.0 { t } else { FAR }
 }
 
-/// Unit normal in the world of what a ray has met of an instance, outward.
+/// Outward unit normal, in the scene's frame, where a ray has met an instance.
 #[must_use]
 pub fn part_normal(records: &Records<'_>, ray: &Ray, hit: &Hit) -> Vector3<f32> {
     let instance = hit.instance;

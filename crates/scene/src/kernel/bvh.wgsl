@@ -1,6 +1,6 @@
-// A ray against the instances: the twin of bvh.rs.
+// Traces a ray against the instances: the twin of bvh.rs.
 
-// Nearest hit on an instance before `nearest`, or `nearest` itself.
+// The nearest hit on an instance before `nearest`, else `nearest` itself.
 fn trace_instances(ray: Ray, nearest: Hit) -> Hit {
     var hit = nearest;
     let inverse = inverse_direction(ray);
@@ -19,7 +19,7 @@ fn trace_instances(ray: Ray, nearest: Hit) -> Hit {
     return hit;
 }
 
-// Whether anything at all stands in the ray's way before t_max.
+// Whether any instance blocks the ray before t_max.
 fn any_instance(ray: Ray, t_max: f32) -> bool {
     let open = Hit(t_max, 0u, 0u);
     let inverse = inverse_direction(ray);
@@ -38,8 +38,8 @@ fn any_instance(ray: Ray, t_max: f32) -> bool {
     return false;
 }
 
-// A cone about a ray of unit direction that widens by `spread` a metre to all sides,
-// as the inverse of the least and greatest direction along each axis.
+// A cone around a ray of unit direction that widens by `spread` per metre on all sides, as the inverses of the least
+// and the greatest direction along each axis.
 struct Cone {
     origin: vec3<f32>,
     low: vec3<f32>,
@@ -50,8 +50,7 @@ fn cone_about(ray: Ray, spread: f32) -> Cone {
     return Cone(ray.origin, inverse(ray.direction - spread), inverse(ray.direction + spread));
 }
 
-// Whether the box of an instance comes into the cone about a ray of unit direction
-// that widens by `spread` a metre.
+// Whether an instance's box reaches into the cone around a ray of unit direction that widens by `spread` per metre.
 fn cone_meets_instances(ray: Ray, spread: f32) -> bool {
     let cone = cone_about(ray, spread);
     var node = 0u;
@@ -68,8 +67,8 @@ fn cone_meets_instances(ray: Ray, spread: f32) -> bool {
     return false;
 }
 
-// Which of the rays from `ray.origin` in the first `count` directions an instance hides,
-// as bits. All lie in the cone about `ray` that widens by `spread` a metre.
+// Which of the rays from `ray.origin` in the first `count` directions an instance hides, as bits from the lowest on.
+// All directions lie in the cone around `ray` that widens by `spread` per metre.
 fn instances_hide(ray: Ray, spread: f32, directions: ptr<function, array<vec3<f32>, SAMPLES_MAX>>, count: u32) -> u32 {
     let cone = cone_about(ray, spread);
     let open = Hit(FAR, 0u, 0u);
@@ -94,7 +93,7 @@ fn instances_hide(ray: Ray, spread: f32, directions: ptr<function, array<vec3<f3
     return hidden;
 }
 
-// Whether at some t ≥ 0 the cone's square section comes to the box.
+// Whether the cone's square cross-section touches the box at some t ≥ 0.
 fn cone_meets_box(low: vec3<f32>, high: vec3<f32>, cone: Cone) -> bool {
     let past_min = (low - cone.origin) * cone.high;
     let past_max = (high - cone.origin) * cone.low;
@@ -105,7 +104,7 @@ fn cone_meets_box(low: vec3<f32>, high: vec3<f32>, cone: Cone) -> bool {
     return max(max(enter.x, enter.y), max(enter.z, 0.0)) <= min(min(leave.x, leave.y), min(leave.z, FAR));
 }
 
-// Nearest hit on one instance before `nearest`, or `nearest` itself; with `first` the first found.
+// The nearest hit on one instance before `nearest`, else `nearest` itself; with `first`, the first hit found.
 fn trace_mesh(world_ray: Ray, index: u32, nearest: Hit, first: bool) -> Hit {
     var hit = nearest;
     let ray = seen_by(index, world_ray);
@@ -133,7 +132,7 @@ fn trace_mesh(world_ray: Ray, index: u32, nearest: Hit, first: bool) -> Hit {
     return hit;
 }
 
-// The ray in the frame of an instance, at the scene's share of the span.
+// The ray in an instance's frame, at the share of the time span in `shutter`.
 fn seen_by(index: u32, ray: Ray) -> Ray {
     if index >= globals.moving_from {
         return object_ray(index, moved_back(motions[index - globals.moving_from], ray));
@@ -141,7 +140,7 @@ fn seen_by(index: u32, ray: Ray) -> Ray {
     return object_ray(index, ray);
 }
 
-// The ray in the instance's own frame; t is the same there.
+// The ray in the instance's own frame; t keeps its value.
 fn object_ray(index: u32, ray: Ray) -> Ray {
     let rows = instances[index].object_from_world;
     let o = vec4(ray.origin, 1.0);
@@ -154,7 +153,7 @@ fn inverse_direction(ray: Ray) -> vec3<f32> {
     return inverse(ray.direction);
 }
 
-// 1/x of each part, large where it is next to nothing.
+// 1/x of each component; 1e20 where a component is nearly zero.
 fn inverse(v: vec3<f32>) -> vec3<f32> {
     return select(1.0 / v, vec3(1e20), abs(v) < vec3(1e-20));
 }
@@ -169,7 +168,7 @@ fn meets_box(low: vec3<f32>, high: vec3<f32>, ray: Ray, inverse: vec3<f32>, t_ma
     return enter <= leave;
 }
 
-// t of the hit on a triangle or a grain, or FAR.
+// Ray parameter of the hit on a triangle or a grain, or FAR.
 fn meet_part(index: u32, ray: Ray) -> f32 {
     if triangles[index].radius > 0.0 {
         return meet_grain(index, ray);
@@ -177,7 +176,7 @@ fn meet_part(index: u32, ray: Ray) -> f32 {
     return meet_triangle(index, ray);
 }
 
-// t where a ray from outside comes to a grain, or FAR.
+// Ray parameter at which a ray from outside meets a grain, or FAR.
 fn meet_grain(index: u32, ray: Ray) -> f32 {
     let to_centre = triangles[index].corner - ray.origin;
     let inverse = 1.0 / dot(ray.direction, ray.direction);
@@ -191,7 +190,7 @@ fn meet_grain(index: u32, ray: Ray) -> f32 {
     return select(FAR, t, t > 0.0);
 }
 
-// t of the hit on a triangle, or FAR.
+// Ray parameter of the hit on a triangle, or FAR.
 fn meet_triangle(index: u32, ray: Ray) -> f32 {
     let edge1 = triangles[index].edge1;
     let edge2 = triangles[index].edge2;
@@ -209,7 +208,7 @@ fn meet_triangle(index: u32, ray: Ray) -> f32 {
     return select(FAR, t, u >= 0.0 && v >= 0.0 && u + v <= 1.0 && t > 0.0);
 }
 
-// Unit normal in the world of what a ray has met of an instance, outward.
+// Outward unit normal, in the scene's frame, where a ray has met an instance.
 fn part_normal(ray: Ray, hit: Hit) -> vec3<f32> {
     let instance = hit.instance;
     var n = cross(triangles[hit.part].edge1, triangles[hit.part].edge2);

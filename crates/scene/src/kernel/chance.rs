@@ -1,15 +1,14 @@
-//! Chance that is the same everywhere: integers hashed from pixel, frame and use, on
-//! every device the same (PCG, after Jarzynski and Olano 2020, "Hash functions for GPU
-//! rendering"). Samples of one pixel are stratified: their first number by equal
-//! parts, their second by turns of the golden ratio, both shifted by chance.
+//! Reproducible random numbers: integer hashes of pixel, frame and use, the same on every device (PCG, after Jarzynski
+//! and Olano 2020, "Hash functions for GPU rendering"). Samples of one pixel are stratified: the first coordinate in
+//! equal parts, the second in steps of the golden ratio, both with a random shift.
 
-/// The golden ratio's fraction.
+/// Fractional part of the golden ratio.
 pub(crate) const GOLDEN: f32 = 0.618_034;
 
-/// Fractions of the powers of the plastic number (Roberts 2018, R2).
+/// The inverse of the plastic number, and its square (Roberts 2018, R2).
 pub(crate) const PLASTIC: [f32; 2] = [0.754_877_7, 0.569_840_3];
 
-/// A well mixed number from any.
+/// A hash of a number.
 #[must_use]
 pub fn scramble(value: u32) -> u32 {
     let state = value.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
@@ -17,14 +16,14 @@ pub fn scramble(value: u32) -> u32 {
     (word >> 22) ^ word
 }
 
-/// A pixel's own seed in a frame.
+/// The seed of a pixel in a frame.
 #[must_use]
 pub fn pixel_seed(frame_seed: u32, column: u32, row: u32) -> u32 {
     let of_row = scramble(row.wrapping_add(scramble(frame_seed)));
     scramble(column.wrapping_add(of_row))
 }
 
-/// The `n`th number of a seed, 0 to below 1, in steps of 2^-24.
+/// The `n`th random number of a seed, in [0, 1), in steps of 2^-24.
 #[must_use]
 pub fn unit(seed: u32, n: u32) -> f32 {
     (scramble(seed.wrapping_add(n)) >> 8) as f32 * (1.0 / 16_777_216.0)
@@ -37,8 +36,8 @@ pub fn stratified(index: u32, count: u32, shift: [f32; 2]) -> [f32; 2] {
     [(index as f32 + shift[0]) / count as f32, turned - turned.floor()]
 }
 
-/// The `index`th of `count` points of the unit cube, stratified along the first side and
-/// evenly spread along the others and in the whole (R2), shifted by `shift`.
+/// The `index`th of `count` points of the unit cube, shifted by `shift`: stratified along the first axis, evenly spread
+/// along the others and in the volume (R2).
 #[must_use]
 pub fn stratified_in_three(index: u32, count: u32, shift: [f32; 3]) -> [f32; 3] {
     let [a, b] = [index as f32 * PLASTIC[0] + shift[1], index as f32 * PLASTIC[1] + shift[2]];

@@ -1,8 +1,7 @@
-//! Slopes and albedo of the ground finer than its grid: value noise on lattices that halve
-//! from octave to octave, counted in whole cells from the map's origin, so that a place
-//! has the same noise in every window and on every device. An octave fades out where a
-//! pixel holds less than two of its cells, so that nothing shimmers with distance. Where wheels
-//! pressed the soil it is smoother, and their prints are seen (`print`).
+//! Slopes and albedo of the ground finer than its grid: value noise on lattices whose spacing halves from octave to
+//! octave. Cells are counted as integers from the map's origin, so a position has the same noise in every window and on
+//! every device. An octave fades out where a pixel spans less than two of its cells, so that nothing shimmers with
+//! distance. Where wheels pressed the soil, it is smoother and shows their prints (`print`).
 
 use nalgebra::{Vector2, Vector3};
 
@@ -12,21 +11,20 @@ use super::surface::Surface;
 use super::{GROUND, Hit, least, most};
 use crate::record::{CameraRecord, Records};
 
-/// Octaves below the finest grid: of 2 cm, down to 0.3 mm.
+/// Index of the finest octave; 0 is the finest grid's spacing. Below a grid of 2 cm it has cells of 0.3 mm.
 pub(crate) const FINEST_OCTAVE: i32 = 6;
 
-/// Octaves above it, where a coarser grid was met.
+/// Index of the coarsest octave, for rays that meet a coarser grid.
 pub(crate) const COARSEST_OCTAVE: i32 = -10;
 
-/// 1 over the standard deviations of the noise's values and of its slopes along an axis.
+/// Reciprocals of the standard deviations of the noise's values and of its slopes along an axis.
 pub(crate) const VALUE_SCALE: f32 = 2.212;
 pub(crate) const SLOPE_SCALE: f32 = 1.159;
 
-/// The least cosine by which a pixel's footprint is drawn out.
+/// Least cosine of incidence by which a pixel's footprint is stretched.
 pub(crate) const GRAZING: f32 = 0.05;
 
-/// The ground that a camera's ray of direction `direction` has met, in detail; any other
-/// surface as it is.
+/// Adds detail to the ground that a camera ray of direction `direction` has met; other surfaces stay unchanged.
 #[must_use]
 pub fn detailed(
     records: &Records<'_>,
@@ -53,8 +51,8 @@ pub fn detailed(
     print.on(add_octaves(records, place, [cells, footprint], print.rough(), surface))
 }
 
-/// Adds the octaves between a grid of `cells` and a `footprint`, both in cells of the
-/// finest grid, as is `place` from its first post; of each the `rough` part.
+/// Adds the octaves between a grid spacing of `cells` and a pixel's `footprint`, each scaled by `rough`. Lengths are in
+/// cells of the finest grid; `place` counts from its first post.
 fn add_octaves(
     records: &Records<'_>,
     place: [f32; 2],
@@ -63,7 +61,7 @@ fn add_octaves(
     mut surface: Surface,
 ) -> Surface {
     let globals = &records.globals;
-    // The grid itself holds what is at least its spacing.
+    // Heights already contain everything at least as large as the grid's spacing.
     let largest = 0.75 * cells;
     if largest <= footprint {
         return surface;
@@ -88,8 +86,8 @@ fn add_octaves(
     surface
 }
 
-/// Value noise of an octave, −1…1, and its slopes a cell along x and y (of other chance
-/// than the value).
+/// Value noise of an octave, −1…1, and its slopes per cell along x and y (from random numbers independent of the
+/// value's).
 fn noise(place: [f32; 2], origin: [i32; 2], octave: i32) -> [f32; 3] {
     let (x, u) = cell_of(place[0], origin[0], octave);
     let (y, v) = cell_of(place[1], origin[1], octave);
@@ -102,7 +100,7 @@ fn noise(place: [f32; 2], origin: [i32; 2], octave: i32) -> [f32; 3] {
     [value[0], height[1], height[2]]
 }
 
-/// The cell of an octave, wrapped, and the place within it, 0…1.
+/// Index of an octave's cell, wrapped, and the position within it, 0…1.
 fn cell_of(place: f32, origin: i32, octave: i32) -> (u32, f32) {
     let whole = place.floor();
     let post = (whole as i32).wrapping_add(origin);
@@ -117,7 +115,7 @@ fn cell_of(place: f32, origin: i32, octave: i32) -> (u32, f32) {
     (cell as u32, scaled - scaled.floor())
 }
 
-/// Between four corners by Perlin's quintic: the value and its slopes.
+/// Interpolates four corners with Perlin's quintic: the value and its slopes.
 fn blend([a, b, c, d]: [f32; 4], u: f32, v: f32) -> [f32; 3] {
     let fade = |t: f32| t * t * t * (t * (6.0 * t - 15.0) + 10.0);
     let rate = |t: f32| 30.0 * t * t * (t - 1.0) * (t - 1.0);

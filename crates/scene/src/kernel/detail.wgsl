@@ -6,8 +6,8 @@ const VALUE_SCALE: f32 = 2.212;
 const SLOPE_SCALE: f32 = 1.159;
 const GRAZING: f32 = 0.05;
 
-// The ground that a camera's ray of direction `direction` has met, in detail; any other
-// surface as it is. `pixel` is the camera's angle of a pixel.
+// Adds detail to the ground that a camera ray of direction `direction` has met; other surfaces stay unchanged. `pixel`
+// is the angle of one pixel.
 fn detailed(direction: vec3<f32>, pixel: f32, hit: Hit, surface: Surface) -> Surface {
     if hit.instance != GROUND {
         return surface;
@@ -28,11 +28,11 @@ fn detailed(direction: vec3<f32>, pixel: f32, hit: Hit, surface: Surface) -> Sur
     return with_print(print, add_octaves(place, cells, footprint, 1.0 - SMOOTHED * print.pressed, surface));
 }
 
-// Adds the octaves between a grid of `cells` and a `footprint`, both in cells of the
-// finest grid, as is `place` from its first post; of each the `rough` part.
+// Adds the octaves between a grid spacing of `cells` and a pixel's `footprint`, each scaled by `rough`. Lengths are in
+// cells of the finest grid; `place` counts from its first post.
 fn add_octaves(place: vec2<f32>, cells: f32, footprint: f32, rough: f32, bare: Surface) -> Surface {
     var surface = bare;
-    // The grid itself holds what is at least its spacing.
+    // Heights already contain everything at least as large as the grid's spacing.
     let largest = 0.75 * cells;
     if largest <= footprint {
         return surface;
@@ -57,7 +57,7 @@ fn add_octaves(place: vec2<f32>, cells: f32, footprint: f32, rough: f32, bare: S
     return surface;
 }
 
-// Value noise of an octave and its slopes a cell along x and y.
+// Value noise of an octave, −1…1, and its slopes per cell along x and y.
 fn noise(place: vec2<f32>, octave: i32) -> vec3<f32> {
     let along_x = octave_cell(place.x, globals.detail_origin.x, octave);
     let along_y = octave_cell(place.y, globals.detail_origin.y, octave);
@@ -72,7 +72,7 @@ fn noise(place: vec2<f32>, octave: i32) -> vec3<f32> {
     return vec3(value.x, height.yz);
 }
 
-// The cell of an octave, wrapped, and the place within it.
+// Index of an octave's cell, wrapped, and the position within it, 0…1.
 struct OctaveCell {
     cell: u32,
     within: f32,
@@ -92,7 +92,7 @@ fn octave_cell(place: f32, origin: i32, octave: i32) -> OctaveCell {
     return OctaveCell(u32(cell), scaled - floor(scaled));
 }
 
-// Between four corners by Perlin's quintic: the value and its slopes.
+// Interpolates four corners with Perlin's quintic: the value and its slopes.
 fn blend(corners: vec4<f32>, at: vec2<f32>) -> vec3<f32> {
     let fade = at * at * at * (at * (6.0 * at - 15.0) + 10.0);
     let rate = 30.0 * at * at * (at - 1.0) * (at - 1.0);

@@ -1,9 +1,10 @@
-//! The Earth's light on a surface, by rays to points of its disc. The Earth is a Lambert sphere lit by the Sun, so only
-//! the part of the disc between its lit limb and the terminator shines: with φ the latitude off the plane of Sun and
-//! viewer, λ the longitude in it from the middle of the disc and α the phase angle, the light of a part of the
-//! sphere goes as cos³φ cos(λ − α) cos λ. Points are even in λ, where they have weights, and as often in φ as there is
-//! light. As for the Sun, a height field hides the disc from below, so a free view of the lowest point and of the cone
-//! to the disc needs no samples; the light then comes from the disc's middle.
+//! Earthlight on a surface, by rays to points of the Earth's disc. The Earth is a Lambert sphere lit by the Sun, so
+//! only the part of the disc between its lit limb and the terminator shines. With φ the latitude off the plane of Sun
+//! and viewer, λ the longitude in this plane from the disc's centre and α the phase angle, the light of an element of
+//! the sphere is proportional to cos³φ cos(λ − α) cos λ. Sample points are uniform in λ, where they have weights, and
+//! have a density in φ proportional to the light. As for the Sun, a height field hides the disc from below, so no
+//! samples are needed where the lowest point and the cone to the disc are unobstructed; the light then comes from the
+//! disc's centre.
 
 use std::f32::consts::PI;
 
@@ -17,26 +18,26 @@ use super::{Bands, FAR};
 use crate::light::SAMPLES_MAX;
 use crate::record::Records;
 
-/// First of a pixel's numbers that the Earth's disc takes: two.
+/// Index of the first of the two random numbers that the Earth's disc uses in a pixel.
 pub(crate) const FIRST_EARTH_NUMBER: u32 = 0x3000;
 
-/// Sine of the phase angle below which the Earth is full or new, and its sides are alike.
+/// Sine of the phase angle below which the Earth counts as full or new and its sides as alike.
 pub(crate) const LEAST_SIN: f32 = 1e-4;
 
-/// A mean weight to divide by: of a crescent thinner than half a degree.
+/// Lower limit of the mean weight, which divides: that of a crescent thinner than half a degree.
 pub(crate) const LEAST_MEAN: f32 = 1e-5;
 
 /// A point of the Earth's lit part.
 #[derive(Clone, Copy, Debug)]
 pub struct EarthPoint {
-    /// Toward it, unit.
+    /// Unit vector toward the point.
     pub direction: Vector3<f32>,
-    /// Its light over that of the mean point.
+    /// The point's light relative to the mean.
     pub weight: f32,
 }
 
-/// Radiance toward `viewer` of the Earth's light on a surface, W/(m² sr), by at most `samples` rays to its disc; with
-/// one it is a point.
+/// Radiance toward `viewer` of earthlight on a surface, W/(m² sr), by at most `samples` rays to the Earth's disc; with
+/// one ray the Earth is a point.
 #[must_use]
 pub fn earthlight(records: &Records<'_>, surface: &Surface, viewer: &Vector3<f32>, [samples, seed]: [u32; 2]) -> Bands {
     let globals = &records.globals;
@@ -56,7 +57,8 @@ pub fn earthlight(records: &Records<'_>, surface: &Surface, viewer: &Vector3<f32
     irradiance.component_mul(&reflect(records, surface, &seen.direction, viewer))
 }
 
-/// Radiance toward `viewer` of the light of the point of the Earth that `even` names: of its whole light in the mean.
+/// Radiance toward `viewer`, W/(m² sr), of earthlight from the single point that `even` (0…1, 0…1) selects; its mean
+/// over all points is the radiance of the whole Earth's light.
 #[must_use]
 pub fn any_earthlight(records: &Records<'_>, surface: &Surface, viewer: &Vector3<f32>, even: [f32; 2]) -> Bands {
     let globals = &records.globals;
@@ -71,7 +73,7 @@ pub fn any_earthlight(records: &Records<'_>, surface: &Surface, viewer: &Vector3
     irradiance.component_mul(&reflect(records, surface, &point.direction, viewer))
 }
 
-/// The part of the Earth's light that arrives, 0…1, as a weight, and where it comes from in the mean.
+/// Fraction of earthlight that arrives, 0…1, as the weight, and its mean direction.
 fn seen_part(records: &Records<'_>, surface: &Surface, samples: u32, seed: u32) -> EarthPoint {
     let earth = Vector3::from(records.globals.earth_direction);
     let radius = records.globals.earth_radius;
@@ -117,12 +119,12 @@ fn sample_earth(records: &Records<'_>, surface: &Surface, samples: u32, seed: u3
     if seen <= 0.0 {
         return EarthPoint { direction: earth, weight: 0.0 };
     }
-    // The whole disc without noise: from its middle.
+    // The whole disc is visible: use its centre, which has no noise.
     let direction = if seen < total { toward.normalize() } else { earth };
     EarthPoint { direction, weight: seen / total }
 }
 
-/// A point of the lit part, by two even numbers of 0…1.
+/// The point of the lit part that two uniform numbers of 0…1 select.
 fn earth_point(records: &Records<'_>, even: [f32; 2]) -> EarthPoint {
     let globals = &records.globals;
     let earth = Vector3::from(globals.earth_direction);
@@ -134,7 +136,7 @@ fn earth_point(records: &Records<'_>, even: [f32; 2]) -> EarthPoint {
     let phase = sin.atan2(cos);
     let span = PI - phase;
     let longitude = phase - 0.5 * PI + span * even[0];
-    // The integral of cos³ is sin φ − sin³ φ/3, whose inverse trisects an angle.
+    // The integral of cos³ is sin φ − sin³ φ/3; its inverse trisects an angle.
     let sin_latitude = 2.0 * ((2.0 * even[1] - 1.0).asin() / 3.0).sin();
     let out = (1.0 - sin_latitude * sin_latitude).max(0.0).sqrt() * longitude.sin();
     let place = side * out + earth.cross(&side) * sin_latitude;

@@ -1,17 +1,17 @@
-// The Earth's light on a surface: the twin of earthlight.rs.
+// Earthlight on a surface: the twin of earthlight.rs.
 
 const FIRST_EARTH_NUMBER: u32 = 0x3000u;
 const LEAST_SIN: f32 = 1e-4;
 const LEAST_MEAN: f32 = 1e-5;
 
-// A point of the Earth's lit part and its light over that of the mean point.
+// A point of the Earth's lit part, and its light relative to the mean.
 struct EarthPoint {
     direction: vec3<f32>,
     weight: f32,
 }
 
-// Radiance toward `viewer` of the Earth's light on a surface, by at most `samples` rays to its
-// disc; with one it is a point.
+// Radiance toward `viewer` of earthlight on a surface, W/(m² sr), by at most `samples` rays to the Earth's disc; with
+// one ray the Earth is a point.
 fn earthlight(surface: Surface, viewer: vec3<f32>, samples: u32, seed: u32) -> vec3<f32> {
     if globals.earth_irradiance <= 0.0 {
         return vec3(0.0);
@@ -29,7 +29,7 @@ fn earthlight(surface: Surface, viewer: vec3<f32>, samples: u32, seed: u32) -> v
     return irradiance * reflect_toward(surface, seen.direction, viewer);
 }
 
-// Radiance toward `viewer` of the light of the point of the Earth that `even` names.
+// Radiance toward `viewer`, W/(m² sr), of earthlight from the single point that `even` (0…1, 0…1) selects.
 fn any_earthlight(surface: Surface, viewer: vec3<f32>, even: vec2<f32>) -> vec3<f32> {
     if globals.earth_irradiance <= 0.0 {
         return vec3(0.0);
@@ -42,7 +42,7 @@ fn any_earthlight(surface: Surface, viewer: vec3<f32>, even: vec2<f32>) -> vec3<
     return irradiance * reflect_toward(surface, point.direction, viewer);
 }
 
-// The part of the Earth's light that arrives, as a weight, and where it comes from in the mean.
+// Fraction of earthlight that arrives, 0…1, as the weight, and its mean direction.
 fn seen_part(surface: Surface, samples: u32, seed: u32) -> EarthPoint {
     let earth = globals.earth_direction;
     let radius = globals.earth_radius;
@@ -90,14 +90,14 @@ fn sample_earth(surface: Surface, samples: u32, seed: u32, ground_cuts: bool) ->
     if seen <= 0.0 {
         return EarthPoint(earth, 0.0);
     }
-    // The whole disc without noise: from its middle.
+    // The whole disc is visible: use its centre, which has no noise.
     if seen < total {
         return EarthPoint(normalize(toward), seen / total);
     }
     return EarthPoint(earth, 1.0);
 }
 
-// A point of the lit part, by two even numbers of 0…1.
+// The point of the lit part that two uniform numbers of 0…1 select.
 fn earth_point(even: vec2<f32>) -> EarthPoint {
     let earth = globals.earth_direction;
     let cosine = -dot(globals.sun_from_earth, earth);
@@ -110,7 +110,7 @@ fn earth_point(even: vec2<f32>) -> EarthPoint {
     let phase = atan2(sine, cosine);
     let span = PI - phase;
     let longitude = phase - 0.5 * PI + span * even.x;
-    // The integral of cos³ is sin φ − sin³ φ/3, whose inverse trisects an angle.
+    // The integral of cos³ is sin φ − sin³ φ/3; its inverse trisects an angle.
     let sin_latitude = 2.0 * sin(asin(2.0 * even.y - 1.0) / 3.0);
     let out = sqrt(max(1.0 - sin_latitude * sin_latitude, 0.0)) * sin(longitude);
     let place = side * out + cross(earth, side) * sin_latitude;

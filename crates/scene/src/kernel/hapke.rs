@@ -1,8 +1,6 @@
-//! Hapke's reflectance with shadow-hiding opposition surge and macroscopic
-//! roughness (Hapke 2012; Sato et al. 2014, doi 10.1002/2013JE004580, App. A);
-//! coherent backscatter is left out. Written without angles where it can be, so
-//! that it is finite at normal incidence and at opposition, and over `Real`, so that
-//! one pixel or eight give the same bits.
+//! Hapke's reflectance with shadow-hiding opposition surge and macroscopic roughness (Hapke 2012; Sato et al. 2014, doi
+//! 10.1002/2013JE004580, App. A), without coherent backscatter. It avoids angles where possible, so that it is finite
+//! at normal incidence and at opposition, and is generic over `Real`, so that one pixel or eight give the same bits.
 
 use std::f32::consts::PI;
 
@@ -11,10 +9,10 @@ use nalgebra::Vector3;
 use crate::real::{Real, along, dot};
 use crate::record::MaterialRecord;
 
-/// Sines and cosines are kept above this where they divide.
+/// Lower limit of sines and cosines that divide.
 pub(crate) const LEAST: f32 = 1e-6;
 
-/// An angle to the normal: its cosine, sine and the two roughness integrals.
+/// An angle to the normal: its cosine and sine, and the two roughness integrals E1 and E2.
 #[derive(Clone, Copy)]
 pub(crate) struct Slant<R> {
     pub(crate) cos: R,
@@ -35,8 +33,8 @@ impl<R: Real> Slant<R> {
     }
 }
 
-/// Radiance per irradiance of a source that is `sun`-ward: f · cos i, 1/sr. All
-/// three are unit vectors away from the surface; zero below the horizon.
+/// Radiance per irradiance of a source in direction `sun`: f · cos i, 1/sr. All three are unit vectors away from the
+/// surface; zero when sun or viewer is below the horizon.
 #[must_use]
 pub fn reflected(m: &MaterialRecord, normal: &Vector3<f32>, sun: &Vector3<f32>, viewer: &Vector3<f32>) -> f32 {
     if normal.dot(sun) <= 0.0 || normal.dot(viewer) <= 0.0 {
@@ -45,7 +43,7 @@ pub fn reflected(m: &MaterialRecord, normal: &Vector3<f32>, sun: &Vector3<f32>, 
     reflected_by(m, [normal, sun, viewer].map(|v| [v.x, v.y, v.z]))
 }
 
-/// As `reflected`, of normal, sun and viewer of one pixel or of eight.
+/// As `reflected`, with normal, sun and viewer of one pixel or of eight.
 #[inline(always)]
 pub(crate) fn reflected_by<R: Real>(m: &MaterialRecord, [normal, sun, viewer]: [[R; 3]; 3]) -> R {
     let mu0 = dot(normal, sun);
@@ -64,7 +62,7 @@ pub(crate) fn reflected_by<R: Real>(m: &MaterialRecord, [normal, sun, viewer]: [
     R::either(faces, reflected, zero)
 }
 
-/// Cosine of the azimuth between the sun and the viewer about the normal.
+/// Cosine of the azimuth between the sun and the viewer around the normal.
 #[inline(always)]
 fn cos_azimuth<R: Real>(normal: [R; 3], sun: [R; 3], viewer: [R; 3], [mu0, mu]: [R; 2]) -> R {
     let across_sun = along(sun, normal, -mu0);
@@ -100,7 +98,8 @@ fn roughness<R: Real>(m: &MaterialRecord, i: Slant<R>, e: Slant<R>, [cos_psi, si
     let ratio_less = less.cos / eta_less;
     let emitted = R::either(i_is_less, more_e / eta_more, less_e / eta_less);
     let incident = i.cos / R::either(i_is_less, eta_less, eta_more);
-    // In this order: at the horizon what is added to nothing is next to nothing.
+    // The order matters: where f is 1, the last term can be tiny near the horizon, and adding it to 1 first would lose
+    // it.
     let s = emitted * incident * m.chi / (cos_psi.like(1.0) - f + f * m.chi * ratio_less);
     [R::either(i_is_less, less_e, more_e), R::either(i_is_less, more_e, less_e), s]
 }
@@ -110,7 +109,7 @@ fn eta<R: Real>(m: &MaterialRecord, y: Slant<R>) -> R {
     (y.cos + y.sin * m.tan_theta * y.e2 / (y.e1 * -1.0 + 2.0)) * m.chi
 }
 
-/// Double Henyey–Greenstein phase function, g = 0 toward the source.
+/// Double Henyey–Greenstein phase function; g = 0 is toward the source.
 #[inline(always)]
 pub(crate) fn phase<R: Real>(m: &MaterialRecord, cos_g: R) -> R {
     let lobe = |x: R| cos_g.like(1.0 - m.b * m.b) / (x * x.root());
@@ -119,7 +118,7 @@ pub(crate) fn phase<R: Real>(m: &MaterialRecord, cos_g: R) -> R {
     lobe(-turn + round) * (0.5 * (1.0 + m.c)) + lobe(turn + round) * (0.5 * (1.0 - m.c))
 }
 
-/// Shadow-hiding surge Bs.
+/// Shadow-hiding opposition surge Bs, without its height.
 #[inline(always)]
 fn surge<R: Real>(m: &MaterialRecord, cos_g: R) -> R {
     let one = cos_g.like(1.0);
@@ -127,7 +126,7 @@ fn surge<R: Real>(m: &MaterialRecord, cos_g: R) -> R {
     one / (tan_half / m.hs + 1.0)
 }
 
-/// Chandrasekhar's H for isotropic scatterers, Hapke's approximation.
+/// Hapke's approximation of Chandrasekhar's H function for isotropic scatterers.
 #[inline(always)]
 fn h_function<R: Real>(m: &MaterialRecord, x: R) -> R {
     let one = x.like(1.0);

@@ -2,7 +2,7 @@
 
 const LEAST: f32 = 1e-6;
 
-// An angle to the normal: its cosine, sine and the two roughness integrals.
+// An angle to the normal: its cosine and sine, and the two roughness integrals E1 and E2.
 struct Slant {
     cos: f32,
     sin: f32,
@@ -10,7 +10,7 @@ struct Slant {
     e2: f32,
 }
 
-// Radiance per irradiance of a source that is `sun`-ward: f · cos i, 1/sr.
+// Radiance per irradiance of a source in direction `sun`: f · cos i, 1/sr.
 fn reflected(m: Material, normal: vec3<f32>, sun: vec3<f32>, viewer: vec3<f32>) -> f32 {
     let mu0 = dot(normal, sun);
     let mu = dot(normal, viewer);
@@ -25,7 +25,7 @@ fn reflected(m: Material, normal: vec3<f32>, sun: vec3<f32>, viewer: vec3<f32>) 
     return m.k * m.w / (4.0 * PI) * rough.x / (rough.x + rough.y) * (single + scattering) * rough.z;
 }
 
-// Cosine of the azimuth between the sun and the viewer about the normal.
+// Cosine of the azimuth between the sun and the viewer around the normal.
 fn cos_azimuth(normal: vec3<f32>, sun: vec3<f32>, viewer: vec3<f32>, mu0: f32, mu: f32) -> f32 {
     let across_sun = sun - normal * mu0;
     let across_viewer = viewer - normal * mu;
@@ -66,7 +66,7 @@ fn eta(m: Material, y: Slant) -> f32 {
     return m.chi * (y.cos + y.sin * m.tan_theta * y.e2 / (2.0 - y.e1));
 }
 
-// Double Henyey–Greenstein phase function, g = 0 toward the source.
+// Double Henyey–Greenstein phase function; g = 0 is toward the source.
 fn phase(m: Material, cos_g: f32) -> f32 {
     let round = 1.0 + m.b * m.b;
     let turn = 2.0 * m.b * cos_g;
@@ -77,13 +77,13 @@ fn lobe(m: Material, x: f32) -> f32 {
     return (1.0 - m.b * m.b) / (x * sqrt(x));
 }
 
-// Shadow-hiding surge Bs.
+// Shadow-hiding opposition surge Bs, without its height.
 fn surge(m: Material, cos_g: f32) -> f32 {
     let tan_half = sqrt((1.0 - cos_g) / max(1.0 + cos_g, LEAST));
     return 1.0 / (1.0 + tan_half / m.hs);
 }
 
-// Chandrasekhar's H for isotropic scatterers, Hapke's approximation.
+// Hapke's approximation of Chandrasekhar's H function for isotropic scatterers.
 fn h_function(m: Material, mu: f32) -> f32 {
     let x = max(mu, LEAST);
     return 1.0 / (1.0 - m.w * x * (m.r0 + 0.5 * (1.0 - 2.0 * m.r0 * x) * log((1.0 + x) / x)));

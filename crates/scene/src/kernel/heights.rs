@@ -1,28 +1,27 @@
-//! A ray against the nested height levels. Each level is walked on its pyramid of
-//! maxima: where the ray stays above a coarse cell's highest post the whole cell
-//! is skipped, else the walk descends; in a single cell the bilinear patch is met
-//! exactly (a quadratic in t). After Tevs et al. 2008, "Maximum mipmaps for fast,
-//! accurate, and scalable dynamic height field rendering".
+//! Traces a ray against the nested height levels. On each level it traverses the pyramid of maxima: where the ray stays
+//! above a coarse cell's highest post it skips the whole cell, else it descends; in a single cell it intersects the
+//! bilinear patch exactly (a quadratic in t). After Tevs et al. 2008, "Maximum mipmaps for fast, accurate, and scalable
+//! dynamic height field rendering".
 
 use nalgebra::Vector3;
 
 use super::{FAR, Ray, least, most};
 use crate::record::{LevelRecord, Records};
 
-/// Where rays that come from afar start on the pyramid.
+/// Mip at which rays that enter a level from outside start.
 pub(crate) const ENTRY_MIP: u32 = 7;
 
-/// A direction's component below this does not move the ray.
+/// A direction component below this counts as zero.
 pub(crate) const STILL: f32 = 1e-20;
 
-/// Where rays begin: the mip is that of the level there.
+/// Ray parameter at which a ray starts, and the mip of the level there.
 #[derive(Clone, Copy)]
 struct Start {
     t: f32,
     mip: u32,
 }
 
-/// A ray in a level's grid: positions in cells, heights in metres.
+/// A ray in a level's grid: horizontal positions in cells, heights in metres.
 struct GridRay {
     x: f32,
     y: f32,
@@ -34,16 +33,15 @@ struct GridRay {
     inverse_dy: f32,
 }
 
-/// Nearest hit on the ground within (0, `t_max`): t and the level, or `FAR`.
-/// `start_mip` is where a ray that starts on a level begins.
+/// The nearest hit on the ground within (0, `t_max`): ray parameter and level, or `FAR`. A ray whose origin is on a
+/// level starts at the mip `start_mip`.
 #[must_use]
 pub fn trace_heights(records: &Records<'_>, ray: &Ray, t_max: f32, start_mip: u32) -> (f32, u32) {
     trace_heights_within(records, ray, [0.0, t_max], start_mip)
 }
 
-/// As `trace_heights`, for a ray that is known to be above ground before the span of t.
-/// In the order of the ray: from outside through the coarse levels into the finest,
-/// then out again.
+/// As `trace_heights`, for a ray that is known to be above ground before the given range of t. Visits the levels in the
+/// ray's order: from outside through the coarse levels into the finest, then out again.
 #[must_use]
 pub fn trace_heights_within(records: &Records<'_>, ray: &Ray, span: [f32; 2], start_mip: u32) -> (f32, u32) {
     let start = Start { t: span[0], mip: start_mip };
@@ -69,7 +67,7 @@ pub fn trace_heights_within(records: &Records<'_>, ray: &Ray, span: [f32; 2], st
     (FAR, 0)
 }
 
-/// Nearest hit on each level's part before the ray comes to the next finer level.
+/// The nearest hit on the part of each level before the ray reaches the next finer level.
 fn trace_inward(records: &Records<'_>, ray: &Ray, span: [f32; 2], start: Start) -> (f32, u32) {
     for index in (1..records.levels.len()).rev() {
         let here = level_interval(&records.levels[index], ray, span);
@@ -85,7 +83,7 @@ fn trace_inward(records: &Records<'_>, ray: &Ray, span: [f32; 2], start: Start) 
     (FAR, 0)
 }
 
-/// Where the ray is above (or below) the level's rectangle, cut to `span`.
+/// Range of t in which the ray is above or below the level's rectangle, clipped to `span`.
 fn level_interval(level: &LevelRecord, ray: &Ray, span: [f32; 2]) -> [f32; 2] {
     let side = level.cells as f32 * level.spacing;
     let x = slab_interval(level.origin[0] - ray.origin.x, side, ray.direction.x);
@@ -93,7 +91,7 @@ fn level_interval(level: &LevelRecord, ray: &Ray, span: [f32; 2]) -> [f32; 2] {
     [most(most(x[0], y[0]), span[0]), least(least(x[1], y[1]), span[1])]
 }
 
-/// Where a coordinate that moves by `rate` is between `low` and `low + side`.
+/// Range of t in which a coordinate that changes at `rate` lies between `low` and `low + side`.
 fn slab_interval(low: f32, side: f32, rate: f32) -> [f32; 2] {
     let inverse = finite_inverse(rate);
     let a = low * inverse;
@@ -101,7 +99,7 @@ fn slab_interval(low: f32, side: f32, rate: f32) -> [f32; 2] {
     [least(a, b), most(a, b)]
 }
 
-/// The part of a span where the ray is below the level's highest post.
+/// The part of a range of t in which the ray is below the level's highest post.
 fn below_top(records: &Records<'_>, level: &LevelRecord, ray: &Ray, [from, until]: [f32; 2]) -> [f32; 2] {
     if level.top_mip == 0 || ray.direction.z.abs() < STILL {
         return [from, until];
@@ -110,8 +108,8 @@ fn below_top(records: &Records<'_>, level: &LevelRecord, ray: &Ray, [from, until
     if ray.direction.z > 0.0 { [from, least(until, t)] } else { [most(from, t), until] }
 }
 
-/// First hit on one level for t in `[from, until]`, or `FAR`; none where that is one instant,
-/// as on coarse levels for a ray that starts on a finer one, below them perhaps.
+/// The first hit on one level for t in `[from, until]`, or `FAR`. An empty range gives `FAR`: coarse levels have one
+/// for a ray that starts on a finer level, where the ray may be below the coarse surface.
 fn march_level(records: &Records<'_>, level: &LevelRecord, ray: &Ray, span: [f32; 2], start: Start) -> f32 {
     let [from, until] = below_top(records, level, ray, span);
     if from >= until {
@@ -145,7 +143,7 @@ fn march_level(records: &Records<'_>, level: &LevelRecord, ray: &Ray, span: [f32
             return FAR;
         }
         t = t_exit;
-        // Both coordinates by selection: which side a ray leaves by is hard to predict.
+        // Both coordinates by selection: branch prediction cannot tell by which side a ray leaves.
         let along_x = t_x < t_y;
         x = if along_x { neighbour(cx, up_x, mip) } else { cell_within(r.x + t * r.dx, cx, mip, last) };
         y = if along_x { cell_within(r.y + t * r.dy, cy, mip, last) } else { neighbour(cy, up_y, mip) };
@@ -172,38 +170,37 @@ fn grid_ray(level: &LevelRecord, ray: &Ray) -> GridRay {
     }
 }
 
-/// 1/x, large where x is next to nothing.
+/// 1/x, or a large number where x is nearly zero.
 fn finite_inverse(x: f32) -> f32 {
     if x.abs() < STILL { 1.0 / STILL } else { 1.0 / x }
 }
 
-/// The cell of a grid coordinate, between `low` and `high`.
+/// Cell index of a grid coordinate, clamped to `low` and `high`.
 fn cell_of(coordinate: f32, low: u32, high: u32) -> u32 {
     (most(coordinate, 0.0) as u32).clamp(low, high)
 }
 
-/// The cell that a coordinate enters as it leaves a mip cell; huge when it leaves
-/// the level at zero.
+/// The cell that a coordinate enters as it leaves a mip cell; a huge index when it leaves the level below zero.
 #[inline(always)]
 fn neighbour(mip_cell: u32, up: u32, mip: u32) -> u32 {
     ((mip_cell + up) << mip).wrapping_sub(1 - up)
 }
 
-/// The cell of a grid coordinate, kept within a mip cell.
+/// Cell index of a grid coordinate, clamped to a mip cell.
 #[inline(always)]
 fn cell_within(coordinate: f32, mip_cell: u32, mip: u32, last: u32) -> u32 {
     let low = mip_cell << mip;
     cell_of(coordinate, low, last.min(low + (1 << mip) - 1))
 }
 
-/// Highest post of a cell of a mip.
+/// Highest post in a mip cell, m.
 pub(crate) fn mip_max(records: &Records<'_>, level: &LevelRecord, mip: u32, cx: u32, cy: u32) -> f32 {
     let side = ((level.cells - 1) >> mip) + 1;
     let first = level.mips.as_flattened()[mip as usize];
     records.heights[(first + cy * side + cx) as usize]
 }
 
-/// The four posts of a cell: (0,0), (1,0), (0,1), (1,1).
+/// Heights of the four posts of a cell, m: (0,0), (1,0), (0,1), (1,1).
 fn cell_posts(records: &Records<'_>, level: &LevelRecord, x: u32, y: u32) -> [f32; 4] {
     let stride = level.cells + 1;
     let low = (level.heights + y * stride + x) as usize;
@@ -212,8 +209,8 @@ fn cell_posts(records: &Records<'_>, level: &LevelRecord, x: u32, y: u32) -> [f3
     [low[0], low[1], high[0], high[1]]
 }
 
-/// Hit on one cell's bilinear patch for t in `[enter, leave]`, or `FAR`. A ray
-/// that is below the patch where it enters hits there: levels meet without cracks.
+/// Hit on one cell's bilinear patch for t in `[enter, leave]`, or `FAR`. A ray that enters below the patch hits there,
+/// so that levels join without cracks.
 fn hit_cell(
     records: &Records<'_>,
     level: &LevelRecord,
@@ -240,7 +237,7 @@ fn hit_cell(
     if s <= leave - enter { enter + s } else { FAR }
 }
 
-/// Smallest positive root of f0 + f1 s + f2 s² for f0 > 0, or `FAR`.
+/// The smallest positive root of f0 + f1 s + f2 s² for f0 > 0, or `FAR`.
 fn first_root(f0: f32, f1: f32, f2: f32) -> f32 {
     let discriminant = f1 * f1 - 4.0 * f2 * f0;
     if discriminant < 0.0 {
@@ -253,8 +250,8 @@ fn first_root(f0: f32, f1: f32, f2: f32) -> f32 {
     if f2 < 0.0 { -0.5 * (f1 + root) / f2 } else { FAR }
 }
 
-/// Unit normal at (x, y), up, interpolated between the posts' normals so that the
-/// light does not show the cells.
+/// Upward unit normal of the ground at (x, y) in the scene's frame, m; interpolated between the posts' normals so that
+/// shading does not reveal the cells.
 #[must_use]
 pub fn ground_normal(records: &Records<'_>, level: &LevelRecord, x: f32, y: f32) -> Vector3<f32> {
     let gx = (x - level.origin[0]) * level.inverse_spacing;
@@ -270,7 +267,7 @@ pub fn ground_normal(records: &Records<'_>, level: &LevelRecord, x: f32, y: f32)
     Vector3::new(-slope[0], -slope[1], 1.0).normalize()
 }
 
-/// Slope at a post by differences with its neighbours.
+/// Slope at a post along x and y, from differences with the neighbouring posts.
 fn post_slope(records: &Records<'_>, level: &LevelRecord, x: u32, y: u32) -> [f32; 2] {
     let post = |x: u32, y: u32| records.heights[(level.heights + y * (level.cells + 1) + x) as usize];
     let [x0, x1] = [x.max(1) - 1, (x + 1).min(level.cells)];

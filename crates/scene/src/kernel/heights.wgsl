@@ -1,9 +1,9 @@
-// A ray against the nested height levels: the twin of heights.rs.
+// Traces a ray against the nested height levels: the twin of heights.rs.
 
 const ENTRY_MIP: u32 = 7u;
 const STILL: f32 = 1e-20;
 
-// A ray in a level's grid: positions in cells, heights in metres.
+// A ray in a level's grid: horizontal positions in cells, heights in metres.
 struct GridRay {
     origin: vec3<f32>,
     direction: vec3<f32>,
@@ -15,7 +15,7 @@ struct GroundHit {
     level: u32,
 }
 
-// Nearest hit on the ground within (0, t_max).
+// The nearest hit on the ground within (0, t_max).
 fn trace_heights(ray: Ray, t_max: f32, start_mip: u32) -> GroundHit {
     var finer = level_interval(0u, ray, t_max);
     if finer.x > 0.0 || finer.y <= 0.0 {
@@ -39,7 +39,7 @@ fn trace_heights(ray: Ray, t_max: f32, start_mip: u32) -> GroundHit {
     return GroundHit(FAR, 0u);
 }
 
-// Nearest hit on each level's part before the ray comes to the next finer level.
+// The nearest hit on the part of each level before the ray reaches the next finer level.
 fn trace_inward(ray: Ray, t_max: f32, start_mip: u32) -> GroundHit {
     for (var index = globals.level_count - 1u; index > 0u; index--) {
         let here = level_interval(index, ray, t_max);
@@ -54,7 +54,7 @@ fn trace_inward(ray: Ray, t_max: f32, start_mip: u32) -> GroundHit {
     return GroundHit(FAR, 0u);
 }
 
-// Where the ray is above (or below) the level's rectangle, cut to (0, t_max).
+// Range of t in which the ray is above or below the level's rectangle, clipped to (0, t_max).
 fn level_interval(index: u32, ray: Ray, t_max: f32) -> vec2<f32> {
     let side = f32(levels[index].cells) * levels[index].spacing;
     let low = levels[index].origin - ray.origin.xy;
@@ -63,7 +63,7 @@ fn level_interval(index: u32, ray: Ray, t_max: f32) -> vec2<f32> {
     return vec2(max(max(x.x, y.x), 0.0), min(min(x.y, y.y), t_max));
 }
 
-// Where a coordinate that moves by `rate` is between `low` and `low + side`.
+// Range of t in which a coordinate that changes at `rate` lies between `low` and `low + side`.
 fn slab_interval(low: f32, side: f32, rate: f32) -> vec2<f32> {
     let inverse = finite_inverse(rate);
     let a = low * inverse;
@@ -71,7 +71,7 @@ fn slab_interval(low: f32, side: f32, rate: f32) -> vec2<f32> {
     return vec2(min(a, b), max(a, b));
 }
 
-// The part of a span where the ray is below the level's highest post.
+// The part of a range of t in which the ray is below the level's highest post.
 fn below_top(index: u32, ray: Ray, span: vec2<f32>) -> vec2<f32> {
     let top_mip = levels[index].top_mip;
     if top_mip == 0u || abs(ray.direction.z) < STILL {
@@ -81,7 +81,7 @@ fn below_top(index: u32, ray: Ray, span: vec2<f32>) -> vec2<f32> {
     return select(vec2(max(span.x, t), span.y), vec2(span.x, min(span.y, t)), ray.direction.z > 0.0);
 }
 
-// First hit on one level for t in [span.x, span.y], or FAR.
+// The first hit on one level for t in [span.x, span.y], or FAR.
 fn march_level(index: u32, ray: Ray, whole: vec2<f32>, start_mip: u32) -> f32 {
     let span = below_top(index, ray, whole);
     if span.x >= span.y {
@@ -139,7 +139,7 @@ fn grid_ray(index: u32, ray: Ray) -> GridRay {
     return GridRay(vec3(origin, ray.origin.z), vec3(direction, ray.direction.z), inverse);
 }
 
-// 1/x, large where x is next to nothing.
+// 1/x, or a large number where x is nearly zero.
 fn finite_inverse(x: f32) -> f32 {
     if abs(x) < STILL {
         return 1.0 / STILL;
@@ -147,31 +147,30 @@ fn finite_inverse(x: f32) -> f32 {
     return 1.0 / x;
 }
 
-// The cell of a grid coordinate, between `low` and `high`.
+// Cell index of a grid coordinate, clamped to `low` and `high`.
 fn cell_of(coordinate: f32, low: u32, high: u32) -> u32 {
     return clamp(u32(max(coordinate, 0.0)), low, high);
 }
 
-// The cell that a coordinate enters as it leaves a mip cell; huge when it leaves
-// the level at zero.
+// The cell that a coordinate enters as it leaves a mip cell; a huge index when it leaves the level below zero.
 fn neighbour(mip_cell: u32, up: u32, mip: u32) -> u32 {
     return ((mip_cell + up) << mip) - (1u - up);
 }
 
-// The cell of a grid coordinate, kept within a mip cell.
+// Cell index of a grid coordinate, clamped to a mip cell.
 fn cell_within(coordinate: f32, mip_cell: u32, mip: u32, last: u32) -> u32 {
     let low = mip_cell << mip;
     return cell_of(coordinate, low, min(last, low + (1u << mip) - 1u));
 }
 
-// Highest post of a cell of a mip.
+// Highest post in a mip cell, m.
 fn mip_max(index: u32, mip: u32, cx: u32, cy: u32) -> f32 {
     let side = ((levels[index].cells - 1u) >> mip) + 1u;
     let first = levels[index].mips[mip >> 2u][mip & 3u];
     return heights[first + cy * side + cx];
 }
 
-// The four posts of a cell: (0,0), (1,0), (0,1), (1,1).
+// Heights of the four posts of a cell, m: (0,0), (1,0), (0,1), (1,1).
 fn cell_posts(index: u32, x: u32, y: u32) -> vec4<f32> {
     let stride = levels[index].cells + 1u;
     let low = levels[index].heights + y * stride + x;
@@ -200,7 +199,7 @@ fn hit_cell(index: u32, r: GridRay, cell: vec2<u32>, span: vec2<f32>, lowest: f3
     return select(FAR, span.x + s, s <= span.y - span.x);
 }
 
-// Smallest positive root of f0 + f1 s + f2 s² for f0 > 0, or FAR.
+// The smallest positive root of f0 + f1 s + f2 s² for f0 > 0, or FAR.
 fn first_root(f0: f32, f1: f32, f2: f32) -> f32 {
     let discriminant = f1 * f1 - 4.0 * f2 * f0;
     if discriminant < 0.0 {
@@ -216,7 +215,7 @@ fn first_root(f0: f32, f1: f32, f2: f32) -> f32 {
     return FAR;
 }
 
-// Unit normal at (x, y), up, interpolated between the posts' normals.
+// Upward unit normal of the ground at (x, y), interpolated between the posts' normals.
 fn ground_normal(index: u32, x: f32, y: f32) -> vec3<f32> {
     let g = (vec2(x, y) - levels[index].origin) * levels[index].inverse_spacing;
     let cx = cell_of(g.x, 0u, levels[index].cells - 1u);
@@ -228,7 +227,7 @@ fn ground_normal(index: u32, x: f32, y: f32) -> vec3<f32> {
     return normalize(vec3(-mix(low, high, v), 1.0));
 }
 
-// Slope at a post by differences with its neighbours.
+// Slope at a post along x and y, from differences with the neighbouring posts.
 fn post_slope(index: u32, x: u32, y: u32) -> vec2<f32> {
     let cells = levels[index].cells;
     let x0 = max(x, 1u) - 1u;

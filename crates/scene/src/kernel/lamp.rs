@@ -1,7 +1,6 @@
-//! Light of lamps on a surface: irradiance by the inverse square of the distance, the
-//! profile of the angle to the lamp's axis and the surface's cosine, with one shadow ray
-//! to a lamp that is small from there and one to each of several points of a larger one.
-//! A lamp too faint for what other light there is costs one distance.
+//! Lamplight on a surface: irradiance from the inverse square of the distance, the lamp's profile over the angle to its
+//! axis and the surface's cosine. A lamp that looks small from the surface takes one shadow ray, a larger one takes one
+//! to each of several points. A lamp too faint compared with the other light costs only a distance.
 
 use nalgebra::Vector3;
 
@@ -13,37 +12,36 @@ use super::{Bands, FAR};
 use crate::light::SAMPLES_MAX;
 use crate::record::{LampRecord, Records};
 
-/// Lamps that give less than this at their best are left out, W/m²: a ten-thousandth of
-/// the full Earth's light.
+/// Lamps with less than this irradiance at best are skipped, W/m²: a ten-thousandth of the full Earth's light.
 pub(crate) const FAINTEST: f32 = 1e-5;
 
-/// And those that give less than this part of the Sun's light that is there.
+/// Lamps with less than this fraction of the sunlight present are skipped, too.
 pub(crate) const FAINTEST_OF_SUN: f32 = 1e-4;
 
-/// A lamp whose half diagonal is below this part of its distance is a point.
+/// A lamp whose half diagonal is below this fraction of its distance is a point.
 pub(crate) const SMALL: f32 = 2e-3;
 
-/// Shadow rays end this part of the way before the lamp.
+/// Shadow rays stop this fraction of the distance before the lamp.
 pub(crate) const BEFORE: f32 = 1e-4;
 
-/// Square of the distance that a lamp is taken to be away at least, m².
+/// Lower limit of the squared distance to a lamp, m².
 pub(crate) const NEAREST2: f32 = 1e-8;
 
-/// First of a pixel's numbers that lamps take: two each.
+/// Index of the first random number that lamps use in a pixel: two for each lamp.
 pub(crate) const FIRST_LAMP_NUMBER: u32 = 0x1000;
 
-/// Light of a point of a lamp at a place.
+/// Light that one point of a lamp sends to a place.
 #[derive(Clone, Copy, Debug)]
 pub struct Lamplight {
-    /// On a surface that faces it, W/m².
+    /// Irradiance on a surface that faces the point, W/m².
     pub irradiance: Bands,
-    /// How far it is, m.
+    /// Distance to the point, m.
     pub distance: f32,
-    /// Toward the lamp's point, unit.
+    /// Unit vector toward the point.
     pub direction: Vector3<f32>,
 }
 
-/// Light at `place` of the point of the lamp's face that `even` (0…1, 0…1) names.
+/// Light at `place` from the point of the lamp's face that `even` (0…1, 0…1) selects.
 #[must_use]
 pub fn lamplight(lamp: &LampRecord, place: &Vector3<f32>, even: [f32; 2]) -> Lamplight {
     let across = Vector3::from(lamp.side) * (2.0 * even[0] - 1.0);
@@ -58,8 +56,8 @@ pub fn lamplight(lamp: &LampRecord, place: &Vector3<f32>, even: [f32; 2]) -> Lam
     Lamplight { irradiance, distance, direction }
 }
 
-/// Radiance toward `viewer` of all lamps' light on a surface, W/(m² sr), by at most
-/// `samples` rays to each; `sun_share` of the Sun is there as well.
+/// Radiance toward `viewer` of all lamps' light on a surface, W/(m² sr), by at most `samples` rays to each lamp;
+/// `sun_share` is the fraction of sunlight that arrives as well.
 #[must_use]
 pub fn lamps_on(
     records: &Records<'_>,
@@ -88,8 +86,8 @@ pub fn lamps_on(
     sum
 }
 
-/// Radiance toward `viewer` of the light of a point of one lamp, picked by chance among
-/// all, times their number: their sum in the mean.
+/// Radiance toward `viewer`, W/(m² sr), from a point of one randomly chosen lamp, times the number of lamps: its mean
+/// is the radiance of all lamps' light.
 #[must_use]
 pub fn any_lamp_on(records: &Records<'_>, surface: &Surface, viewer: &Vector3<f32>, chance: [f32; 3]) -> Bands {
     let count = records.lamps.len();

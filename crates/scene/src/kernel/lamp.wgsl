@@ -1,4 +1,4 @@
-// Light of lamps on a surface: the twin of lamp.rs.
+// Lamplight on a surface: the twin of lamp.rs.
 
 const FAINTEST: f32 = 1e-5;
 const FAINTEST_OF_SUN: f32 = 1e-4;
@@ -7,14 +7,14 @@ const BEFORE: f32 = 1e-4;
 const NEAREST2: f32 = 1e-8;
 const FIRST_LAMP_NUMBER: u32 = 0x1000u;
 
-// Light of a point of a lamp at a place.
+// Light that one point of a lamp sends to a place.
 struct Lamplight {
     irradiance: vec3<f32>,
     distance: f32,
     direction: vec3<f32>,
 }
 
-// Light at `place` of the point of the lamp's face that `even` names.
+// Light at `place` from the point of the lamp's face that `even` (0…1, 0…1) selects.
 fn lamplight(index: u32, place: vec3<f32>, even: vec2<f32>) -> Lamplight {
     let across = lamps[index].side * (2.0 * even.x - 1.0);
     let along = lamps[index].up * (2.0 * even.y - 1.0);
@@ -28,8 +28,8 @@ fn lamplight(index: u32, place: vec3<f32>, even: vec2<f32>) -> Lamplight {
     return Lamplight(irradiance, distance, direction);
 }
 
-// Radiance toward `viewer` of all lamps' light on a surface, by at most `samples` rays to
-// each; `sun_share` of the Sun is there as well.
+// Radiance toward `viewer` of all lamps' light on a surface, W/(m² sr), by at most `samples` rays to each lamp;
+// `sun_share` is the fraction of sunlight that arrives as well.
 fn lamps_on(surface: Surface, viewer: vec3<f32>, samples: u32, seed: u32, sun_share: f32) -> vec3<f32> {
     let faintest = max(FAINTEST, FAINTEST_OF_SUN * sun_share * globals.sun_irradiance);
     var sum = vec3(0.0);
@@ -53,8 +53,7 @@ fn lamps_on(surface: Surface, viewer: vec3<f32>, samples: u32, seed: u32, sun_sh
     return sum;
 }
 
-// Radiance toward `viewer` of the light of a point of one lamp, picked by chance among
-// all, times their number.
+// Radiance toward `viewer`, W/(m² sr), from a point of one randomly chosen lamp, times the number of lamps.
 fn any_lamp_on(surface: Surface, viewer: vec3<f32>, chance: vec3<f32>) -> vec3<f32> {
     if globals.lamp_count == 0u {
         return vec3(0.0);

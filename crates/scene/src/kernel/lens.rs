@@ -1,8 +1,7 @@
-//! The direction through a place of the image, by the camera's lens: the inverse of
-//! `crate::lens` in `f32`. Polynomials are inverted by Newton's steps, first along the
-//! radius and kept in a bracket, then in the plane for the tangential part. Perspective
-//! lenses give directions of 1 along the axis, others of length 1, and all of them none
-//! (length 0) outside what they see.
+//! The viewing direction of an image position, by the camera's lens: the inverse of `crate::lens` in `f32`. Polynomials
+//! are inverted by Newton steps, first along the radius within a bracket, then in the plane for the tangential part.
+//! Directions have a component of 1 along the axis for perspective lenses and length 1 for others; outside the field of
+//! view they are zero.
 
 use std::f32::consts::{FRAC_PI_2, PI};
 
@@ -10,23 +9,24 @@ use nalgebra::Vector3;
 
 use crate::record::CameraRecord;
 
-/// Numbers of the models in `CameraRecord::lens`.
+/// Lens models in `CameraRecord::lens`; any other number is the panorama.
 pub(crate) const PINHOLE: u32 = 0;
 pub(crate) const POLYNOMIALS: u32 = 1;
 pub(crate) const FIELD_OF_VIEW: u32 = 2;
 pub(crate) const EQUIDISTANT: u32 = 3;
 pub(crate) const STEREOGRAPHIC: u32 = 4;
 
-/// Steps along the radius; most places need four.
+/// Most Newton steps along the radius; usually four are enough.
 pub(crate) const RADIAL_STEPS: u32 = 24;
 
-/// Steps in the plane: each squares what the tangential part, a hundredth, leaves.
+/// Newton steps in the plane: each squares the remaining error of the tangential part, which begins at about a
+/// hundredth.
 pub(crate) const PLANE_STEPS: u32 = 3;
 
-/// Along the radius a step so small changes nothing.
+/// Newton steps along the radius stop below this step.
 pub(crate) const LAST_STEP: f32 = 1e-7;
 
-/// The direction in the optical frame through a place in the image, pixels.
+/// Direction in the optical frame through an image position, pixels; zero outside the field of view.
 #[must_use]
 pub fn lens_direction(camera: &CameraRecord, column: f32, row: f32) -> Vector3<f32> {
     let x = (column - camera.principal[0]) * camera.inverse_focal[0];
@@ -40,7 +40,7 @@ pub fn lens_direction(camera: &CameraRecord, column: f32, row: f32) -> Vector3<f
     }
 }
 
-/// A direction by the tangents of its angles to the axis.
+/// Direction from the tangents of its angles to the axis.
 fn ahead(camera: &CameraRecord, x: f32, y: f32) -> Vector3<f32> {
     let seen = x * x + y * y <= camera.reach * camera.reach;
     if seen { Vector3::new(x, y, 1.0) } else { Vector3::zeros() }
@@ -68,7 +68,7 @@ fn without_polynomials(camera: &CameraRecord, x: f32, y: f32) -> Vector3<f32> {
     ahead(camera, u, v)
 }
 
-/// tan θ = a tan(r/a).
+/// Inverts the field-of-view model: tan θ = a tan(r/a).
 fn without_field_of_view(camera: &CameraRecord, x: f32, y: f32) -> Vector3<f32> {
     let scale = camera.coefficients[0][0];
     let radius = (x * x + y * y).sqrt();
@@ -92,7 +92,7 @@ fn fisheye(camera: &CameraRecord, x: f32, y: f32) -> Vector3<f32> {
     Vector3::new(x * along, y * along, theta.cos())
 }
 
-/// Longitude and latitude, rad; rows grow downward.
+/// Direction from longitude and latitude, rad; rows grow downward.
 fn panorama(x: f32, y: f32) -> Vector3<f32> {
     if x.abs() > PI || y.abs() > FRAC_PI_2 {
         return Vector3::zeros();
@@ -100,7 +100,7 @@ fn panorama(x: f32, y: f32) -> Vector3<f32> {
     Vector3::new(x.sin() * y.cos(), y.sin(), x.cos() * y.cos())
 }
 
-/// The radial factor at r² and its derivative.
+/// The radial factor at u = r² and its derivative with respect to u.
 fn factor(camera: &CameraRecord, u: f32) -> [f32; 2] {
     let [a, b] = &camera.coefficients;
     let above = 1.0 + u * (a[0] + u * (a[1] + u * a[2]));
@@ -111,8 +111,7 @@ fn factor(camera: &CameraRecord, u: f32) -> [f32; 2] {
     [factor, (above_slope - factor * below_slope) / below]
 }
 
-/// Distance from the middle of the image of what is at `r` (tan θ, or θ for fisheyes),
-/// and its slope.
+/// Image radius in focal lengths at `r` (tan θ, or θ for fisheyes), and its derivative.
 fn radial(camera: &CameraRecord, r: f32) -> [f32; 2] {
     let u = r * r;
     if camera.lens == POLYNOMIALS {
@@ -126,7 +125,7 @@ fn radial(camera: &CameraRecord, r: f32) -> [f32; 2] {
     ]
 }
 
-/// What is seen at a distance from the middle.
+/// The `r` (tan θ, or θ for fisheyes) that has an image radius.
 fn radial_inverse(camera: &CameraRecord, radius: f32) -> f32 {
     let [mut low, mut high] = [0.0, camera.reach];
     let mut at = if radius < high { radius } else { high };

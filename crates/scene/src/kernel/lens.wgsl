@@ -1,4 +1,4 @@
-// The direction through a place of the image: the twin of lens.rs.
+// The viewing direction of an image position: the twin of lens.rs.
 
 const PINHOLE: u32 = 0u;
 const POLYNOMIALS: u32 = 1u;
@@ -9,7 +9,7 @@ const RADIAL_STEPS: u32 = 24u;
 const PLANE_STEPS: u32 = 3u;
 const LAST_STEP: f32 = 1e-7;
 
-// The direction in the optical frame through a place in the image, pixels.
+// Direction in the optical frame through an image position, pixels.
 fn lens_direction(place: vec2<f32>) -> vec3<f32> {
     let at = (place - view.principal) * view.inverse_focal;
     switch view.lens {
@@ -21,7 +21,7 @@ fn lens_direction(place: vec2<f32>) -> vec3<f32> {
     }
 }
 
-// A direction by the tangents of its angles to the axis.
+// Direction from the tangents of its angles to the axis.
 fn ahead(at: vec2<f32>) -> vec3<f32> {
     return select(vec3(0.0), vec3(at, 1.0), dot(at, at) <= view.reach * view.reach);
 }
@@ -47,7 +47,7 @@ fn without_polynomials(place: vec2<f32>) -> vec3<f32> {
     return ahead(at);
 }
 
-// tan θ = a tan(r/a).
+// Inverts the field-of-view model: tan θ = a tan(r/a).
 fn without_field_of_view(at: vec2<f32>) -> vec3<f32> {
     let scale = view.coefficients[0].x;
     let radius = length(at);
@@ -72,7 +72,7 @@ fn fisheye(at: vec2<f32>) -> vec3<f32> {
     return vec3(at * select(0.0, sin(theta) / radius, radius > 0.0), cos(theta));
 }
 
-// Longitude and latitude, rad; rows grow downward.
+// Direction from longitude and latitude, rad; rows grow downward.
 fn panorama(at: vec2<f32>) -> vec3<f32> {
     if abs(at.x) > PI || abs(at.y) > 0.5 * PI {
         return vec3(0.0);
@@ -80,7 +80,7 @@ fn panorama(at: vec2<f32>) -> vec3<f32> {
     return vec3(sin(at.x) * cos(at.y), sin(at.y), cos(at.x) * cos(at.y));
 }
 
-// The radial factor at r² and its derivative.
+// The radial factor at u = r² and its derivative with respect to u.
 fn factor(u: f32) -> vec2<f32> {
     let a = view.coefficients[0];
     let b = view.coefficients[1];
@@ -91,7 +91,7 @@ fn factor(u: f32) -> vec2<f32> {
     return vec2(value, (above_slope - value * below_slope) / below);
 }
 
-// Distance from the middle of the image of what is at r (tan θ, or θ for fisheyes), and its slope.
+// Image radius in focal lengths at `r` (tan θ, or θ for fisheyes), and its derivative.
 fn radial(r: f32) -> vec2<f32> {
     let u = r * r;
     if view.lens == POLYNOMIALS {
@@ -103,7 +103,7 @@ fn radial(r: f32) -> vec2<f32> {
     return vec2(r * (1.0 + u * (k.x + u * (k.y + u * (k.z + u * k.w)))), slope);
 }
 
-// What is seen at a distance from the middle.
+// The `r` (tan θ, or θ for fisheyes) that has an image radius.
 fn radial_inverse(radius: f32) -> f32 {
     var low = 0.0;
     var high = view.reach;

@@ -1,6 +1,6 @@
-//! The kernels: small pure functions over `Records`, in `f32`. Each has a WGSL
-//! twin of the same name in the file beside it; the GPU engine runs those, the CPU
-//! tracer these. A test holds the structs and constants of both to be the same.
+//! The kernels: small pure functions over `Records`, in `f32`. Each has a WGSL twin of the same name in the file beside
+//! it; the GPU engine runs the twins, the CPU tracer these functions. A test checks that structs and constants of both
+//! are the same.
 
 pub mod bvh;
 pub mod chance;
@@ -22,19 +22,19 @@ pub mod truth;
 
 use nalgebra::Vector3;
 
-/// A ray. Its direction has any length; `t` counts in it.
+/// A ray. Its direction has any length; the ray parameter `t` is in units of that length.
 #[derive(Clone, Copy, Debug)]
 pub struct Ray {
-    /// Where it starts, m.
+    /// Start of the ray, in the scene's frame, m.
     pub origin: Vector3<f32>,
-    /// Where it goes.
+    /// Direction of the ray.
     pub direction: Vector3<f32>,
 }
 
-/// What a ray met.
+/// What a ray has met.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hit {
-    /// How far along the ray; `FAR` where nothing was met.
+    /// Ray parameter of the hit; `FAR` where the ray met nothing.
     pub t: f32,
     /// Index of the instance, or `GROUND`.
     pub instance: u32,
@@ -45,38 +45,37 @@ pub struct Hit {
 /// Light in the three bands: red, green, blue.
 pub type Bands = Vector3<f32>;
 
-/// The Sun's light in each band, as a part of its sum.
+/// Fraction of sunlight in each band.
 pub const SUN_BAND: f32 = 1.0 / 3.0;
 
-/// The `kind` of a matt material.
+/// The `kind` of a Lambert material.
 pub const LAMBERT: u32 = 0;
 
-/// The `kind` of one after Hapke.
+/// The `kind` of a material with Hapke's reflectance.
 pub const HAPKE: u32 = 1;
 
-/// The `kind` of a principled one.
+/// The `kind` of a material with the principled reflectance.
 pub const PRINCIPLED: u32 = 2;
 
-/// Farther than anything.
+/// A distance or ray parameter beyond everything; it marks a miss.
 pub const FAR: f32 = 1e30;
 
 /// The `instance` of a hit on the ground.
 pub const GROUND: u32 = 0xffff_ffff;
 
-/// Pixels on a side of a device's workgroup.
+/// Pixels along a side of a GPU workgroup.
 pub const CAMERA_GROUP: u32 = 8;
 
-/// Beams of a device's workgroup.
+/// Beams in a GPU workgroup.
 pub const BEAM_GROUP: u32 = 64;
 
-/// The lesser of two numbers; `f32::min` costs three times as much to be exact
-/// about NaN, which rays do not carry.
+/// The smaller of two numbers. `f32::min` is three times as slow because it handles NaN, which rays never have.
 #[inline(always)]
 pub(crate) fn least(a: f32, b: f32) -> f32 {
     if a < b { a } else { b }
 }
 
-/// The greater of two numbers, as `least`.
+/// The larger of two numbers; see `least`.
 #[inline(always)]
 pub(crate) fn most(a: f32, b: f32) -> f32 {
     if a > b { a } else { b }

@@ -1,13 +1,13 @@
-//! Things that move while an image is taken. Each sample of a pixel has its own share of
-//! the span, `Records::shutter`; a ray meets a moving instance where it would meet the
-//! resting one if the ray were moved back.
+//! Motion of instances and cameras during an image. Each sample of a pixel has its own share of the time span,
+//! `Records::shutter`. A ray meets a moving instance where it would meet the instance at its start pose if the ray were
+//! moved back.
 
 use nalgebra::Vector3;
 
 use super::Ray;
 use crate::record::MotionRecord;
 
-/// A vector turned about a unit axis (Rodrigues).
+/// A vector rotated by `angle`, rad, about a unit axis (Rodrigues).
 #[must_use]
 pub fn turned(v: &Vector3<f32>, axis: [f32; 3], angle: f32) -> Vector3<f32> {
     let axis = Vector3::from(axis);
@@ -15,7 +15,7 @@ pub fn turned(v: &Vector3<f32>, axis: [f32; 3], angle: f32) -> Vector3<f32> {
     v * cos + axis.cross(v) * sin + axis * (axis.dot(v) * (1.0 - cos))
 }
 
-/// A ray as the moving thing sees it from where it started.
+/// The ray relative to a moving body, moved back to the body's start pose.
 #[must_use]
 pub fn moved_back(motion: &MotionRecord, share: f32, ray: &Ray) -> Ray {
     let centre = Vector3::from(motion.centre);

@@ -1,8 +1,7 @@
-//! A principled reflectance after Burley 2012 ("Physically-Based Shading at Disney") with
-//! base colour, metallic, roughness and specular: facets by the GGX distribution with
-//! Smith's height-correlated masking (Heitz 2014) and Schlick's Fresnel, over a diffuse
-//! part that takes what the facets leave, on the way in and on the way out (Kelemen and
-//! Szirmay-Kalos 2001), so that it is reciprocal and never returns more than it got.
+//! The principled reflectance after Burley 2012 ("Physically-Based Shading at Disney") with base colour, metallic,
+//! roughness and specular. Facets follow the GGX distribution with Smith's height-correlated masking (Heitz 2014) and
+//! Schlick's Fresnel. The diffuse part below receives what the facets do not reflect, on the way in and on the way out
+//! (Kelemen and Szirmay-Kalos 2001), so the reflectance is reciprocal and conserves energy.
 
 use std::f32::consts::PI;
 
@@ -11,13 +10,13 @@ use nalgebra::Vector3;
 use super::Bands;
 use crate::record::MaterialRecord;
 
-/// 21/20, the reciprocal of the mean of 1 − (1 − cos)⁵ over the hemisphere, less the
-/// 0.3 % by which rough facets would overrun a white base.
+/// 21/20, the reciprocal of the mean of 1 − (1 − cos)⁵ over the hemisphere, minus the 0.3 % by which rough facets on a
+/// white base would reflect more than they receive.
 pub(crate) const DIFFUSE_GAIN: f32 = 1.047;
 
-/// Radiance per irradiance of a source in direction `source`: f · cos i, 1/sr, in each
-/// band. All three are unit vectors away from the surface; zero below the horizon. Facets
-/// are taken at least as rough as `least_alpha`; the base is `shade` times the material's.
+/// Radiance per irradiance of a source in direction `source`: f · cos i, 1/sr, in each band. All three are unit vectors
+/// away from the surface; zero when source or viewer is below the horizon. Facets are at least as rough as
+/// `least_alpha`; `shade` scales the base colour.
 #[must_use]
 pub fn reflected(
     m: &MaterialRecord,
@@ -41,7 +40,7 @@ pub fn reflected(
     (diffuse + fresnel * facets(m.alpha.max(least_alpha), normal.dot(&half), mu0, mu)) * mu0
 }
 
-/// Distribution and masking of the facets, over 4 cos i cos e.
+/// Distribution times masking of the facets, divided by 4 cos i cos e.
 fn facets(alpha: f32, cos_half: f32, mu0: f32, mu: f32) -> f32 {
     let a2 = alpha * alpha;
     let narrow = cos_half * cos_half * (a2 - 1.0) + 1.0;
@@ -50,7 +49,7 @@ fn facets(alpha: f32, cos_half: f32, mu0: f32, mu: f32) -> f32 {
     distribution * 0.5 / masking
 }
 
-/// What smooth facets of no metal would send back.
+/// Fraction that smooth non-metallic facets reflect (Schlick's Fresnel).
 fn facet_share(m: &MaterialRecord, cos: f32) -> f32 {
     m.specular + (1.0 - m.specular) * fifth(1.0 - cos)
 }

@@ -1,9 +1,8 @@
-// A principled reflectance: the twin of principled.rs.
+// The principled reflectance: the twin of principled.rs.
 
 const DIFFUSE_GAIN: f32 = 1.047;
 
-// Radiance per irradiance of a source in direction `source`: f · cos i, 1/sr, in each band,
-// of a surface with its normal, shade and roughness.
+// Radiance per irradiance of a source in direction `source`: f · cos i, 1/sr, in each band.
 fn principled(m: Material, surface: Surface, source: vec3<f32>, viewer: vec3<f32>) -> vec3<f32> {
     let normal = surface.normal;
     let mu0 = dot(normal, source);
@@ -21,7 +20,7 @@ fn principled(m: Material, surface: Surface, source: vec3<f32>, viewer: vec3<f32
     return (diffuse + fresnel * facets(max(m.alpha, surface.least_alpha), dot(normal, middle), mu0, mu)) * mu0;
 }
 
-// Distribution and masking of the facets, over 4 cos i cos e.
+// Distribution times masking of the facets, divided by 4 cos i cos e.
 fn facets(alpha: f32, cos_half: f32, mu0: f32, mu: f32) -> f32 {
     let a2 = alpha * alpha;
     let narrow = cos_half * cos_half * (a2 - 1.0) + 1.0;
@@ -30,7 +29,7 @@ fn facets(alpha: f32, cos_half: f32, mu0: f32, mu: f32) -> f32 {
     return distribution * 0.5 / masking;
 }
 
-// What smooth facets of no metal would send back.
+// Fraction that smooth non-metallic facets reflect (Schlick's Fresnel).
 fn facet_share(m: Material, cosine: f32) -> f32 {
     return m.specular + (1.0 - m.specular) * fifth(1.0 - cosine);
 }

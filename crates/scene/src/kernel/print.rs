@@ -1,11 +1,10 @@
-//! Prints that grousers left on pressed posts of the finest grid, and soil that is pressed smooth.
-//! A post tells a plane wave: where it lies between two prints, which way the wheel went and how
-//! far apart prints are (`selene_terrain::Print`). Between posts their waves are blended as numbers
-//! of the complex plane, so that a print goes on from post to post, and fades where posts do not
-//! agree or the pressed ground ends. Across a wave of phase φ the ground is a groove of the shape
-//! −b⁸, b = (1 + cos φ)/2, as deep as `GROOVE` of their distance: then its walls are as steep as
-//! loose soil stands, 38°. It turns normals, as the other detail does, and hides the Sun from what lies
-//! in the groove's own shadow; heights stay as they are.
+//! Prints that grousers left on pressed posts of the finest grid, and soil that wheels pressed smooth. Each post stores
+//! a plane wave: its phase between two prints, the wheel's heading and the distance between prints
+//! (`selene_terrain::Print`). Between posts the waves are blended as complex numbers, so that a print continues from
+//! post to post, and fades where posts disagree or the pressed ground ends. At a phase φ of the wave the ground is a
+//! groove of the shape −b⁸, b = (1 + cos φ)/2, with a depth of `GROOVE` times the distance between prints: its walls
+//! are then as steep as the angle of repose of loose soil, 38°. The groove tilts normals, as the other detail does, and
+//! hides the Sun from points in its own shadow; heights do not change.
 
 use nalgebra::{Vector2, Vector3};
 
@@ -13,57 +12,58 @@ use super::surface::Surface;
 use super::{least, most};
 use crate::record::{LevelRecord, Records};
 
-/// Posts on a side of a tile.
+/// Posts along a side of a tile.
 pub(crate) const TILE_SIDE: u32 = 64;
-/// The bit of a print that is one.
+/// Bit that is set in every print.
 pub(crate) const PRESSED: u32 = 0x8000;
-/// Step of the distance between prints, m.
+/// Quantisation step of the distance between prints, m.
 pub(crate) const PITCH_STEP: f32 = selene_terrain::Print::PITCH_STEP_M as f32;
-/// Depth of a groove, over the distance between two.
+/// Depth of a groove relative to the distance between two.
 pub(crate) const GROOVE: f32 = 0.1;
-/// 8 π GROOVE: the groove's slope over b⁷ sin φ.
+/// 8 π `GROOVE`: the groove's slope divided by b⁷ sin φ.
 pub(crate) const STEEP: f32 = 2.513_274;
-/// Places toward the Sun, this far apart in parts of the distance between prints, that may hide it.
+/// Number of sample points toward the Sun that may hide it, and their spacing as a fraction of the distance between
+/// prints.
 pub(crate) const SHADOW_STEPS: u32 = 5;
 pub(crate) const SHADOW_STEP: f32 = 0.0625;
-/// The shadow is whole where it is this deep, in parts of the distance between prints.
+/// Depth at which a shadow is complete, as a fraction of the distance between prints.
 pub(crate) const SHADOW_EDGE: f32 = 0.015;
-/// The least part of the Sun's way that leads across the prints.
+/// Lower limit of the component of the Sun's direction across the prints.
 pub(crate) const LEAST_ALONG: f32 = 0.02;
-/// The part of the finer detail that pressing takes away.
+/// Fraction of the finer detail that pressing removes.
 pub(crate) const SMOOTHED: f32 = 0.75;
-/// The part of its albedo that pressed soil loses: our choice, tracks in Apollo's pictures are a little darker.
+/// Fraction by which pressing lowers the albedo. A choice: tracks in Apollo's pictures are slightly darker.
 pub(crate) const DARKER: f32 = 0.08;
 
-/// What wheels left at a place.
+/// The effect of wheels on the ground at a point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Print {
-    /// Rise along x and y.
+    /// Slope along x and y.
     pub slope: Vector2<f32>,
-    /// The part of the ground about it that is pressed, 0…1.
+    /// Fraction of the surrounding ground that is pressed, 0…1.
     pub pressed: f32,
-    /// The part of the Sun's light that grooves let through, 0…1.
+    /// Fraction of sunlight that the grooves let through, 0…1.
     pub open: f32,
 }
 
 impl Print {
-    /// Of ground that no wheel pressed.
+    /// Ground that no wheel pressed.
     pub const NONE: Self = Self { slope: Vector2::new(0.0, 0.0), pressed: 0.0, open: 1.0 };
 
-    /// The part of the finer detail that is left.
+    /// Fraction of the finer detail that remains.
     #[must_use]
     pub fn rough(&self) -> f32 {
         1.0 - SMOOTHED * self.pressed
     }
 
-    /// A surface that has it.
+    /// The surface with this print on it.
     #[must_use]
     pub fn on(&self, surface: Surface) -> Surface {
         let (normal, shade) = (self.turned(surface.normal), self.shaded(surface.shade));
         Surface { normal, shade, open: self.open, ..surface }
     }
 
-    /// The normal of ground that has it.
+    /// The normal `n` tilted by this print.
     pub(crate) fn turned(&self, n: Vector3<f32>) -> Vector3<f32> {
         if self.pressed == 0.0 {
             return n;
@@ -71,14 +71,14 @@ impl Print {
         Vector3::new(n.x - self.slope.x * n.z, n.y - self.slope.y * n.z, n.z).normalize()
     }
 
-    /// The albedo, over the material's, of ground that has it.
+    /// The relative albedo `shade` darkened by this print.
     pub(crate) fn shaded(&self, shade: f32) -> f32 {
         shade * (1.0 - DARKER * self.pressed)
     }
 }
 
-/// What wheels left at a place of the finest grid, in cells from its first post, where the ground has this normal and a
-/// pixel this footprint, in cells.
+/// The wheel print at a position of the finest grid, in cells from its first post, for ground with the given normal and
+/// a pixel with the given footprint in cells.
 #[must_use]
 pub fn print_at(records: &Records<'_>, place: [f32; 2], normal: &Vector3<f32>, footprint: f32) -> Print {
     let level = &records.levels[0];
@@ -94,7 +94,7 @@ pub fn print_at(records: &Records<'_>, place: [f32; 2], normal: &Vector3<f32>, f
     blended(bits, within, level.spacing, [footprint * level.spacing, sun.dot(normal)], &sun)
 }
 
-/// The bits of a post's print; 0 where it has none.
+/// The bits of a post's print; 0 without a print.
 fn print_bits(records: &Records<'_>, level: &LevelRecord, x: u32, y: u32) -> u32 {
     let side = level.cells / TILE_SIDE + 1;
     let page = records.heights[(level.prints + y / TILE_SIDE * side + x / TILE_SIDE) as usize] as u32;
@@ -105,7 +105,7 @@ fn print_bits(records: &Records<'_>, level: &LevelRecord, x: u32, y: u32) -> u32
     records.heights[(first + y % TILE_SIDE * TILE_SIDE + x % TILE_SIDE) as usize] as u32
 }
 
-/// The waves of a cell's four posts at a place within it: blended.
+/// Blends the waves of a cell's four posts at a position within the cell.
 fn blended(
     bits: [u32; 4],
     [u, v]: [f32; 2],
@@ -151,8 +151,9 @@ fn blended(
     Print { slope, pressed, open: grooves_open([cos, sin], shown, sun.x * along.x + sun.y * along.y, sun_height) }
 }
 
-/// What of the Sun is seen from a place of this phase over grooves so deep in proportion, for a Sun so far along them and so
-/// high over the ground. All lengths are in parts of the distance between two grooves.
+/// Fraction of the Sun's disc visible from a point of this phase. `shown` scales the grooves' depth, `sun_along` is the
+/// Sun's component across the prints and `sun_height` its component along the normal. Lengths are fractions of the
+/// distance between two grooves.
 fn grooves_open([cos, sin]: [f32; 2], shown: f32, sun_along: f32, sun_height: f32) -> f32 {
     let toward = if sun_along < 0.0 { -1.0 } else { 1.0 };
     let rise = most(sun_height, 0.0) / most(sun_along.abs(), LEAST_ALONG);
@@ -167,14 +168,14 @@ fn grooves_open([cos, sin]: [f32; 2], shown: f32, sun_along: f32, sun_height: f3
     1.0 - least(hidden * (1.0 / SHADOW_EDGE), 1.0)
 }
 
-/// b⁸ of a phase's cosine.
+/// b⁸ for the cosine of a phase.
 fn eighth(cos: f32) -> f32 {
     let b = 0.5 + 0.5 * cos;
     let b2 = b * b;
     b2 * b2 * b2 * b2
 }
 
-/// The sine of an angle in turns, by a parabola and its square: off by 0.001 at most, and the same on every device.
+/// Sine of an angle in turns, from a parabola and its square: within 0.001, and the same on every device.
 fn sine(turns: f32) -> f32 {
     let t = turns - (turns + 0.5).floor();
     let y = t * (8.0 - 16.0 * t.abs());
@@ -187,7 +188,7 @@ mod tests {
     use nalgebra::Vector3;
     use std::f64::consts::TAU;
 
-    /// A print of 6 cm that goes along x, with a phase in 64ths of a turn.
+    /// A print with a pitch of 6 cm that runs along x, with its phase in 64ths of a turn.
     fn along_x(phase: u32) -> u32 {
         0x8000 | 6 << 11 | phase
     }
@@ -207,7 +208,7 @@ mod tests {
 
     #[test]
     fn a_groove_rises_to_both_sides_and_its_walls_stand_at_the_angle_of_repose() {
-        // Posts 2 cm apart: a third of a turn, 21 or 22 64ths.
+        // Posts 2 cm apart differ by a third of a turn, 21 or 22 64ths.
         let slopes: Vec<f32> = (0..3)
             .flat_map(|cell| {
                 let phase = |post: u32| along_x((post * 64 + 1) / 3 % 64);
@@ -217,7 +218,7 @@ mod tests {
             .collect();
         let [lowest, highest] = [f32::min, f32::max].map(|of| slopes.iter().copied().reduce(of).expect("some"));
         assert!(highest > 0.6 && highest < 0.8 && lowest < -0.6 && lowest > -0.8, "{lowest} to {highest}");
-        // Phase 0 is the bottom: it falls before it and rises behind.
+        // Phase 0 is the bottom: the ground falls before it and rises after it.
         assert!(slopes[5] > 0.3 && slopes[55] < -0.3, "{slopes:?}");
         let sum_m: f32 = slopes.iter().map(|slope| slope * 0.001).sum();
         assert!(sum_m.abs() < 1e-3, "over a whole print the ground rises by {sum_m} m");
@@ -229,26 +230,27 @@ mod tests {
         assert_eq!(at([one; 4], 0.0, 0.0, 1.0).pressed, 1.0);
         let edge = at([one, 0, one, 0], 0.75, 0.5, 1.0);
         assert!((edge.pressed - 0.25).abs() < 1e-6 && edge.slope.norm() < 0.2, "{edge:?}");
-        // Half a turn apart in the middle between two posts: next to nothing is left.
+        // The waves are half a turn apart midway between two posts and nearly cancel.
         let against = at([along_x(0), along_x(53), along_x(0), along_x(53)], 0.5, 0.5, 1.0);
         assert!((against.pressed - 1.0).abs() < 1e-6 && against.slope.norm() < 0.05, "{against:?}");
         let smooth = at([0x8000; 4], 0.5, 0.25, 0.1);
         assert_eq!(smooth, Print { pressed: 1.0, ..Print::NONE });
-        // Too small for a pixel.
+        // The print is smaller than the pixel.
         let far = blended([one; 4], [0.0; 2], 0.02, [0.06, 1.0], &Vector3::z());
         assert_eq!(far, Print { pressed: 1.0, ..Print::NONE });
     }
 
     #[test]
     fn a_low_sun_leaves_the_wall_toward_it_in_shadow() {
-        // The Sun is along x: the wall that falls toward +x's side away from it is before the bottom's far wall.
+        // The Sun is toward growing phase: the wall on that side hides it from the bottom and from the wall's own lower
+        // part.
         let wall = |turns: f32, sun_height| grooves_open([sine(turns + 0.25), sine(turns)], 1.0, 1.0, sun_height);
         assert_eq!(wall(0.0, 0.05), 0.0);
         assert_eq!(wall(0.08, 0.05), 0.0);
         assert_eq!(wall(-0.25, 0.05), 1.0);
         assert_eq!(wall(0.5, 0.05), 1.0);
         assert_eq!(wall(0.0, 0.9), 1.0);
-        // From the other side it is the other wall.
+        // With the Sun on the other side, the same wall is lit.
         assert_eq!(grooves_open([sine(0.33), sine(0.08)], 1.0, -1.0, 0.3), 1.0);
     }
 }

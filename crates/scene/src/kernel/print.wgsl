@@ -12,15 +12,15 @@ const LEAST_ALONG: f32 = 0.02;
 const SMOOTHED: f32 = 0.75;
 const DARKER: f32 = 0.08;
 
-// What wheels left at a place: rise along x and y, the part that is pressed, the part of the Sun's
-// light that grooves let through.
+// The effect of wheels on the ground at a point: slope along x and y, the fraction that is pressed, and the fraction of
+// sunlight that the grooves let through.
 struct Print {
     slope: vec2<f32>,
     pressed: f32,
     open: f32,
 }
 
-// A surface that has it.
+// The surface with this print on it.
 fn with_print(print: Print, bare: Surface) -> Surface {
     var surface = bare;
     if print.pressed == 0.0 {
@@ -33,8 +33,8 @@ fn with_print(print: Print, bare: Surface) -> Surface {
     return surface;
 }
 
-// What wheels left at a place of the finest grid, in cells from its first post, where the ground has
-// this normal and a pixel this footprint, in cells.
+// The wheel print at a position of the finest grid, in cells from its first post, for ground with the given normal and
+// a pixel with the given footprint in cells.
 fn print_at(place: vec2<f32>, normal: vec3<f32>, footprint: f32) -> Print {
     let last = f32(levels[0].cells - 1u);
     let cell = min(max(floor(place), vec2(0.0)), vec2(last));
@@ -49,7 +49,7 @@ fn print_at(place: vec2<f32>, normal: vec3<f32>, footprint: f32) -> Print {
     return blended(bits, within, spacing, footprint * spacing, dot(globals.sun_direction, normal));
 }
 
-// The bits of a post's print; 0 where it has none.
+// The bits of a post's print; 0 without a print.
 fn print_bits(x: u32, y: u32) -> u32 {
     let side = levels[0].cells / TILE_SIDE + 1u;
     let page = u32(heights[levels[0].prints + y / TILE_SIDE * side + x / TILE_SIDE]);
@@ -60,7 +60,7 @@ fn print_bits(x: u32, y: u32) -> u32 {
     return u32(heights[first + y % TILE_SIDE * TILE_SIDE + x % TILE_SIDE]);
 }
 
-// The waves of a cell's four posts at a place within it: blended.
+// Blends the waves of a cell's four posts at a position within the cell.
 fn blended(bits: vec4<u32>, within: vec2<f32>, spacing: f32, footprint: f32, sun_height: f32) -> Print {
     var pressed = 0.0;
     var waves = 0.0;
@@ -105,7 +105,7 @@ fn blended(bits: vec4<u32>, within: vec2<f32>, spacing: f32, footprint: f32, sun
     return Print(slope, pressed, open);
 }
 
-// What of the Sun is seen from a place of this phase over grooves so deep in proportion.
+// Fraction of the Sun's disc visible from a point of this phase; `shown` scales the grooves' depth.
 fn grooves_open(wave: vec2<f32>, shown: f32, sun_along: f32, sun_height: f32) -> f32 {
     let toward = select(1.0, -1.0, sun_along < 0.0);
     let rise = max(sun_height, 0.0) / max(abs(sun_along), LEAST_ALONG);
@@ -120,14 +120,14 @@ fn grooves_open(wave: vec2<f32>, shown: f32, sun_along: f32, sun_height: f32) ->
     return 1.0 - min(hidden * (1.0 / SHADOW_EDGE), 1.0);
 }
 
-// b⁸ of a phase's cosine.
+// b⁸ for the cosine of a phase.
 fn eighth(cosine: f32) -> f32 {
     let b = 0.5 + 0.5 * cosine;
     let b2 = b * b;
     return b2 * b2 * b2 * b2;
 }
 
-// The sine of an angle in turns.
+// Sine of an angle in turns.
 fn sine(turns: f32) -> f32 {
     let t = turns - floor(turns + 0.5);
     let y = t * (8.0 - 16.0 * abs(t));

@@ -1,4 +1,4 @@
-// Records: the same bytes as in record.rs; a test compares every field.
+// Records with the same layout as in record.rs; a test compares every field.
 
 struct Level {
     origin: vec2<f32>,
@@ -149,13 +149,13 @@ struct Return {
     code: u32,
 }
 
-// A ray; its direction has any length and t counts in it.
+// A ray; its direction has any length, which is the unit of t.
 struct Ray {
     origin: vec3<f32>,
     direction: vec3<f32>,
 }
 
-// What a ray met: t is FAR where nothing, instance GROUND on the ground.
+// A ray's hit: t is FAR when the ray met nothing, instance is GROUND on the ground.
 struct Hit {
     t: f32,
     instance: u32,
@@ -171,10 +171,10 @@ const LEVELS_MAX: u32 = 8u;
 const LAMPS_MAX: u32 = 64u;
 const SAMPLES_MAX: u32 = 32u;
 const BOUNCES_MAX: u32 = 8u;
-// Pixels on a side of a workgroup, and beams of one.
+// Side of a camera workgroup in pixels, and number of beams in a workgroup.
 const CAMERA_GROUP: u32 = 8u;
 const BEAM_GROUP: u32 = 64u;
-// The Sun's light in each of the three bands, as a part of its sum.
+// Fraction of the Sun's light in each of the three bands.
 const SUN_BAND: f32 = 0.33333334;
 
 @group(0) @binding(0) var<uniform> globals: Globals;

@@ -1,10 +1,9 @@
-//! Light of Sun, Earth and lamps that reaches a surface by way of others: rays over the hemisphere,
-//! denser toward the normal as the cosine, each to a surface that may itself see a
-//! random point of the Sun, of the Earth and of a lamp. Where more than one bounce is asked for, the ray goes on
-//! from there in the same way, as a path. The mean over chance is the integral over all paths of up to so many
-//! bounces itself; longer ones are left out, and so is earthshine where the Earth is taken as a point. Facets are
-//! blurred here, or few rays would find their glints. A few per cent of rays
-//! find sunlit ground, so single pixels are noisy.
+//! Scattered light: light of Sun, Earth and lamps that reaches a surface by way of others. Rays cover the hemisphere
+//! with a density proportional to the cosine to the normal. Each ray leads to a surface that may itself see a random
+//! point of the Sun, of the Earth and of a lamp. With more than one bounce the ray continues from there in the same
+//! way, as a path. The expected value is the exact integral over all paths of up to that many bounces; longer paths
+//! are left out, and so is earthlight where the Earth is a point. Facets are blurred here, or few rays would find
+//! their glints. Only a few per cent of rays find sunlit ground, so single pixels are noisy.
 
 use std::f32::consts::{PI, TAU};
 
@@ -19,29 +18,28 @@ use super::{Bands, FAR, SUN_BAND};
 use crate::light::BOUNCES_MAX;
 use crate::record::{CameraRecord, Records};
 
-/// A cosine to divide by.
+/// Lower limit of a cosine that divides.
 pub(crate) const LEAST_COS: f32 = 1e-4;
 
-/// Facets are this rough for scattered light.
+/// Roughness of facets for scattered light.
 pub(crate) const BLUR_ALPHA: f32 = 1.0;
 
-/// First of a pixel's numbers that scattering takes; the Sun's disc takes those before.
+/// Index of the first random number that scattering uses in a pixel; the Sun's disc uses those before.
 pub(crate) const FIRST_NUMBER: u32 = 2;
 
-/// First of a pixel's numbers that bounces after the first take: four each.
+/// Index of the first random number for bounces after the first in a pixel: four for each.
 pub(crate) const FIRST_PATH_NUMBER: u32 = 0x2000;
 
-/// Rays that a pixel has of those of its square of two by two: first come both
-/// pixels of one diagonal, then those of the other.
+/// Number of rays that a pixel gets of those of its 2 × 2 block: the two pixels of one diagonal come first, then those
+/// of the other.
 #[must_use]
 pub fn rays_of_pixel(rays_of_four: u32, column: u32, row: u32) -> u32 {
     let place = ((column ^ row) & 1) * 2 + (row & 1);
     (rays_of_four + 3 - place) / 4
 }
 
-/// Radiance toward `viewer` of the light that other surfaces scatter onto this
-/// one, W/(m² sr), by `rays` of this pixel, each standing for 4/`bounce_rays` of the
-/// light: right in the mean over the four pixels.
+/// Radiance toward `viewer` of the light that other surfaces scatter onto this one, W/(m² sr), by `rays` rays of this
+/// pixel. Each ray carries 4/`bounce_rays` of the light, so the mean over the four pixels is right.
 #[must_use]
 pub fn scattered(
     records: &Records<'_>,
@@ -67,8 +65,8 @@ pub fn scattered(
     sum * (PI * 4.0 / camera.bounce_rays as f32)
 }
 
-/// Radiance that comes to a surface from direction `from`, by way of as many others in a row as the camera asks
-/// for: of each its own light, times what those before it pass on.
+/// Radiance that reaches a surface from direction `from` along a path of as many surfaces as the camera's `bounces`,
+/// W/(m² sr): the direct light on each surface, times what the surfaces before it reflect.
 fn path_radiance(
     records: &Records<'_>,
     camera: &CameraRecord,
@@ -102,8 +100,8 @@ fn path_radiance(
     radiance
 }
 
-/// Radiance toward `back` of the own light on a surface: of the point of the Sun and of the Earth that `even` names and
-/// of a point of a lamp.
+/// Radiance toward `back` of the direct light on a surface, W/(m² sr), from the points of the Sun and of the Earth that
+/// `even` selects and from a point of a lamp.
 fn own_light(
     records: &Records<'_>,
     camera: &CameraRecord,
@@ -122,12 +120,12 @@ fn own_light(
     if records.lamps.is_empty() {
         return radiance;
     }
-    // Which lamp: by what the first number leaves of finer steps.
+    // Selects the lamp by the finer digits of the first number.
     let which = (even[0] * 4096.0).fract();
     radiance + any_lamp_on(records, surface, back, [which, even[0], even[1]])
 }
 
-/// A direction over a surface, as often as its cosine is great.
+/// A direction above a surface, with a density proportional to the cosine to the normal.
 fn cosine_direction(normal: &Vector3<f32>, even: [f32; 2]) -> Vector3<f32> {
     let [side, up] = across(normal);
     let (sin, cos) = (TAU * even[1]).sin_cos();

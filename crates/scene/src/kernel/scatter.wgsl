@@ -5,14 +5,14 @@ const FIRST_NUMBER: u32 = 2u;
 const FIRST_PATH_NUMBER: u32 = 0x2000u;
 const BLUR_ALPHA: f32 = 1.0;
 
-// Rays that a pixel has of those of its square of two by two.
+// Number of rays that a pixel gets of those of its 2 × 2 block.
 fn rays_of_pixel(rays_of_four: u32, column: u32, row: u32) -> u32 {
     let place = ((column ^ row) & 1u) * 2u + (row & 1u);
     return (rays_of_four + 3u - place) / 4u;
 }
 
-// Radiance toward `viewer` of the light that other surfaces scatter onto this one,
-// by `rays` of this pixel, each standing for 4/`bounce_rays` of the light.
+// Radiance toward `viewer` of the light that other surfaces scatter onto this one, W/(m² sr), by `rays` rays of this
+// pixel, each of which carries 4/`bounce_rays` of the light.
 fn scattered(sharp: Surface, viewer: vec3<f32>, rays: u32, seed: u32) -> vec3<f32> {
     let shift = vec2(unit(seed, FIRST_NUMBER), unit(seed, FIRST_NUMBER + 1u));
     var surface = sharp;
@@ -29,8 +29,8 @@ fn scattered(sharp: Surface, viewer: vec3<f32>, rays: u32, seed: u32) -> vec3<f3
     return sum * (PI * 4.0 / f32(max(view.bounce_rays, 1u)));
 }
 
-// Radiance that comes to a surface from a direction, by way of as many others in a row as the
-// camera asks for: of each its own light, times what those before it pass on.
+// Radiance that reaches a surface from a direction along a path of as many surfaces as the camera's `bounces`, W/(m²
+// sr): the direct light on each surface, times what the surfaces before it reflect.
 fn path_radiance(first: Surface, first_direction: vec3<f32>, index: u32, seed: u32) -> vec3<f32> {
     var surface = first;
     var direction = first_direction;
@@ -59,8 +59,8 @@ fn path_radiance(first: Surface, first_direction: vec3<f32>, index: u32, seed: u
     return radiance;
 }
 
-// Radiance toward `back` of the own light on a surface: of the point of the Sun and of the Earth
-// that `even` names and of a point of a lamp.
+// Radiance toward `back` of the direct light on a surface, W/(m² sr), from the points of the Sun and of the Earth that
+// `even` selects and from a point of a lamp.
 fn own_light(surface: Surface, back: vec3<f32>, even: vec2<f32>) -> vec3<f32> {
     let sun = sun_point(even);
     var radiance = vec3(0.0);
@@ -73,11 +73,11 @@ fn own_light(surface: Surface, back: vec3<f32>, even: vec2<f32>) -> vec3<f32> {
     if globals.lamp_count == 0u {
         return radiance;
     }
-    // Which lamp: by what the first number leaves of finer steps.
+    // Selects the lamp by the finer digits of the first number.
     return radiance + any_lamp_on(surface, back, vec3(fract(even.x * 4096.0), even));
 }
 
-// A direction over a surface, as often as its cosine is great.
+// A direction above a surface, with a density proportional to the cosine to the normal.
 fn cosine_direction(normal: vec3<f32>, even: vec2<f32>) -> vec3<f32> {
     let side = level_across(normal);
     let turn = 2.0 * PI * even.y;

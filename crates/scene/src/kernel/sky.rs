@@ -1,6 +1,5 @@
-//! What a pixel sees where its ray meets nothing: the discs of the Sun and the Earth,
-//! the mean over points of the pixel, so that discs of few pixels, or less than one,
-//! keep their light. Stars are points and are added later.
+//! Radiance of the sky in a pixel whose ray meets nothing: the discs of the Sun and the Earth, averaged over points of
+//! the pixel, so that discs of few pixels, or less than one, keep their light. Stars are points and are added later.
 
 use nalgebra::Vector3;
 
@@ -9,13 +8,13 @@ use super::trace::camera_direction;
 use super::{Bands, SUN_BAND};
 use crate::record::{CameraRecord, Records};
 
-/// Points of a pixel along each side.
+/// Sample points along each side of a pixel.
 pub(crate) const POINTS: u32 = 8;
 
-/// α of the Sun's limb darkening.
+/// Exponent α of the Sun's limb darkening.
 pub(crate) const LIMB_EXPONENT: f32 = crate::light::LIMB_EXPONENT as f32;
 
-/// Mean radiance of the sky in a pixel, W/(m² sr), in each band.
+/// Mean radiance of the sky in a pixel, in each band, W/(m² sr).
 #[must_use]
 pub fn sky_radiance(records: &Records<'_>, camera: &CameraRecord, column: u32, row: u32) -> Bands {
     let globals = &records.globals;
@@ -37,7 +36,7 @@ pub fn sky_radiance(records: &Records<'_>, camera: &CameraRecord, column: u32, r
     sum / (POINTS * POINTS) as f32
 }
 
-/// Radiance of the Earth or, behind it, the Sun in a direction, W/(m² sr).
+/// Radiance of the Earth, or of the Sun behind it, in a direction, W/(m² sr).
 fn disc_radiance(records: &Records<'_>, direction: &Vector3<f32>) -> Bands {
     let globals = &records.globals;
     let earth = Vector3::from(globals.earth_direction);
@@ -51,13 +50,12 @@ fn disc_radiance(records: &Records<'_>, direction: &Vector3<f32>) -> Bands {
     let sun = Vector3::from(globals.sun_direction);
     let [side, up] = across(&sun);
     let out2 = on_disc(direction, &sun, &side, &up, globals.sun_radius)[2];
-    // μ² is what is left of 1.
+    // 1 − out² is μ².
     let limb = if out2 < 1.0 { (1.0 - out2).powf(0.5 * LIMB_EXPONENT) } else { 0.0 };
     Bands::repeat(SUN_BAND * globals.sun_radiance * limb)
 }
 
-/// Place on a disc in its radii, and its squared distance from the centre; beyond 1
-/// off the disc.
+/// Position on a disc in units of its radius, and the squared distance from its centre; above 1 outside the disc.
 fn on_disc(
     direction: &Vector3<f32>,
     axis: &Vector3<f32>,

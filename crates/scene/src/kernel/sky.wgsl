@@ -1,9 +1,9 @@
-// What a pixel sees where its ray meets nothing: the twin of sky.rs.
+// Radiance of the sky in a pixel whose ray meets nothing: the twin of sky.rs.
 
 const POINTS: u32 = 8u;
 const LIMB_EXPONENT: f32 = 0.508;
 
-// Mean radiance of the sky in a pixel, W/(m² sr), in each band.
+// Mean radiance of the sky in a pixel, in each band, W/(m² sr).
 fn sky_radiance(column: u32, row: u32) -> vec3<f32> {
     let at = vec2(f32(column), f32(row));
     let centre = normalize(camera_direction(at));
@@ -23,7 +23,7 @@ fn sky_radiance(column: u32, row: u32) -> vec3<f32> {
     return sum / f32(POINTS * POINTS);
 }
 
-// Radiance of the Earth or, behind it, the Sun in a direction, W/(m² sr).
+// Radiance of the Earth, or of the Sun behind it, in a direction, W/(m² sr).
 fn disc_radiance(direction: vec3<f32>) -> vec3<f32> {
     let earth = globals.earth_direction;
     let earth_side = level_across(earth);
@@ -40,8 +40,7 @@ fn disc_radiance(direction: vec3<f32>) -> vec3<f32> {
     return vec3(0.0);
 }
 
-// Place on a disc in its radii, and its squared distance from the centre; beyond 1
-// off the disc.
+// Position on a disc in units of its radius, and the squared distance from its centre; above 1 outside the disc.
 fn on_disc(direction: vec3<f32>, axis: vec3<f32>, side: vec3<f32>, radius: f32) -> vec3<f32> {
     if radius <= 0.0 || dot(direction, axis) <= 0.0 {
         return vec3(0.0, 0.0, 2.0);

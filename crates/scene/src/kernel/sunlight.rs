@@ -1,9 +1,8 @@
-//! How much of the Sun a surface sees. A height field hides a disc from below, so a
-//! free view of the disc's lowest point means that the ground hides nothing of it, and
-//! a hidden highest point that it hides all; only between the two, where an instance
-//! comes near or where the surface's own plane cuts the disc, the disc is sampled by
-//! its brightness. A silhouette that slopes by σ is then taken to begin
-//! 1 − cos σ of a radius late.
+//! How much of the Sun a surface sees. A height field hides a disc from below: when the disc's lowest point is visible,
+//! the ground hides nothing of it, and when the highest point is hidden, the ground hides all of it. The disc is
+//! sampled, in proportion to its brightness, only between these cases, where an instance comes near or where the
+//! surface's own plane cuts the disc. A silhouette that slopes by σ then begins to hide the Sun 1 − cos σ of a radius
+//! late.
 
 use std::f32::consts::TAU;
 
@@ -16,26 +15,27 @@ use super::surface::{Surface, across, faces_openly, ground_beyond, ground_hides}
 use crate::light::SAMPLES_MAX;
 use crate::record::Records;
 
-/// 1/(α + 2) of the limb darkening's exponent α.
+/// 1/(α + 2) with the exponent α of the limb darkening.
 pub(crate) const LIMB_ROOT: f32 = (1.0 / (crate::light::LIMB_EXPONENT + 2.0)) as f32;
 
-/// The Sun's light on a surface.
+/// The sunlight on a surface.
 #[derive(Clone, Copy, Debug)]
 pub struct Sunlight {
-    /// The part of it that arrives, 0…1.
+    /// Fraction of the Sun's light that arrives, 0…1.
     pub share: f32,
-    /// Where that part comes from, in the mean; unit.
+    /// Mean direction of that light, unit.
     pub direction: Vector3<f32>,
 }
 
-/// The Sun's light on a surface, by at most `samples` rays to its disc, and past its own relief.
+/// The sunlight on a surface, by at most `samples` rays to the Sun's disc, including the shadow of relief too fine for
+/// rays.
 #[must_use]
 pub fn sunlight(records: &Records<'_>, surface: &Surface, samples: u32, seed: u32) -> Sunlight {
     let seen = disc_light(records, surface, samples, seed);
     Sunlight { share: seen.share * surface.open, ..seen }
 }
 
-/// The same without that relief.
+/// As `sunlight`, without the shadow of relief too fine for rays.
 fn disc_light(records: &Records<'_>, surface: &Surface, samples: u32, seed: u32) -> Sunlight {
     let sun = Vector3::from(records.globals.sun_direction);
     let radius = records.globals.sun_radius;
@@ -49,7 +49,7 @@ fn disc_light(records: &Records<'_>, surface: &Surface, samples: u32, seed: u32)
     let up = across(&sun)[1];
     let cut = ground_beyond(records, surface, sun - up * radius, 0.0);
     let ground_cuts = cut < FAR;
-    // What is free below is free above: the highest point is cut beyond, if at all.
+    // When the lowest point is visible, so is the highest; and ground that hides the highest is beyond `cut`.
     if ground_cuts && ground_beyond(records, surface, sun + up * radius, cut) < FAR {
         return Sunlight { share: 0.0, direction: sun };
     }
@@ -59,7 +59,7 @@ fn disc_light(records: &Records<'_>, surface: &Surface, samples: u32, seed: u32)
     sample_disc(records, surface, samples, seed, ground_cuts)
 }
 
-/// The Sun's light by rays to points of its disc, past ground where that cuts it.
+/// The sunlight by rays to points of the Sun's disc; rays are traced against the ground where it cuts the disc.
 pub(crate) fn sample_disc(
     records: &Records<'_>,
     surface: &Surface,
@@ -73,12 +73,12 @@ pub(crate) fn sample_disc(
     sunlight_of(records, points, open_points(records, surface, disc, points, ground_cuts))
 }
 
-/// How many points of a disc stand for it.
+/// Number of points that represent a disc.
 pub(crate) fn disc_points(samples: u32) -> usize {
     samples.min(SAMPLES_MAX) as usize
 }
 
-/// Points of the Sun's disc, as many as `disc_points` says.
+/// Directions of `disc_points` points of the Sun's disc.
 pub(crate) fn sun_points(records: &Records<'_>, samples: u32, seed: u32) -> [Vector3<f32>; SAMPLES_MAX as usize] {
     let shift = [unit(seed, 0), unit(seed, 1)];
     let count = disc_points(samples) as u32;
@@ -89,7 +89,7 @@ pub(crate) fn sun_points(records: &Records<'_>, samples: u32, seed: u32) -> [Vec
     points
 }
 
-/// Which points of a disc, of which its middle and its radius are known, a surface sees, as bits from the lowest on.
+/// Which points of a disc, given by its centre and radius, a surface sees, as bits from the lowest on.
 pub(crate) fn open_points(
     records: &Records<'_>,
     surface: &Surface,
@@ -108,7 +108,7 @@ pub(crate) fn open_points(
     open
 }
 
-/// The light of a disc of which the `open` points are seen.
+/// The light of a disc whose `open` points are visible.
 pub(crate) fn sunlight_of(records: &Records<'_>, points: &[Vector3<f32>], open: u32) -> Sunlight {
     let mut seen = 0;
     let mut toward = Vector3::zeros();
@@ -116,19 +116,19 @@ pub(crate) fn sunlight_of(records: &Records<'_>, points: &[Vector3<f32>], open: 
         seen += 1;
         toward += point;
     }
-    // A whole disc without noise: from its centre.
+    // The whole disc is visible: use its centre, which has no noise.
     let partly = seen > 0 && seen < points.len();
     let direction = if partly { toward.normalize() } else { Vector3::from(records.globals.sun_direction) };
     Sunlight { share: seen as f32 / points.len() as f32, direction }
 }
 
-/// The direction of a point of the Sun's disc: of two even numbers of 0…1, so that
-/// bright parts come as much more often as they are brighter.
+/// Direction of a point of the Sun's disc that two uniform numbers of 0…1 select, with a density proportional to
+/// brightness.
 #[must_use]
 pub fn sun_point(records: &Records<'_>, even: [f32; 2]) -> Vector3<f32> {
     let sun = Vector3::from(records.globals.sun_direction);
     let [side, up] = across(&sun);
-    // Light within μ of the limb's edge goes as μ^(α + 2).
+    // The share of light from the limb up to μ is μ^(α + 2).
     let mu = (1.0 - even[0]).powf(LIMB_ROOT);
     let radius = records.globals.sun_radius * (1.0 - mu * mu).max(0.0).sqrt();
     let (sin, cos) = (TAU * even[1]).sin_cos();

@@ -1,21 +1,22 @@
 // How much of the Sun a surface sees: the twin of sunlight.rs.
 
-// 1/(α + 2) of the limb darkening's exponent α.
+// 1/(α + 2) with the exponent α of the limb darkening.
 const LIMB_ROOT: f32 = 0.39872408;
 
-// The part of the Sun's light that arrives, and from where in the mean.
+// Fraction of the Sun's light that arrives, 0…1, and its mean direction.
 struct Sunlight {
     share: f32,
     direction: vec3<f32>,
 }
 
-// The Sun's light on a surface, by at most `samples` rays to its disc, and past its own relief.
+// The sunlight on a surface, by at most `samples` rays to the Sun's disc, including the shadow of relief too fine for
+// rays.
 fn sunlight(surface: Surface, samples: u32, seed: u32) -> Sunlight {
     let seen = disc_light(surface, samples, seed);
     return Sunlight(seen.share * surface.open, seen.direction);
 }
 
-// The same without that relief.
+// As `sunlight`, without the shadow of relief too fine for rays.
 fn disc_light(surface: Surface, samples: u32, seed: u32) -> Sunlight {
     let sun = globals.sun_direction;
     let radius = globals.sun_radius;
@@ -29,7 +30,7 @@ fn disc_light(surface: Surface, samples: u32, seed: u32) -> Sunlight {
     let up = cross(sun, level_across(sun));
     let cut = ground_beyond(surface, sun - up * radius, 0.0);
     let ground_cuts = cut < FAR;
-    // What is free below is free above: the highest point is cut beyond, if at all.
+    // When the lowest point is visible, so is the highest; and ground that hides the highest is beyond `cut`.
     if ground_cuts && ground_beyond(surface, sun + up * radius, cut) < FAR {
         return Sunlight(0.0, sun);
     }
@@ -64,7 +65,8 @@ fn sample_disc(surface: Surface, samples: u32, seed: u32, ground_cuts: bool) -> 
     return Sunlight(f32(seen) / f32(count), normalize(toward));
 }
 
-// The direction of a point of the Sun's disc, bright parts as much more often.
+// Direction of a point of the Sun's disc that two uniform numbers of 0…1 select, with a density proportional to
+// brightness.
 fn sun_point(even: vec2<f32>) -> vec3<f32> {
     let sun = globals.sun_direction;
     let side = level_across(sun);

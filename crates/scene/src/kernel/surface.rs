@@ -1,5 +1,5 @@
-//! A point on a surface: where a ray met it, which way it faces, what stands between
-//! it and a light, and what it sends on.
+//! Points on surfaces: position and orientation where a ray met one, what lies between it and a light, and the light it
+//! reflects.
 
 use std::f32::consts::PI;
 
@@ -10,38 +10,37 @@ use super::heights::{ground_normal, trace_heights};
 use super::{Bands, FAR, GROUND, HAPKE, Hit, LAMBERT, Ray, hapke, principled};
 use crate::record::{LevelRecord, MaterialRecord, Records};
 
-/// Pyramid level where camera and lidar rays start: they leave from above ground.
+/// Mip at which camera and lidar rays start, because they leave from above the ground.
 pub const SENSOR_MIP: u32 = 7;
 
-/// Pyramid level where rays start that leave from the ground.
+/// Mip at which rays from the ground start.
 pub const SURFACE_MIP: u32 = 0;
 
-/// Viewer's least cosine: an interpolated normal may look away from a viewer who
-/// still sees the surface.
+/// Lower limit of the viewer's cosine: an interpolated normal may face away from a viewer who still sees the surface.
 pub(crate) const GRAZING_COS: f32 = 0.01;
 
-/// The code of a hit on the ground; that of nothing is 0, and an instance's follows from its index.
+/// Code of a hit on the ground; the sky's is 0, and an instance's follows from its index.
 pub(crate) const GROUND_CODE: u32 = 1;
 
-/// A point on a surface.
+/// A point on a surface, with its shading.
 #[derive(Clone, Copy, Debug)]
 pub struct Surface {
-    /// Where it is, m.
+    /// Position in the scene's frame, m.
     pub point: Vector3<f32>,
-    /// Unit, toward the side the ray came from.
+    /// Unit normal, toward the side that the ray came from.
     pub normal: Vector3<f32>,
-    /// How far from the surface rays start, m: above rounding and above the bulge of a
-    /// cell under its interpolated normal.
+    /// Distance from the surface at which rays start, m: more than rounding and than the bulge of a cell under its
+    /// interpolated normal.
     pub clearance: f32,
-    /// Index of its material.
+    /// Index of the material.
     pub material: u32,
-    /// As in `InstanceRecord`.
+    /// Code of the surface, as in `InstanceRecord`.
     pub code: u32,
-    /// Its albedo over its material's.
+    /// Albedo relative to the material's.
     pub shade: f32,
-    /// Facets are taken at least this rough: 0 as they are.
+    /// Lower limit of the facets' roughness; 0 leaves it unchanged.
     pub least_alpha: f32,
-    /// The part of the Sun's light that relief too fine for rays lets through, 0…1.
+    /// Fraction of sunlight that passes relief too fine for rays, 0…1.
     pub open: f32,
 }
 
@@ -50,21 +49,21 @@ impl Surface {
         Self { point, normal, clearance, material, code, shade: 1.0, least_alpha: 0.0, open: 1.0 }
     }
 
-    /// A ray that leaves the surface.
+    /// A ray that leaves the surface in a direction.
     #[must_use]
     pub fn ray(&self, direction: Vector3<f32>) -> Ray {
         Ray { origin: self.point + self.normal * self.clearance, direction }
     }
 }
 
-/// The first thing that a ray meets.
+/// The first hit of a ray on ground or instances.
 #[must_use]
 pub fn trace_nearest(records: &Records<'_>, ray: &Ray, start_mip: u32) -> Hit {
     let (t, level) = trace_heights(records, ray, FAR, start_mip);
     trace_instances(records, ray, Hit { t, instance: GROUND, part: level })
 }
 
-/// The surface that a ray has met.
+/// The surface that a ray has hit.
 #[must_use]
 pub fn surface_at(records: &Records<'_>, ray: &Ray, hit: &Hit) -> Surface {
     let point = ray.origin + ray.direction * hit.t;
@@ -83,13 +82,12 @@ pub(crate) fn on_ground(point: Vector3<f32>, normal: Vector3<f32>, level: &Level
     Surface::new(point, normal, rounding(&point) + 2e-3 * level.spacing, 0, GROUND_CODE)
 }
 
-/// More than what rounding moves a point by, m.
+/// Upper bound of the rounding error of a point, m.
 fn rounding(point: &Vector3<f32>) -> f32 {
     1e-4 + 1e-6 * (point.x.abs() + point.y.abs() + point.z.abs())
 }
 
-/// Where the ground stands between a surface and what lies in `direction`, or `FAR`;
-/// looked for beyond `from` only.
+/// Ray parameter at which ground hides what lies in `direction`, or `FAR`; only ground beyond `from` counts.
 #[must_use]
 pub fn ground_beyond(records: &Records<'_>, surface: &Surface, direction: Vector3<f32>, from: f32) -> f32 {
     let ray = surface.ray(direction);
@@ -97,19 +95,19 @@ pub fn ground_beyond(records: &Records<'_>, surface: &Surface, direction: Vector
     trace_heights(records, &beyond, records.ground_reach - from, SURFACE_MIP).0
 }
 
-/// Whether the ground stands between a surface and what lies in `direction`.
+/// Whether the ground hides what lies in `direction`.
 #[must_use]
 pub fn ground_hides(records: &Records<'_>, surface: &Surface, direction: Vector3<f32>) -> bool {
     ground_beyond(records, surface, direction, 0.0) < FAR
 }
 
-/// Whether an instance does.
+/// Whether an instance hides what lies in `direction`.
 #[must_use]
 pub fn instance_hides(records: &Records<'_>, surface: &Surface, direction: Vector3<f32>) -> bool {
     any_instance(records, &surface.ray(direction), FAR)
 }
 
-/// Whether a surface turns to `direction` and nothing at all stands between.
+/// Whether a surface faces `direction` and neither ground nor an instance is in between.
 #[must_use]
 pub fn faces_openly(records: &Records<'_>, surface: &Surface, direction: Vector3<f32>) -> bool {
     surface.normal.dot(&direction) > 0.0
@@ -117,8 +115,7 @@ pub fn faces_openly(records: &Records<'_>, surface: &Surface, direction: Vector3
         && !instance_hides(records, surface, direction)
 }
 
-/// Radiance toward `viewer` per irradiance of a source in direction `source`, 1/sr, in
-/// each band.
+/// Radiance toward `viewer` per irradiance of a source in direction `source`, 1/sr, in each band.
 #[must_use]
 pub fn reflect(records: &Records<'_>, surface: &Surface, source: &Vector3<f32>, viewer: &Vector3<f32>) -> Bands {
     let material: &MaterialRecord = &records.materials[surface.material as usize];
@@ -135,7 +132,7 @@ pub fn reflect(records: &Records<'_>, surface: &Surface, source: &Vector3<f32>, 
     principled::reflected(material, normal, source, &viewer, [surface.least_alpha, surface.shade])
 }
 
-/// Two unit vectors across a unit vector: level, and as far up as can be.
+/// Two unit vectors perpendicular to a unit vector: a horizontal one, and the one that points up most.
 #[must_use]
 pub fn across(axis: &Vector3<f32>) -> [Vector3<f32>; 2] {
     let along = if axis.z.abs() < 0.999 { Vector3::z() } else { Vector3::x() };

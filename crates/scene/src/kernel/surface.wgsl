@@ -1,11 +1,11 @@
-// A point on a surface: the twin of surface.rs.
+// Points on surfaces: the twin of surface.rs.
 
 const SENSOR_MIP: u32 = 7u;
 const SURFACE_MIP: u32 = 0u;
 const GRAZING_COS: f32 = 0.01;
 const GROUND_CODE: u32 = 1u;
 
-// A point on a surface, its unit normal and how far above it rays start.
+// A point on a surface, its unit normal and the distance above it at which rays start.
 struct Surface {
     point: vec3<f32>,
     normal: vec3<f32>,
@@ -17,18 +17,18 @@ struct Surface {
     open: f32,
 }
 
-// A ray that leaves a surface.
+// A ray that leaves a surface in a direction.
 fn surface_ray(surface: Surface, direction: vec3<f32>) -> Ray {
     return Ray(surface.point + surface.normal * surface.clearance, direction);
 }
 
-// The first thing that a ray meets.
+// The first hit of a ray on ground or instances.
 fn trace_nearest(ray: Ray, start_mip: u32) -> Hit {
     let ground = trace_heights(ray, FAR, start_mip);
     return trace_instances(ray, Hit(ground.t, GROUND, ground.level));
 }
 
-// The surface that a ray has met.
+// The surface that a ray has hit.
 fn surface_at(ray: Ray, hit: Hit) -> Surface {
     let point = ray.origin + ray.direction * hit.t;
     let rounding = 1e-4 + 1e-6 * (abs(point.x) + abs(point.y) + abs(point.z));
@@ -42,32 +42,30 @@ fn surface_at(ray: Ray, hit: Hit) -> Surface {
     return Surface(point, normal, rounding, instances[hit.instance].material, code, 1.0, 0.0, 1.0);
 }
 
-// Where the ground stands between a surface and what lies in `direction`, or FAR;
-// looked for beyond `start` only.
+// Ray parameter at which ground hides what lies in `direction`, or FAR; only ground beyond `start` counts.
 fn ground_beyond(surface: Surface, direction: vec3<f32>, start: f32) -> f32 {
     let ray = surface_ray(surface, direction);
     return trace_heights(Ray(ray.origin + direction * start, direction), FAR, SURFACE_MIP).t;
 }
 
-// Whether the ground stands between a surface and what lies in `direction`.
+// Whether the ground hides what lies in `direction`.
 fn ground_hides(surface: Surface, direction: vec3<f32>) -> bool {
     return ground_beyond(surface, direction, 0.0) < FAR;
 }
 
-// Whether an instance does.
+// Whether an instance hides what lies in `direction`.
 fn instance_hides(surface: Surface, direction: vec3<f32>) -> bool {
     return any_instance(surface_ray(surface, direction), FAR);
 }
 
-// Whether a surface turns to `direction` and nothing at all stands between.
+// Whether a surface faces `direction` and neither ground nor an instance is in between.
 fn faces_openly(surface: Surface, direction: vec3<f32>) -> bool {
     return dot(surface.normal, direction) > 0.0
         && !ground_hides(surface, direction)
         && !instance_hides(surface, direction);
 }
 
-// Radiance toward `viewer` per irradiance of a source in direction `source`, 1/sr, in
-// each band.
+// Radiance toward `viewer` per irradiance of a source in direction `source`, 1/sr, in each band.
 fn reflect_toward(surface: Surface, source: vec3<f32>, viewer: vec3<f32>) -> vec3<f32> {
     let material = materials[surface.material];
     let tint = material.tint * surface.shade;
@@ -82,7 +80,7 @@ fn reflect_toward(surface: Surface, source: vec3<f32>, viewer: vec3<f32>) -> vec
     return principled(material, surface, source, toward);
 }
 
-// A unit vector across a unit vector, level; axis × side then leads up.
+// A horizontal unit vector perpendicular to a unit vector; axis × side then points up most.
 fn level_across(axis: vec3<f32>) -> vec3<f32> {
     let along = select(vec3(1.0, 0.0, 0.0), vec3(0.0, 0.0, 1.0), abs(axis.z) < 0.999);
     return normalize(cross(along, axis));

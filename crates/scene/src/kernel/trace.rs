@@ -1,9 +1,8 @@
-//! What a camera pixel and a lidar beam see: the nearest surface, and for the pixel
-//! the light on it, from the Sun's disc, from the Earth (left out in full sunlight, more than a
-//! thousand times its own), from lamps and scattered.
-//! With several samples a pixel the light is their mean, each through its own place in the
-//! pixel at its own instant of the exposure; depth, class and what is scattered are those of
-//! the pixel's centre in the middle of its row's exposure.
+//! What a camera pixel and a lidar beam see: the nearest surface, and for the pixel the light on it: from the Sun's
+//! disc, from the Earth (left out in full sunlight, which is more than a thousand times as bright), from lamps and from
+//! other surfaces. With several samples per pixel the light is their mean, each with its own position in the pixel and
+//! its own instant of the exposure; depth, class and scattered light are those of the pixel's centre at the middle of
+//! its row's exposure.
 
 use nalgebra::Vector3;
 
@@ -20,25 +19,25 @@ use super::surface::{SENSOR_MIP, Surface, reflect, surface_at, trace_nearest};
 use super::{Bands, FAR, Hit, Ray, SUN_BAND};
 use crate::record::{BeamRecord, CameraRecord, PixelRecord, Records, ReturnRecord};
 
-/// First of a pixel's numbers that its samples are shifted by; light takes those before.
+/// Index of the first random number that shifts a pixel's samples; light uses those before.
 pub(crate) const SHIFT_NUMBER: u32 = 4096;
 
-/// Distance between the seeds of two samples.
+/// Difference between the seeds of two samples.
 pub(crate) const SEED_STEP: u32 = 0x9e37_79b9;
 
-/// What a ray of the camera has met.
+/// What a camera ray has met.
 #[derive(Clone, Copy, Debug)]
-pub struct Sight {
-    /// How far along the ray, in its direction's length.
+pub struct CameraHit {
+    /// Ray parameter, in units of the direction's length.
     pub t: f32,
-    /// Toward where the ray came from, unit.
+    /// Unit vector back along the ray.
     pub viewer: Vector3<f32>,
-    /// In detail.
+    /// The surface with its detail.
     pub surface: Surface,
 }
 
-impl Sight {
-    /// Of the camera's ray that has met `hit`; none where that is nothing.
+impl CameraHit {
+    /// The surface that the camera's ray has met at `hit`; none where the ray met nothing.
     #[must_use]
     pub fn of(records: &Records<'_>, camera: &CameraRecord, ray: &Ray, hit: &Hit) -> Option<Self> {
         if hit.t >= FAR {
@@ -49,8 +48,8 @@ impl Sight {
     }
 }
 
-/// What the pixel at (`column`, `row`) sees: first by the ray through its centre, which with
-/// several samples gives no light, then by theirs.
+/// What the pixel at (`column`, `row`) sees. The ray through its centre gives depth and class; with several samples per
+/// pixel, separate rays give the light.
 #[must_use]
 pub fn camera_pixel(records: &Records<'_>, camera: &CameraRecord, column: u32, row: u32) -> PixelRecord {
     let middle = row_middle(camera, row);
@@ -60,17 +59,17 @@ pub fn camera_pixel(records: &Records<'_>, camera: &CameraRecord, column: u32, r
         return PixelRecord::NOTHING;
     }
     let hit = trace_nearest(records, &ray, SENSOR_MIP);
-    let sight = Sight::of(records, camera, &ray, &hit);
+    let sight = CameraHit::of(records, camera, &ray, &hit);
     pixel_of(records, camera, [column, row], sight.as_ref())
 }
 
-/// The pixel whose centre has `sight`.
+/// The pixel whose central ray has met `sight`.
 #[must_use]
 pub fn pixel_of(
     records: &Records<'_>,
     camera: &CameraRecord,
     [column, row]: [u32; 2],
-    sight: Option<&Sight>,
+    sight: Option<&CameraHit>,
 ) -> PixelRecord {
     let seed = pixel_seed(camera.seed, column, row);
     let radiance = if camera.samples > 1 {
@@ -81,21 +80,21 @@ pub fn pixel_of(
     PixelRecord { radiance: radiance.into(), ..pixel_without_light(records, camera, [column, row], sight) }
 }
 
-/// The same but for the radiance that is not scattered there.
+/// As `pixel_of`, with `radiance` left at zero.
 pub(crate) fn pixel_without_light(
     records: &Records<'_>,
     camera: &CameraRecord,
     [column, row]: [u32; 2],
-    sight: Option<&Sight>,
+    sight: Option<&CameraHit>,
 ) -> PixelRecord {
-    let Some(Sight { t, viewer, surface }) = sight else { return PixelRecord::NOTHING };
+    let Some(CameraHit { t, viewer, surface }) = sight else { return PixelRecord::NOTHING };
     let rays = rays_of_pixel(camera.bounce_rays, column, row);
     let seed = pixel_seed(camera.seed, column, row);
     let scattered = scattered(records, camera, surface, viewer, [rays, seed]).into();
     PixelRecord { depth: *t, code: surface.code, scattered, ..PixelRecord::NOTHING }
 }
 
-/// The mean radiance of a pixel's samples, W/(m² sr).
+/// Mean radiance of a pixel's samples, W/(m² sr).
 fn sampled(records: &Records<'_>, camera: &CameraRecord, [column, row]: [u32; 2], seed: u32) -> Bands {
     let middle = row_middle(camera, row);
     let mut sum = Bands::zeros();
@@ -107,47 +106,47 @@ fn sampled(records: &Records<'_>, camera: &CameraRecord, [column, row]: [u32; 2]
             continue;
         }
         let hit = trace_nearest(records, &ray, SENSOR_MIP);
-        let sight = Sight::of(records, camera, &ray, &hit);
+        let sight = CameraHit::of(records, camera, &ray, &hit);
         let seed = scramble(seed ^ index.wrapping_mul(SEED_STEP));
         sum += arriving(records, camera, [column, row], sight.as_ref(), seed);
     }
     sum / camera.samples as f32
 }
 
-/// Radiance by way of one ray, W/(m² sr): of what it has met or of the sky.
+/// Radiance along one ray, W/(m² sr), from the surface that it has met or from the sky.
 fn arriving(
     records: &Records<'_>,
     camera: &CameraRecord,
     [column, row]: [u32; 2],
-    sight: Option<&Sight>,
+    sight: Option<&CameraHit>,
     seed: u32,
 ) -> Bands {
     match sight {
-        Some(Sight { viewer, surface, .. }) => lit(records, camera, surface, viewer, seed),
+        Some(CameraHit { viewer, surface, .. }) => lit(records, camera, surface, viewer, seed),
         None => sky_radiance(records, camera, column, row),
     }
 }
 
-/// The records at a share of the span.
+/// The records with the time set to a share of the span.
 #[must_use]
 pub fn at_share<'a>(records: &Records<'a>, camera: &CameraRecord, share: f32) -> Records<'a> {
     if camera.moves == 0 { *records } else { Records { shutter: share, ..*records } }
 }
 
-/// A sample's place from the pixel's centre, pixels, and its share of the span.
+/// A sample's offset from the pixel's centre, pixels, and its share of the time span.
 fn sample(camera: &CameraRecord, middle: f32, seed: u32, index: u32) -> [f32; 3] {
     let shift = [0, 1, 2].map(|i| unit(seed, SHIFT_NUMBER + i));
     let [x, y, time] = stratified_in_three(index, camera.samples, shift);
     [x - 0.5, y - 0.5, middle + camera.exposure_share * (time - 0.5)]
 }
 
-/// Where in the span the middle of a row's exposure is; 0 where nothing moves.
+/// Share of the time span at the middle of a row's exposure; 0 where nothing moves.
 #[must_use]
 pub fn row_middle(camera: &CameraRecord, row: u32) -> f32 {
     0.5 * camera.exposure_share + camera.row_share * row as f32
 }
 
-/// What a beam meets at its own share of the span.
+/// What a beam meets, at the beam's share of the time span.
 #[must_use]
 pub fn beam_return(records: &Records<'_>, beam: &BeamRecord) -> ReturnRecord {
     let at_share;
@@ -163,7 +162,7 @@ pub fn beam_return(records: &Records<'_>, beam: &BeamRecord) -> ReturnRecord {
     returned(records, &ray, &hit, surface.as_ref())
 }
 
-/// What a beam tells that has met `hit` of a surface, if anything.
+/// The return of a beam that has met `hit` on a surface, if any.
 pub(crate) fn returned(records: &Records<'_>, ray: &Ray, hit: &Hit, surface: Option<&Surface>) -> ReturnRecord {
     let Some(surface) = surface else {
         return ReturnRecord { range: FAR, cos_incidence: 0.0, reflectance: 0.0, code: 0 };
@@ -176,7 +175,7 @@ pub(crate) fn returned(records: &Records<'_>, ray: &Ray, hit: &Hit, surface: Opt
     }
 }
 
-/// The ray through a place in the image at a share of the span; t counts as depth does.
+/// The ray through an image position at a share of the time span; its t equals the depth.
 #[must_use]
 pub fn camera_ray(camera: &CameraRecord, share: f32, column: f32, row: f32) -> Ray {
     let rows = &camera.world_from_optical;
@@ -187,8 +186,8 @@ pub fn camera_ray(camera: &CameraRecord, share: f32, column: f32, row: f32) -> R
     }
 }
 
-/// The direction through a place in the image at a share of the span, as long as
-/// `lens_direction` has it.
+/// Direction through an image position at a share of the time span, scene's frame, with the length that
+/// `lens_direction` gives.
 #[must_use]
 pub fn camera_direction(camera: &CameraRecord, share: f32, column: f32, row: f32) -> Vector3<f32> {
     let d = lens_direction(camera, column, row);
@@ -201,7 +200,7 @@ pub fn camera_direction(camera: &CameraRecord, share: f32, column: f32, row: f32
     turned(&direction, camera.motion.axis, share * camera.motion.angle)
 }
 
-/// Radiance of the own light of Sun, Earth and lamps toward the viewer, W/(m² sr).
+/// Radiance toward the viewer from direct light of Sun, Earth and lamps, W/(m² sr).
 fn lit(records: &Records<'_>, camera: &CameraRecord, surface: &Surface, viewer: &Vector3<f32>, seed: u32) -> Bands {
     let globals = &records.globals;
     let sun = sunlight(records, surface, camera.sun_samples, seed);

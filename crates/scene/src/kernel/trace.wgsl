@@ -15,7 +15,7 @@ fn camera(@builtin(global_invocation_id) id: vec3<u32>) {
 @compute @workgroup_size(BEAM_GROUP)
 fn beams(@builtin(global_invocation_id) id: vec3<u32>) {
     if id.x < globals.beam_count {
-        // Its return takes a beam's place.
+        // The return replaces the beam in the buffer.
         let met = beam_return(beam_list[id.x]);
         beam_list[id.x] = Beam(vec3(met.range, met.cos_incidence, met.reflectance), met.code, vec3(0.0), 0.0);
     }
@@ -24,8 +24,8 @@ fn beams(@builtin(global_invocation_id) id: vec3<u32>) {
 const SHIFT_NUMBER: u32 = 4096u;
 const SEED_STEP: u32 = 0x9e3779b9u;
 
-// What the pixel at (column, row) sees: first by the ray through its centre, which with
-// several samples gives no light, then by theirs.
+// What the pixel at (column, row) sees. The ray through its centre gives depth and class; with several samples per
+// pixel, separate rays give the light.
 fn camera_pixel(column: u32, row: u32) -> Pixel {
     let seed = pixel_seed(view.seed, column, row);
     let middle = row_middle(row);
@@ -71,19 +71,19 @@ fn camera_pixel(column: u32, row: u32) -> Pixel {
     return pixel;
 }
 
-// A sample's place from the pixel's centre, pixels, and its share of the span.
+// A sample's offset from the pixel's centre, pixels, and its share of the time span.
 fn sample(middle: f32, seed: u32, index: u32) -> vec3<f32> {
     let shift = vec3(unit(seed, SHIFT_NUMBER), unit(seed, SHIFT_NUMBER + 1u), unit(seed, SHIFT_NUMBER + 2u));
     let place = stratified_in_three(index, view.samples, shift);
     return vec3(place.xy - 0.5, middle + view.exposure_share * (place.z - 0.5));
 }
 
-// Where in the span the middle of a row's exposure is; 0 where nothing moves.
+// Share of the time span at the middle of a row's exposure; 0 where nothing moves.
 fn row_middle(row: u32) -> f32 {
     return 0.5 * view.exposure_share + view.row_share * f32(row);
 }
 
-// What a beam meets at its own share of the span.
+// What a beam meets, at the beam's share of the time span.
 fn beam_return(beam: Beam) -> Return {
     shutter = beam.share;
     let ray = Ray(beam.origin, beam.direction);
@@ -96,7 +96,7 @@ fn beam_return(beam: Beam) -> Return {
     return Return(hit.t, cosine, materials[surface.material].albedo, surface.code);
 }
 
-// The ray through a place in the image at `shutter`; t counts as depth does.
+// The ray through an image position at `shutter`; its t equals the depth.
 fn camera_ray(place: vec2<f32>) -> Ray {
     let rows = view.world_from_optical;
     let origin = vec3(rows[0].w, rows[1].w, rows[2].w);
@@ -106,7 +106,7 @@ fn camera_ray(place: vec2<f32>) -> Ray {
     return Ray(origin + view.motion.shift * shutter, camera_direction(place));
 }
 
-// The direction through a place in the image at `shutter`, as long as lens_direction has it.
+// Direction through an image position at `shutter`, scene's frame, with the length that lens_direction gives.
 fn camera_direction(place: vec2<f32>) -> vec3<f32> {
     let d = lens_direction(place);
     let rows = view.world_from_optical;
@@ -117,7 +117,7 @@ fn camera_direction(place: vec2<f32>) -> vec3<f32> {
     return turned(direction, view.motion.axis, shutter * view.motion.angle);
 }
 
-// Radiance of the own light of Sun, Earth and lamps toward the viewer, W/(m² sr).
+// Radiance toward the viewer from direct light of Sun, Earth and lamps, W/(m² sr).
 fn lit(surface: Surface, viewer: vec3<f32>, seed: u32) -> vec3<f32> {
     let sun = sunlight(surface, view.sun_samples, seed);
     var radiance = vec3(0.0);

@@ -1,5 +1,5 @@
-//! What is true of the surface in the middle of a pixel, at the middle of its row's
-//! exposure: the very ray that the pixel's depth and class come from.
+//! Ground truth at the centre of a pixel in the middle of its row's exposure: the same ray that gives the pixel's depth
+//! and class.
 
 use nalgebra::Vector3;
 
@@ -11,7 +11,7 @@ use super::surface::{SENSOR_MIP, surface_at, trace_nearest};
 use super::trace::{camera_ray, row_middle};
 use crate::record::{CameraRecord, Records, TruthRecord};
 
-/// What is true of what the pixel at (`column`, `row`) sees; all zero where that is nothing.
+/// Ground truth of what the pixel at (`column`, `row`) sees; all zero where it sees nothing.
 #[must_use]
 pub fn truth_pixel(records: &Records<'_>, camera: &CameraRecord, column: u32, row: u32) -> TruthRecord {
     let records = &Records { shutter: row_middle(camera, row), ..*records };
@@ -33,7 +33,7 @@ pub fn truth_pixel(records: &Records<'_>, camera: &CameraRecord, column: u32, ro
     }
 }
 
-/// A direction of the scene's frame in the optical frame.
+/// Transforms a direction from the scene's frame to the optical frame.
 fn in_optical(camera: &CameraRecord, share: f32, direction: &Vector3<f32>) -> Vector3<f32> {
     let rows = &camera.world_from_optical;
     let d = if camera.moves == 0 {

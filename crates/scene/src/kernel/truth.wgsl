@@ -1,4 +1,4 @@
-// What is true of the surface in the middle of a pixel: the twin of truth.rs.
+// Ground truth at the centre of a pixel: the twin of truth.rs.
 
 @group(1) @binding(1) var<storage, read_write> truths: array<Truth>;
 
@@ -10,7 +10,7 @@ fn truth(@builtin(global_invocation_id) id: vec3<u32>) {
     }
 }
 
-// What is true of what the pixel at (column, row) sees; all zero where that is nothing.
+// Ground truth of what the pixel at (column, row) sees; all zero where it sees nothing.
 fn truth_pixel(column: u32, row: u32) -> Truth {
     shutter = row_middle(row);
     let nothing = Truth(vec3(0.0), 0.0, 0.0, array<u32, 3>());
@@ -27,7 +27,7 @@ fn truth_pixel(column: u32, row: u32) -> Truth {
     return Truth(in_optical(surface.normal), materials[surface.material].albedo, sun.share, array<u32, 3>());
 }
 
-// A direction of the scene's frame in the optical frame.
+// Transforms a direction from the scene's frame to the optical frame.
 fn in_optical(direction: vec3<f32>) -> vec3<f32> {
     let rows = view.world_from_optical;
     var d = direction;

@@ -1,6 +1,6 @@
-//! Beams of ranging sensors, eight at once: `kernel::trace::beam_return` with the beams in lanes. A scanner's beams leave
-//! in an order in which neighbours look high and low in turns, so beams are first put in the order of their slopes:
-//! those of a packet then take like steps. What a beam meets depends on the beam alone, so no order changes it.
+//! Traces beams of ranging sensors eight at once: `kernel::trace::beam_return` with one beam per lane. Successive beams
+//! of a scanner alternate between high and low, so beams are first sorted by slope: the beams of a packet then take
+//! similar steps. A beam's result depends on the beam alone, so the order does not change it.
 
 use fearless_simd::prelude::*;
 use nalgebra::Vector3;
@@ -13,7 +13,7 @@ use crate::kernel::trace::returned;
 use crate::kernel::{FAR, GROUND, Hit, Ray};
 use crate::record::{BeamRecord, LevelRecord, Records, ReturnRecord};
 
-/// What beams meet, each at its own share of the span; `put` is given each return with its beam's number.
+/// Traces beams, each at its own share of the time span; calls `put` with each return and its beam's index.
 #[inline(always)]
 pub(crate) fn beam_returns<S: Simd>(
     simd: S,
@@ -26,11 +26,11 @@ pub(crate) fn beam_returns<S: Simd>(
     for numbers in order.chunks(LANES) {
         let packet: [BeamRecord; LANES] = std::array::from_fn(|lane| beams[*numbers.get(lane).unwrap_or(&numbers[0])]);
         let returns = packet_returns(simd, records, &packet, numbers.len());
-        numbers.iter().zip(&returns).for_each(|(number, told)| put(*number, told));
+        numbers.iter().zip(&returns).for_each(|(number, reported)| put(*number, reported));
     }
 }
 
-/// Of the first `count` beams of a packet.
+/// Traces the first `count` beams of a packet.
 #[inline(always)]
 fn packet_returns<S: Simd>(
     simd: S,
@@ -70,7 +70,7 @@ fn nearest<S: Simd>(
     std::array::from_fn(|lane| Hit { t: t[lane], instance: instance[lane] as u32, part: part[lane] as u32 })
 }
 
-/// Normals of the ground where it was met; of no meaning elsewhere.
+/// Normals of the ground where beams met it; meaningless in other lanes.
 #[inline(always)]
 fn normals<S: Simd>(simd: S, records: &Records<'_>, rays: &[Ray; LANES], hits: &[Hit; LANES]) -> [Vector3<f32>; LANES] {
     let is_ground = |hit: &Hit| hit.t < FAR && hit.instance == GROUND;

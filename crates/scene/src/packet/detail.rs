@@ -1,5 +1,5 @@
-//! Detail of the ground on eight surfaces: `kernel::detail` with the surfaces in lanes. Prints of
-//! wheels, which few packets have, the kernel finds lane by lane.
+//! Detail of the ground on eight surfaces: `kernel::detail` with one surface per lane. Few packets have wheel prints,
+//! so the kernel finds those lane by lane.
 
 use fearless_simd::prelude::*;
 
@@ -11,31 +11,31 @@ use crate::kernel::print::{Print, print_at};
 use crate::real::{Real, dot, unit};
 use crate::record::{CameraRecord, Records};
 
-/// Ground that rays have met.
+/// Ground points that rays have met.
 pub(crate) struct Grounds<S: Simd> {
-    /// Of the rays, of any length.
+    /// Directions of the rays, of any length.
     pub(crate) direction: Vectors<S>,
-    /// How far along them, in that length.
+    /// Ray parameter of the hit, in units of the direction's length.
     pub(crate) t: Floats<S>,
-    /// x and y, m.
+    /// Horizontal position x, y in the scene's frame, m.
     pub(crate) place: [Floats<S>; 2],
-    /// Between the posts that were met, m.
+    /// Spacing of the level that was met, m.
     pub(crate) spacing: Floats<S>,
-    /// Whether those are the finest level's.
+    /// Whether that level is the finest.
     pub(crate) on_finest: [bool; LANES],
     pub(crate) normal: Vectors<S>,
 }
 
-/// Ground in detail.
+/// The ground's shading with detail.
 pub(crate) struct Details<S: Simd> {
     pub(crate) normal: Vectors<S>,
-    /// Albedo over the material's.
+    /// Albedo relative to the material's.
     pub(crate) shade: Floats<S>,
-    /// The part of the Sun's light that grooves let through.
+    /// Fraction of sunlight that the grooves of prints let through, 0…1.
     pub(crate) open: [f32; LANES],
 }
 
-/// As `detail::detailed`.
+/// As `detail::detailed`, lane by lane.
 #[inline(always)]
 pub(crate) fn detailed<S: Simd>(
     simd: S,
@@ -64,7 +64,7 @@ pub(crate) fn detailed<S: Simd>(
     if prints.iter().all(|print| print.pressed == 0.0) { details } else { printed(simd, &prints, &details) }
 }
 
-/// What wheels left at each place.
+/// The wheel print at each position.
 #[inline(always)]
 fn prints<S: Simd>(
     records: &Records<'_>,
@@ -86,7 +86,7 @@ fn prints<S: Simd>(
     })
 }
 
-/// As `Print::on`, of each lane.
+/// As `Print::on`, lane by lane.
 fn printed<S: Simd>(simd: S, prints: &[Print; LANES], details: &Details<S>) -> Details<S> {
     let normals = [details.normal[0].to_array(), details.normal[1].to_array(), details.normal[2].to_array()];
     let shades = details.shade.to_array();
@@ -134,7 +134,7 @@ fn add_octaves<S: Simd>(
     Details { normal: [has_room.select(x, n[0]), has_room.select(y, n[1]), has_room.select(z, n[2])], shade, open }
 }
 
-/// As `detail::noise`.
+/// As `detail::noise`, lane by lane.
 #[inline(always)]
 fn noise<S: Simd>(place: [Floats<S>; 2], origin: [i32; 2], octave: i32) -> [Floats<S>; 3] {
     let (x, u) = cell_of(place[0], origin[0], octave);
@@ -158,14 +158,14 @@ fn high_half<S: Simd>(bits: Bits<S>) -> Floats<S> {
     share(bits >> 16_u32)
 }
 
-/// Sixteen bits as a number of −1…1.
+/// Converts sixteen bits to a number of −1…1.
 #[inline(always)]
 fn share<S: Simd>(bits: Bits<S>) -> Floats<S> {
     let whole: Ints<S> = bits.bitcast();
     whole.to_float::<Floats<S>>() * (1.0 / 32768.0) - 1.0
 }
 
-/// As `chance::scramble`.
+/// As `chance::scramble`, lane by lane.
 #[inline(always)]
 fn scrambled<S: Simd>(value: Bits<S>) -> Bits<S> {
     let state = value * 747_796_405_u32 + 2_891_336_453_u32;
@@ -173,7 +173,7 @@ fn scrambled<S: Simd>(value: Bits<S>) -> Bits<S> {
     (word >> 22_u32) ^ word
 }
 
-/// As `detail::cell_of`.
+/// As `detail::cell_of`, lane by lane.
 #[inline(always)]
 fn cell_of<S: Simd>(place: Floats<S>, origin: i32, octave: i32) -> (Bits<S>, Floats<S>) {
     let whole = place.floor();
@@ -200,7 +200,7 @@ fn rate<S: Simd>(t: Floats<S>) -> Floats<S> {
     t * 30.0 * t * (t - 1.0) * (t - 1.0)
 }
 
-/// As `detail::blend`.
+/// As `detail::blend`, lane by lane.
 #[inline(always)]
 fn blend<S: Simd>([a, b, c, d]: [Floats<S>; 4], u: Floats<S>, v: Floats<S>) -> [Floats<S>; 3] {
     let [right, up, both] = [b - a, c - a, a - b - c + d];

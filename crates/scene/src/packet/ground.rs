@@ -1,6 +1,6 @@
-//! Eight rays against the nested height levels: `kernel::heights` with the rays in lanes. Each takes
-//! its own steps, the steps and the numbers that it takes alone; all take them at once, until the
-//! last has met ground or left.
+//! Traces eight rays against the nested height levels: `kernel::heights` with one ray per lane. Each lane computes the
+//! same steps and numbers as its ray would alone; all lanes step together until the last one has met the ground or
+//! left.
 
 use fearless_simd::prelude::*;
 
@@ -10,17 +10,17 @@ use crate::kernel::heights::{ENTRY_MIP, STILL, mip_max};
 use crate::real::Real;
 use crate::record::{LevelRecord, MIPS_MAX, Records};
 
-/// Where rays begin, and on which mip of the level there.
+/// Ray parameter at which each ray starts, and the mip of the level there.
 #[derive(Clone, Copy)]
 pub(crate) struct Starts<S: Simd> {
     pub(crate) t: Floats<S>,
     pub(crate) mip: Ints<S>,
 }
 
-/// What rays have met.
+/// Where each ray has met the ground.
 #[derive(Clone, Copy)]
 pub(crate) struct GroundHits<S: Simd> {
-    /// `FAR` where nothing.
+    /// Ray parameter; `FAR` where the ray met nothing.
     pub(crate) t: Floats<S>,
     pub(crate) level: Ints<S>,
 }
@@ -38,7 +38,7 @@ struct GridRays<S: Simd> {
     inverse_dy: Floats<S>,
 }
 
-/// As `heights::trace_heights_within`, of the rays of a mask up to `t_max`.
+/// As `heights::trace_heights_within` up to `t_max`, for the lanes in `active`.
 pub(crate) fn trace_heights<S: Simd>(
     simd: S,
     records: &Records<'_>,
@@ -83,7 +83,7 @@ fn nearest<S: Simd>(
     hits
 }
 
-/// As `heights::trace_inward`, of the open rays that are `inward`; those that are open still.
+/// As `heights::trace_inward`, for lanes that are both `open` and `inward`; returns the lanes without a hit.
 #[inline(always)]
 fn trace_inward<S: Simd>(
     simd: S,
@@ -105,7 +105,7 @@ fn trace_inward<S: Simd>(
     open
 }
 
-/// Takes in hits on a level; the rays that are open still.
+/// Stores the hits on a level; returns the lanes without a hit.
 #[inline(always)]
 fn take<S: Simd>(open: Mask<S>, t: Floats<S>, level: usize, hits: &mut GroundHits<S>) -> Mask<S> {
     let found = open & t.simd_lt(FAR);
@@ -120,7 +120,7 @@ fn level_interval<S: Simd>(level: &LevelRecord, rays: &Rays<S>, span: [Floats<S>
     [x[0].most(y[0]).most(span[0]), x[1].least(y[1]).least(span[1])]
 }
 
-/// Where a coordinate is between the sides of a level.
+/// Range of the ray parameter in which a coordinate lies between the sides of a level.
 #[inline(always)]
 fn slab<S: Simd>(level: &LevelRecord, rays: &Rays<S>, axis: usize) -> [Floats<S>; 2] {
     let side = level.cells as f32 * level.spacing;
@@ -152,7 +152,7 @@ fn below_top<S: Simd>(
     [(rises | level_flight).select(from, from.most(t)), (!rises | level_flight).select(until, until.least(t))]
 }
 
-/// As `heights::march_level`, of the rays of a mask; `FAR` for all others.
+/// As `heights::march_level`, for the lanes in `active`; `FAR` for all others.
 #[inline(always)]
 fn march_level<S: Simd>(
     simd: S,
@@ -187,40 +187,40 @@ fn march<S: Simd>(
     )
 }
 
-/// What stays the same while rays step through a level.
+/// What stays constant while rays step through a level.
 struct GridWalk<'a, S: Simd> {
     simd: S,
     records: &'a Records<'a>,
     level: &'a LevelRecord,
     rays: GridRays<S>,
     until: Floats<S>,
-    /// The last cell, and the highest mip.
+    /// Index of the last cell, and the highest mip.
     last: Ints<S>,
     top_mip: Ints<S>,
     /// Index of each mip's first cell.
     firsts: [u32; MIPS_MAX],
-    /// Where x and y do not fall along the ray, and where z does.
+    /// Whether x and y grow or stay along the ray, and whether z falls.
     up: [Mask<S>; 2],
     falls: Mask<S>,
 }
 
-/// Where rays are: in the cell of a mip that holds the cell `x`, `y`.
+/// Current position of each ray: the mip cell that contains the cell `x`, `y`.
 #[derive(Clone, Copy)]
-struct Places<S: Simd> {
+struct RayCells<S: Simd> {
     t: Floats<S>,
     mip: Ints<S>,
     x: Ints<S>,
     y: Ints<S>,
 }
 
-/// Where rays leave the cells of their mips.
+/// Where rays leave their mip cells.
 #[derive(Clone, Copy)]
 struct Exits<S: Simd> {
     t: Floats<S>,
-    /// By the cell's side across x, and across y.
+    /// Ray parameter at the cell's side across x, and across y.
     t_x: Floats<S>,
     t_y: Floats<S>,
-    /// The cell's first cell of the level, and its side in such cells.
+    /// The mip cell's first cell of the level, and its side in such cells.
     low_x: Ints<S>,
     low_y: Ints<S>,
     size: Ints<S>,
@@ -231,15 +231,15 @@ fn steps<S: Simd>(walk: &GridWalk<'_, S>, from: Floats<S>, starts: Starts<S>, mu
     let simd = walk.simd;
     let none = Ints::splat(simd, 0);
     let mut hit = all(simd, FAR);
-    let mut places = walk.enter(from, starts);
+    let mut ray_cells = walk.enter(from, starts);
     loop {
-        let exits = walk.exits(&places);
-        let lowest = walk.rays.z + walk.rays.dz * walk.falls.select(exits.t, places.t);
-        let in_cell = places.mip.simd_eq(none);
-        let descends = walk.descends(&places, lowest, active & !in_cell);
+        let exits = walk.exits(&ray_cells);
+        let lowest = walk.rays.z + walk.rays.dz * walk.falls.select(exits.t, ray_cells.t);
+        let in_cell = ray_cells.mip.simd_eq(none);
+        let descends = walk.descends(&ray_cells, lowest, active & !in_cell);
         let cells = active & in_cell;
         if cells.any_true() {
-            let Places { t, x, y, .. } = places;
+            let RayCells { t, x, y, .. } = ray_cells;
             let met = hit_cells(walk.records, walk.level, &walk.rays, [x, y], [t, exits.t], lowest, cells);
             let found = cells & met.simd_lt(FAR);
             hit = found.select(met, hit);
@@ -247,7 +247,7 @@ fn steps<S: Simd>(walk: &GridWalk<'_, S>, from: Floats<S>, starts: Starts<S>, mu
         }
         let moves = active & !descends;
         active &= !(moves & walk.until.at_most(exits.t));
-        active &= !walk.leave(&mut places, &exits, descends, moves & active);
+        active &= !walk.leave(&mut ray_cells, &exits, descends, moves & active);
         if active.all_false() {
             return hit;
         }
@@ -273,35 +273,35 @@ impl<'a, S: Simd> GridWalk<'a, S> {
     }
 
     #[inline(always)]
-    fn enter(&self, from: Floats<S>, starts: Starts<S>) -> Places<S> {
+    fn enter(&self, from: Floats<S>, starts: Starts<S>) -> RayCells<S> {
         let (r, none) = (&self.rays, Ints::splat(self.simd, 0));
         let mip = starts.t.below(from).select(Ints::splat(self.simd, ENTRY_MIP as i32), starts.mip).min(self.top_mip);
         let x = cell_of(r.x + from * r.dx, none, self.last);
         let y = cell_of(r.y + from * r.dy, none, self.last);
-        Places { t: from, mip, x, y }
+        RayCells { t: from, mip, x, y }
     }
 
     #[inline(always)]
-    fn exits(&self, places: &Places<S>) -> Exits<S> {
+    fn exits(&self, ray_cells: &RayCells<S>) -> Exits<S> {
         let (r, none) = (&self.rays, Ints::splat(self.simd, 0));
-        let size = Ints::splat(self.simd, 1) << places.mip;
-        let [low_x, low_y] = [places.x & -size, places.y & -size];
+        let size = Ints::splat(self.simd, 1) << ray_cells.mip;
+        let [low_x, low_y] = [ray_cells.x & -size, ray_cells.y & -size];
         let t_x = ((low_x + self.up[0].select(size, none)).to_float::<Floats<S>>() - r.x) * r.inverse_dx;
         let t_y = ((low_y + self.up[1].select(size, none)).to_float::<Floats<S>>() - r.y) * r.inverse_dy;
-        let t = t_x.least(t_y).least(self.until).most(places.t);
+        let t = t_x.least(t_y).least(self.until).most(ray_cells.t);
         Exits { t, t_x, t_y, low_x, low_y, size }
     }
 
-    /// Which of `above`, the rays in cells of higher mips, come as low as the ground does there.
+    /// Which of the lanes `above`, in cells of higher mips, come as low as the highest post there.
     #[inline(always)]
-    fn descends(&self, places: &Places<S>, lowest: Floats<S>, above: Mask<S>) -> Mask<S> {
+    fn descends(&self, ray_cells: &RayCells<S>, lowest: Floats<S>, above: Mask<S>) -> Mask<S> {
         if above.all_false() {
             return above;
         }
-        // Lanes in single cells look at the mip above, in vain.
+        // Lanes in single cells read the mip above too; their result is masked out.
         let one = Ints::splat(self.simd, 1);
-        let at = places.mip.max(one);
-        let index = (places.y >> at) * ((self.last >> at) + 1) + (places.x >> at);
+        let at = ray_cells.mip.max(one);
+        let index = (ray_cells.y >> at) * ((self.last >> at) + 1) + (ray_cells.x >> at);
         let [at, index] = [at.to_array(), index.to_array()];
         let top = floats(self.simd, |lane| {
             self.records.heights[(self.firsts[at[lane] as usize % MIPS_MAX] + index[lane] as u32) as usize]
@@ -309,27 +309,27 @@ impl<'a, S: Simd> GridWalk<'a, S> {
         above & lowest.at_most(top)
     }
 
-    /// Takes the rays that `descends` to the mip below, and those that `moves` to the next cell; which of these have
-    /// left the level.
+    /// Moves the lanes of `descends` to the mip below and those of `moves` to the next cell; returns which of the
+    /// latter have left the level.
     #[inline(always)]
-    fn leave(&self, places: &mut Places<S>, exits: &Exits<S>, descends: Mask<S>, moves: Mask<S>) -> Mask<S> {
+    fn leave(&self, ray_cells: &mut RayCells<S>, exits: &Exits<S>, descends: Mask<S>, moves: Mask<S>) -> Mask<S> {
         let (r, none, back) = (&self.rays, Ints::splat(self.simd, 0), Ints::splat(self.simd, -1));
         let Exits { t_x, t_y, low_x, low_y, size, .. } = *exits;
-        // As the kernel, both coordinates by selection.
-        let t = moves.select(exits.t, places.t);
+        // As in the kernel, both coordinates by selection.
+        let t = moves.select(exits.t, ray_cells.t);
         let along_x = t_x.below(t_y);
         let last_x = self.last.min(low_x + size - 1);
         let last_y = self.last.min(low_y + size - 1);
         let [up_x, up_y] = self.up;
         let next_x = along_x.select(low_x + up_x.select(size, back), cell_of(r.x + t * r.dx, low_x, last_x));
         let next_y = along_x.select(cell_of(r.y + t * r.dy, low_y, last_y), low_y + up_y.select(size, back));
-        // Negative where one is beyond the first cell or the last.
+        // The sign bit is set where a coordinate is before the first cell or beyond the last.
         let outside = moves & ((next_x | next_y) | ((self.last - next_x) | (self.last - next_y))).simd_lt(none);
         let moves = moves & !outside;
-        let crossed = ((next_x ^ places.x) | (next_y ^ places.y)).simd_ge(size + size);
-        let rises = moves & crossed & places.mip.simd_lt(self.top_mip);
-        let mip = descends.select(places.mip - 1, rises.select(places.mip + 1, places.mip));
-        *places = Places { t, mip, x: moves.select(next_x, places.x), y: moves.select(next_y, places.y) };
+        let crossed = ((next_x ^ ray_cells.x) | (next_y ^ ray_cells.y)).simd_ge(size + size);
+        let rises = moves & crossed & ray_cells.mip.simd_lt(self.top_mip);
+        let mip = descends.select(ray_cells.mip - 1, rises.select(ray_cells.mip + 1, ray_cells.mip));
+        *ray_cells = RayCells { t, mip, x: moves.select(next_x, ray_cells.x), y: moves.select(next_y, ray_cells.y) };
         outside
     }
 }
@@ -350,15 +350,15 @@ fn grid_rays<S: Simd>(level: &LevelRecord, rays: &Rays<S>) -> GridRays<S> {
     }
 }
 
-/// The cells of coordinates, between `low` and `high`.
+/// Cell indices of coordinates, clamped to `low` and `high`.
 #[inline(always)]
 fn cell_of<S: Simd>(coordinate: Floats<S>, low: Ints<S>, high: Ints<S>) -> Ints<S> {
-    // More than any grid has and less than an integer holds.
+    // 1e9 is beyond any grid but fits an integer.
     let coordinate = coordinate.most(coordinate.like(0.0)).least(coordinate.like(1e9));
     coordinate.to_int::<Ints<S>>().max(low).min(high)
 }
 
-/// As `heights::hit_cell`, of the lanes of a mask.
+/// As `heights::hit_cell`, for the lanes in `cells`.
 #[inline(always)]
 fn hit_cells<S: Simd>(
     records: &Records<'_>,
@@ -399,7 +399,7 @@ fn first_root<S: Simd>(f0: Floats<S>, f1: Floats<S>, f2: Floats<S>) -> Floats<S>
     discriminant.below(zero).select(far, s)
 }
 
-/// The four posts of cells: (0,0), (1,0), (0,1), (1,1).
+/// Heights of the four posts of each cell, m: (0,0), (1,0), (0,1), (1,1).
 #[inline(always)]
 fn posts<S: Simd>(simd: S, records: &Records<'_>, level: &LevelRecord, [x, y]: [Ints<S>; 2]) -> [Floats<S>; 4] {
     let stride = level.cells as usize + 1;
@@ -414,7 +414,7 @@ fn posts<S: Simd>(simd: S, records: &Records<'_>, level: &LevelRecord, [x, y]: [
     [posts[0].simd_into(simd), posts[1].simd_into(simd), posts[2].simd_into(simd), posts[3].simd_into(simd)]
 }
 
-/// Unit normals of the ground at places, as `heights::ground_normal`, each on the level of its lane.
+/// Unit normals of the ground, as `heights::ground_normal`, each on its lane's level.
 pub(crate) fn ground_normals<S: Simd>(
     simd: S,
     records: &Records<'_>,
@@ -448,7 +448,7 @@ fn normals<S: Simd>(
     crate::real::unit([-slope[0], -slope[1], all(simd, 1.0)])
 }
 
-/// The place of a coordinate in its cell, 0…1.
+/// Position of a coordinate within its cell, 0…1.
 #[inline(always)]
 fn within_cell<S: Simd>(coordinate: Floats<S>, cell: Ints<S>) -> Floats<S> {
     let within = coordinate - cell.to_float::<Floats<S>>();
@@ -460,7 +460,7 @@ fn mix<S: Simd>(a: [Floats<S>; 2], b: [Floats<S>; 2], k: Floats<S>) -> [Floats<S
     [a[0] + (b[0] - a[0]) * k, a[1] + (b[1] - a[1]) * k]
 }
 
-/// Posts of the level of each lane.
+/// Access to posts, each on its lane's level.
 #[derive(Clone, Copy)]
 struct Posts<'a, S: Simd> {
     simd: S,
@@ -471,7 +471,7 @@ struct Posts<'a, S: Simd> {
 }
 
 impl<S: Simd> Posts<'_, S> {
-    /// Slopes at posts by differences with their neighbours.
+    /// Slopes at posts, from differences with the neighbouring posts.
     #[inline(always)]
     fn slope(&self, x: Ints<S>, y: Ints<S>) -> [Floats<S>; 2] {
         let one = Ints::splat(self.simd, 1);

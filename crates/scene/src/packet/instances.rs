@@ -1,5 +1,5 @@
-//! Eight rays against the instances: `kernel::bvh` with the rays in lanes. The walk goes where any
-//! of them goes; one that has missed a box waits until the walk is past all in it.
+//! Traces eight rays against the instances: `kernel::bvh` with one ray per lane. The traversal visits every node that
+//! any ray needs; a ray that misses a box waits until the traversal has passed the box's subtree.
 
 use fearless_simd::prelude::*;
 
@@ -9,17 +9,17 @@ use crate::kernel::{FAR, Hit, Ray};
 use crate::real::{Real, cross, dot};
 use crate::record::{InstanceRecord, NodeRecord, Records, TriangleRecord};
 
-/// What rays have met.
+/// What each ray has met.
 #[derive(Clone, Copy)]
 pub(crate) struct Hits<S: Simd> {
-    /// `FAR` where nothing.
+    /// Ray parameter; `FAR` where the ray met nothing.
     pub(crate) t: Floats<S>,
-    /// Indices, or `GROUND`.
+    /// Index of the instance, or `GROUND`.
     pub(crate) instance: Ints<S>,
     pub(crate) part: Ints<S>,
 }
 
-/// As `bvh::trace_instances`, of the rays of a mask.
+/// As `bvh::trace_instances`, for the lanes in `active`.
 pub(crate) fn trace_instances<S: Simd>(
     simd: S,
     records: &Records<'_>,
@@ -50,7 +50,7 @@ pub(crate) fn trace_instances<S: Simd>(
     )
 }
 
-/// Which rays of a mask meet any instance, as `bvh::any_instance` up to `FAR`.
+/// Which rays of the lanes in `active` meet any instance; as `bvh::any_instance` up to `FAR`.
 pub(crate) fn any_instance<S: Simd>(simd: S, records: &Records<'_>, rays: &Rays<S>, active: &Mask<S>) -> Mask<S> {
     simd.vectorize(
         #[inline(always)]
@@ -79,8 +79,8 @@ pub(crate) fn any_instance<S: Simd>(simd: S, records: &Records<'_>, rays: &Rays<
     )
 }
 
-/// Which cones about rays of a mask meet the box of an instance, as `bvh::cone_meets_instances`;
-/// all rays have the cone's direction.
+/// Which cones around rays of the lanes in `active` meet an instance's box, as `bvh::cone_meets_instances`; all rays
+/// have the cone's direction.
 pub(crate) fn cones_meet_instances<S: Simd>(
     simd: S,
     records: &Records<'_>,
@@ -110,8 +110,8 @@ pub(crate) fn cones_meet_instances<S: Simd>(
     )
 }
 
-/// Which rays of a mask instances hide, all from one place into the cone: `bvh::instances_hide` with the directions in
-/// lanes.
+/// Which rays of the lanes in `active` are hidden by instances; all rays start at one point and lie in the cone. As
+/// `bvh::instances_hide`, with one direction per lane.
 pub(crate) fn instances_hide<S: Simd>(
     simd: S,
     records: &Records<'_>,
@@ -144,8 +144,8 @@ pub(crate) fn instances_hide<S: Simd>(
     )
 }
 
-/// Visits a tree's nodes in order: `visit` is given each with the rays that come to it and tells
-/// which of them go on into it.
+/// Visits a tree's nodes in order: `visit` gets each node with the lanes that reach it and returns the lanes that enter
+/// it.
 #[inline(always)]
 fn walk<S: Simd>(
     simd: S,
@@ -169,7 +169,8 @@ fn walk<S: Simd>(
     }
 }
 
-/// As `bvh::trace_mesh` of the nearest hits, of the rays of a mask; those of a moving instance one by one.
+/// As `bvh::trace_mesh` for the nearest hits, for the lanes in `active`; rays against a moving instance are traced one
+/// by one.
 fn trace_meshes<S: Simd>(
     simd: S,
     records: &Records<'_>,
@@ -280,7 +281,7 @@ fn meets_boxes<S: Simd>(node: &NodeRecord, rays: &Rays<S>, inverse: &Vectors<S>,
     enter.at_most(leave)
 }
 
-/// Where a coordinate is between the sides of a box.
+/// Range of the ray parameter in which a coordinate lies between the sides of a box.
 #[inline(always)]
 fn slab<S: Simd>(node: &NodeRecord, rays: &Rays<S>, inverse: &Vectors<S>, axis: usize) -> [Floats<S>; 2] {
     let origin = rays.origin[axis];
@@ -289,7 +290,7 @@ fn slab<S: Simd>(node: &NodeRecord, rays: &Rays<S>, inverse: &Vectors<S>, axis: 
     [a.least(b), a.most(b)]
 }
 
-/// As `bvh::bundle_meets_box` of cones from each of the origins, to any distance.
+/// As `bvh::bundle_meets_box` for a cone from each origin, to any distance.
 #[inline(always)]
 fn cones_meet_box<S: Simd>(simd: S, node: &NodeRecord, origin: &Vectors<S>, cone: &Bundle) -> Mask<S> {
     let [zero, far] = [all(simd, 0.0), all(simd, FAR)];

@@ -1,6 +1,6 @@
-//! Eight numbers, one a ray, by the processor's vector instructions. What is worked out with them is in functions that are
-//! always inlined, not in closures nor in `map` over arrays: the compiler may leave those apart, where each instruction is
-//! a call by way of memory.
+//! Eight numbers, one per ray, in the processor's vector registers. Code that computes with them is in functions that
+//! are always inlined, not in closures or in `map` over arrays: the compiler may not inline those, and then each
+//! instruction becomes a call through memory.
 
 use fearless_simd::prelude::*;
 use fearless_simd::{f32x8, i32x8, mask32x8, u32x8};
@@ -8,13 +8,13 @@ use nalgebra::Vector3;
 
 use crate::real::{ROOT_HALF_BITS, Real};
 
-/// Rays of a packet.
+/// Number of rays in a packet.
 pub(crate) const LANES: usize = 8;
 
 pub(crate) type Floats<S> = f32x8<S>;
 pub(crate) type Ints<S> = i32x8<S>;
 pub(crate) type Mask<S> = mask32x8<S>;
-/// Bits that are hashed.
+/// Eight hash values.
 pub(crate) type Bits<S> = u32x8<S>;
 /// x, y and z of eight vectors.
 pub(crate) type Vectors<S> = [Floats<S>; 3];
@@ -59,8 +59,8 @@ impl<S: Simd> Real for Floats<S> {
         [(bits - (n << 23_u32)).bitcast(), n.to_float()]
     }
 
-    // What minimum and maximum instructions of x86 do with signs of zeros and with no numbers is what
-    // `Real` asks for; others differ.
+    // The minimum and maximum instructions of x86 treat signed zeros and NaN exactly as `Real` requires; those of other
+    // processors differ.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn least(self, other: Self) -> Self {
@@ -74,37 +74,37 @@ impl<S: Simd> Real for Floats<S> {
     }
 }
 
-/// A number for each lane.
+/// A number per lane.
 #[inline(always)]
 pub(crate) fn floats<S: Simd>(simd: S, of_lane: impl FnMut(usize) -> f32) -> Floats<S> {
     std::array::from_fn::<f32, LANES, _>(of_lane).simd_into(simd)
 }
 
-/// A whole number for each lane.
+/// An integer per lane.
 #[inline(always)]
 pub(crate) fn ints<S: Simd>(simd: S, of_lane: impl FnMut(usize) -> i32) -> Ints<S> {
     std::array::from_fn::<i32, LANES, _>(of_lane).simd_into(simd)
 }
 
-/// The same number in each lane.
+/// The same number in every lane.
 #[inline(always)]
 pub(crate) fn all<S: Simd>(simd: S, number: f32) -> Floats<S> {
     Floats::splat(simd, number)
 }
 
-/// The same vector in each lane.
+/// The same vector in every lane.
 #[inline(always)]
 pub(crate) fn all_vector<S: Simd>(simd: S, v: [f32; 3]) -> Vectors<S> {
     [all(simd, v[0]), all(simd, v[1]), all(simd, v[2])]
 }
 
-/// A vector less another.
+/// The difference a − b.
 #[inline(always)]
 pub(crate) fn less<S: Simd>(a: Vectors<S>, b: Vectors<S>) -> Vectors<S> {
     [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
 }
 
-/// A vector for each lane.
+/// A vector per lane.
 #[inline(always)]
 pub(crate) fn vectors<S: Simd>(simd: S, of_lane: impl Fn(usize) -> Vector3<f32>) -> Vectors<S> {
     let [mut x, mut y, mut z] = [[0.0; LANES]; 3];
@@ -115,19 +115,19 @@ pub(crate) fn vectors<S: Simd>(simd: S, of_lane: impl Fn(usize) -> Vector3<f32>)
     [x.simd_into(simd), y.simd_into(simd), z.simd_into(simd)]
 }
 
-/// The vector of a lane.
+/// The vector in one lane.
 #[inline(always)]
 pub(crate) fn vector_of(v: &[[f32; LANES]; 3], lane: usize) -> Vector3<f32> {
     Vector3::new(v[0][lane], v[1][lane], v[2][lane])
 }
 
-/// Which lanes are marked in bits, from the lowest on.
+/// A mask from bits, lane 0 in the lowest.
 #[inline(always)]
 pub(crate) fn mask<S: Simd>(simd: S, bits: u32) -> Mask<S> {
     Mask::from_bitmask(simd, u64::from(bits))
 }
 
-/// The lanes of bits.
+/// Indices of the lanes whose bits are set.
 pub(crate) fn lanes_of(mut bits: u32) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let lane = bits.trailing_zeros() as usize;
@@ -136,22 +136,22 @@ pub(crate) fn lanes_of(mut bits: u32) -> impl Iterator<Item = usize> {
     })
 }
 
-/// A mask as bits.
+/// The bits of a mask, lane 0 in the lowest.
 #[inline(always)]
 pub(crate) fn bits_of<S: Simd>(mask: Mask<S>) -> u32 {
     mask.to_bitmask() as u32
 }
 
-/// Eight rays.
+/// Eight rays, in the scene's frame.
 #[derive(Clone, Copy)]
 pub(crate) struct Rays<S: Simd> {
     pub(crate) origin: Vectors<S>,
     pub(crate) direction: Vectors<S>,
-    /// The share of the span at which each looks at what moves.
+    /// Share of the time span at which each ray sees moving instances.
     pub(crate) shutter: Floats<S>,
 }
 
-/// 1/x, and `huge` where x is nearer to nothing than `least`.
+/// 1/x, or `huge` where |x| is below `least`.
 #[inline(always)]
 pub(crate) fn inverse<S: Simd>(x: Floats<S>, least: f32, huge: f32) -> Floats<S> {
     let still = x.magnitude().simd_lt(least);

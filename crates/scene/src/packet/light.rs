@@ -1,6 +1,6 @@
-//! The light on eight neighbouring surfaces: `kernel::sunlight`, `earthlight` and `surface` with the
-//! surfaces in lanes, and in a penumbra with the points of the Sun's disc in lanes, surface by surface. What few pixels
-//! need (the Earth's disc, materials that are not Hapke's, lamps) the kernels do, pixel by pixel.
+//! Lights eight neighbouring surfaces: `kernel::sunlight`, `earthlight` and `surface` with one surface per lane; in a
+//! penumbra, one surface at a time with one point of the Sun's disc per lane. What few pixels need (the Earth's disc,
+//! materials other than Hapke's, lamps) runs in the kernels pixel by pixel.
 
 use fearless_simd::prelude::*;
 use nalgebra::Vector3;
@@ -17,30 +17,30 @@ use crate::kernel::hapke::reflected_by;
 use crate::kernel::lamp::lamps_on;
 use crate::kernel::sunlight::{Sunlight, disc_points, sun_points, sunlight_of};
 use crate::kernel::surface::{GRAZING_COS, SURFACE_MIP, Surface, across, on_ground, reflect, surface_at};
-use crate::kernel::trace::Sight;
+use crate::kernel::trace::CameraHit;
 use crate::kernel::{Bands, FAR, GROUND, HAPKE, Hit, Ray, SUN_BAND};
 use crate::real::{Real, along, dot, unit};
 use crate::record::{CameraRecord, LevelRecord, Records};
 
-/// Surfaces in lanes; the last lanes may have none.
+/// One surface per lane; the last lanes may be empty.
 struct Surfaces<'a, S: Simd> {
-    sights: [Option<&'a Sight>; LANES],
-    /// Which lanes have one.
+    sights: [Option<&'a CameraHit>; LANES],
+    /// Lanes that have a surface.
     there: Mask<S>,
     normal: Vectors<S>,
     viewer: Vectors<S>,
-    /// Where rays leave them.
+    /// Start points of the rays that leave the surfaces.
     origin: Vectors<S>,
 }
 
-/// What each of up to eight rays of a camera has met.
+/// The surface that each of up to eight camera rays has met.
 #[inline(always)]
 pub(crate) fn sights<S: Simd>(
     simd: S,
     records: &Records<'_>,
     camera: &CameraRecord,
     met: &[(Ray, Hit)],
-) -> [Option<Sight>; LANES] {
+) -> [Option<CameraHit>; LANES] {
     let Some(finest) = records.levels.first() else { return [None; LANES] };
     let at = |lane: usize| met.get(lane).filter(|(_, hit)| hit.t < FAR);
     let on_ground_at = |lane: usize| at(lane).filter(|(_, hit)| hit.instance == GROUND);
@@ -63,11 +63,11 @@ pub(crate) fn sights<S: Simd>(
         } else {
             surface_at(records, ray, hit)
         };
-        Some(Sight { t: hit.t, viewer: -ray.direction.normalize(), surface })
+        Some(CameraHit { t: hit.t, viewer: -ray.direction.normalize(), surface })
     })
 }
 
-/// The ground in detail where rays have met it; of no meaning elsewhere.
+/// Detail of the ground where rays have met it; meaningless in other lanes.
 #[inline(always)]
 fn ground_details<S: Simd>(
     simd: S,
@@ -90,14 +90,14 @@ fn ground_details<S: Simd>(
     detailed(simd, records, camera, &grounds)
 }
 
-/// Whether a ray has met the finest level of the ground.
+/// Whether a ray has met the ground on its finest level.
 fn is_on_finest(hit: &Hit) -> bool {
     hit.t < FAR && hit.instance == GROUND && hit.part == 0
 }
 
 impl<'a, S: Simd> Surfaces<'a, S> {
     #[inline(always)]
-    fn new(simd: S, sights: [Option<&'a Sight>; LANES]) -> Self {
+    fn new(simd: S, sights: [Option<&'a CameraHit>; LANES]) -> Self {
         let bits = (0..LANES).map(|lane| u32::from(sights[lane].is_some()) << lane).sum();
         let normal = vectors(simd, |lane| sights[lane].map_or(Vector3::zeros(), |sight| sight.surface.normal));
         let point = vectors(simd, |lane| sights[lane].map_or(Vector3::zeros(), |sight| sight.surface.point));
@@ -111,11 +111,11 @@ impl<'a, S: Simd> Surfaces<'a, S> {
     }
 }
 
-/// As `sunlight::sunlight`, on each surface of a packet.
+/// As `sunlight::sunlight`, for each surface of a packet.
 pub(crate) fn sunlight<S: Simd>(
     simd: S,
     records: &Records<'_>,
-    sights: [Option<&Sight>; LANES],
+    sights: [Option<&CameraHit>; LANES],
     samples: u32,
     seeds: [u32; LANES],
 ) -> [Sunlight; LANES] {
@@ -158,8 +158,8 @@ fn sunlight_on<S: Simd>(
     lights
 }
 
-/// Bits of the lanes that see the Sun's whole disc, of those where the ground cuts it, and of those
-/// that may see a part of it.
+/// Three bit masks: lanes that see the Sun's whole disc, lanes where the ground cuts the disc, and lanes that may see a
+/// part of it.
 #[inline(always)]
 fn disc<S: Simd>(simd: S, records: &Records<'_>, surfaces: &Surfaces<'_, S>, sun: Vector3<f32>) -> [u32; 3] {
     let radius = records.globals.sun_radius;
@@ -177,7 +177,7 @@ fn disc<S: Simd>(simd: S, records: &Records<'_>, surfaces: &Surfaces<'_, S>, sun
     [bits_of(whole), bits_of(ground_cuts), bits_of(lit & !dark & !whole)]
 }
 
-/// As `sunlight::open_points` of the Sun's disc, with its points in lanes.
+/// As `sunlight::open_points` for the Sun's disc, with one point of the disc per lane.
 #[inline(always)]
 fn open_points<S: Simd>(
     simd: S,
@@ -204,7 +204,7 @@ fn open_points<S: Simd>(
     open
 }
 
-/// As `surface::ground_beyond`, of the lanes of a mask.
+/// As `surface::ground_beyond`, for the lanes in `lanes`.
 #[inline(always)]
 fn ground_beyond<S: Simd>(
     simd: S,
@@ -217,7 +217,7 @@ fn ground_beyond<S: Simd>(
     ground_met(simd, records, surfaces.origin, all_vector(simd, direction.into()), from, lanes)
 }
 
-/// The same of rays from any places in any directions.
+/// The same for rays with any origins and directions.
 #[inline(always)]
 fn ground_met<S: Simd>(
     simd: S,
@@ -236,7 +236,7 @@ fn ground_met<S: Simd>(
     trace_heights(simd, records, &rays, [&all(simd, 0.0), &t_max], &mip, &lanes).t
 }
 
-/// As `surface::faces_openly`, of the lanes of a mask.
+/// As `surface::faces_openly`, for the lanes in `lanes`.
 #[inline(always)]
 fn faces_openly<S: Simd>(
     simd: S,
@@ -256,13 +256,13 @@ fn faces_openly<S: Simd>(
     open & !any_instance(simd, records, &rays, &open)
 }
 
-/// As `trace::lit`: radiance of the own light of Sun, Earth and lamps toward the camera, of surfaces
-/// on which the Sun shines so.
+/// As `trace::lit`: radiance toward the camera from direct light of Sun, Earth and lamps, for surfaces with the given
+/// sunlight.
 pub(crate) fn lit<S: Simd>(
     simd: S,
     records: [&Records<'_>; 2],
     camera: &CameraRecord,
-    sights: [Option<&Sight>; LANES],
+    sights: [Option<&CameraHit>; LANES],
     suns: &[Sunlight; LANES],
     seeds: [u32; LANES],
 ) -> [Bands; LANES] {
@@ -294,7 +294,7 @@ fn lit_surfaces<S: Simd>(
     add_earthlight(simd, [records, before_earth], camera, surfaces, shaded, seeds, &mut radiance);
     if !records.lamps.is_empty() {
         for (lane, sight) in surfaces.sights.iter().enumerate() {
-            let Some(Sight { viewer, surface, .. }) = sight else { continue };
+            let Some(CameraHit { viewer, surface, .. }) = sight else { continue };
             radiance[lane] += lamps_on(records, surface, viewer, [camera.sun_samples, seeds[lane]], suns[lane].share);
         }
     }
@@ -317,7 +317,7 @@ fn add_earthlight<S: Simd>(
     }
     if camera.earth_samples > 1 {
         for lane in lanes_of(bits_of(shaded)) {
-            let Some(Sight { viewer, surface, .. }) = surfaces.sights[lane] else { continue };
+            let Some(CameraHit { viewer, surface, .. }) = surfaces.sights[lane] else { continue };
             radiance[lane] += earthlight(records, surface, viewer, [camera.earth_samples, seeds[lane]]);
         }
         return;
@@ -331,7 +331,7 @@ fn add_earthlight<S: Simd>(
     }
 }
 
-/// As `surface::reflect` toward the viewers, of the lanes of a mask; nothing for all others.
+/// As `surface::reflect` toward the viewers, for the lanes in `lanes`; zero for all others.
 #[inline(always)]
 fn reflected<S: Simd>(
     simd: S,
@@ -364,7 +364,7 @@ fn reflected<S: Simd>(
     reflected
 }
 
-/// Hapke's reflectance of one material toward the viewers.
+/// Hapke's reflectance of one material toward the viewers, 1/sr.
 #[inline(always)]
 fn hapke<S: Simd>(
     simd: S,

@@ -1,6 +1,6 @@
-//! Eight neighbouring rays at once, each in a lane of the processor's vectors. Every lane takes the
-//! steps and the numbers that the kernels take for its ray alone, so a picture is the same, bit for
-//! bit, whichever instructions a processor has. Which those are is found when the program runs.
+//! Traces eight neighbouring rays at once, each in a lane of the processor's vector registers. Every lane takes the
+//! same steps and computes the same numbers as the kernels do for its ray alone, so a picture is the same bit for bit
+//! whichever instructions a processor has. The program detects these instructions when it runs.
 
 pub(crate) mod beams;
 pub(crate) mod detail;
@@ -33,10 +33,10 @@ mod tests {
     use crate::scene::Scene;
     use crate::view::{CameraView, Class};
 
-    /// Bits of all lanes.
+    /// The bits of all lanes.
     const EVERY: u32 = ((1_u64 << LANES) - 1) as u32;
 
-    /// All vector instructions that this processor has.
+    /// All levels of vector instructions that this processor supports.
     fn vectorised() -> Vec<Vectorised> {
         let best = Vectorised::new();
         #[cfg(target_arch = "x86_64")]
@@ -50,7 +50,7 @@ mod tests {
         lesser.into_iter().flatten().chain([best]).collect()
     }
 
-    /// A rough ground of three levels with balls on it, one inside another's box.
+    /// Rough ground of three levels with balls on it, some inside another's box.
     fn scene() -> Scene {
         let height = |x: f64, y: f64| 0.4 * (0.9 * x).sin() * (0.7 * y).cos() + 0.03 * (11.0 * x + 7.0 * y).sin();
         let level = |spacing: f64, posts: usize| {
@@ -75,7 +75,7 @@ mod tests {
         scene
     }
 
-    /// Every second rectangle of the finest posts, pressed by grousers of several headings and distances, or smooth.
+    /// Prints on every second rectangle of the finest posts: grousers of several headings and pitches, or smooth.
     fn tracks(height: &impl Fn(f64, f64) -> f64) -> Vec<Edit> {
         let edit = |column: i32, row: i32| {
             let part = column / 9 + row / 7;
@@ -90,7 +90,7 @@ mod tests {
         (0..101).flat_map(|row| (0..101).filter_map(move |column| edit(column, row))).collect()
     }
 
-    /// Grains in the middle, some of which hide balls.
+    /// Grains in the middle of the scene, some of which hide balls.
     fn heap() -> Heap {
         let grain = |i: u16| {
             let turn = 2.4 * f32::from(i);
@@ -102,7 +102,7 @@ mod tests {
         Heap { world_from_heap: Pose::translation(0.2, -0.1, 0.4), grains: (0..400).map(grain).collect(), material }
     }
 
-    /// Eight rays that leave nearly one place nearly one way; every third packet from beyond all ground.
+    /// Eight rays with nearly the same origin and direction; every third packet starts outside all ground.
     fn rays(packet: u32) -> [Ray; LANES] {
         let turn = 0.37 * packet as f32;
         let far = if packet.is_multiple_of(3) { 90.0 } else { 6.0 };
@@ -121,14 +121,14 @@ mod tests {
         Rays { origin, direction, shutter: all(simd, 0.0) }
     }
 
-    /// Hits of ground and of instances.
+    /// Returns the numbers of hits on ground and on instances.
     fn assert_ground_alike<S: Simd>(simd: S, records: &Records<'_>, packet: u32) -> [usize; 2] {
         let alone = rays(packet);
         let lanes = packed(simd, &alone);
         let mip = packet % 9;
         let start = 0.1 * (packet % 7) as f32;
         let span = [&all(simd, start), &all(simd, FAR)];
-        // One lane is left out.
+        // One lane is inactive.
         let seen = mask(simd, EVERY & !(1 << 5));
         let met = trace_heights(simd, records, &lanes, span, &ints(simd, |_| mip as i32), &seen);
         let [t, level] = [met.t.to_array().map(f32::to_bits), met.level.to_array().map(|level| level as u32)];
@@ -171,7 +171,7 @@ mod tests {
         }
     }
 
-    /// How many surfaces have detail.
+    /// Returns how many surfaces have detail.
     fn assert_details_alike<S: Simd>(simd: S, records: &Records<'_>, camera: &CameraRecord, number: u32) -> usize {
         let turn = |lane: usize| 0.9 * lane as f32 + 0.37 * number as f32;
         let place = |lane: usize| [3.1 * turn(lane).sin() - 0.4, 9.0 * (1.7 * turn(lane)).cos()];

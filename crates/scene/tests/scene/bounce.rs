@@ -1,5 +1,5 @@
-//! Light scattered once: form factors of a lit square over a small plate, in closed
-//! form (Howell's catalogue, B-3/B-4: a differential element parallel to a rectangle).
+//! Tests light scattered once against form factors of a lit square over a small plate, in closed form (Howell's
+//! catalogue, B-3/B-4: a differential element parallel to a rectangle).
 
 use crate::common;
 
@@ -10,18 +10,17 @@ use selene_scene::{
 };
 use selene_terrain::Clipmap;
 
-/// 160 000 rays, each worth all or nothing of what comes from below, err by 0.2 % of
-/// that in the mean; the plate's own shadow takes 0.2 %, the plate's size 0.1 %.
+/// 160 000 rays, each carrying all or nothing of the light from below, have a mean error of 0.2 %; the plate's own
+/// shadow takes 0.2 %, the plate's size 0.1 %.
 const TOLERANCE: f64 = 0.01;
 
 const ELEVATION_RAD: f64 = 0.9;
 const FLOOR_ALBEDO: f64 = 0.8;
 const PLATE_ALBEDO: f64 = 0.5;
-/// So far above the ground that this does not count.
+/// High enough above the ground that its light is negligible.
 const FLOOR_M: f64 = 200.0;
 
-/// Share of the hemisphere that a square of half side `a` over an element under its
-/// centre fills, as its cosine weighs it; heights are 1.
+/// Cosine-weighted share of the hemisphere that a square of half side `a` fills, seen from 1 m below its centre.
 fn form_factor(a: f64) -> f64 {
     let root = (1.0 + a * a).sqrt();
     4.0 / std::f64::consts::PI * (a / root) * (a / root).atan()
@@ -63,7 +62,7 @@ fn what_a_lit_square_scatters_onto_a_plate_follows_its_form_factor() {
 
 #[test]
 fn surroundings_that_are_lit_all_around_give_albedo_times_their_light() {
-    // Half side 100 m: all but 5e-5 of the hemisphere.
+    // A half side of 100 m fills all but 5e-5 of the hemisphere.
     let full = 1361.0 * ELEVATION_RAD.sin() * FLOOR_ALBEDO * PLATE_ALBEDO / std::f64::consts::PI;
     let (scattered, _) = underside(100.0, LightSampling { bounce_rays: 4, ..LightSampling::default() });
     assert!((scattered / full - 1.0).abs() < TOLERANCE, "{scattered}, not {full}");

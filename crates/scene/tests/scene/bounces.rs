@@ -1,6 +1,6 @@
-//! Light scattered several times in a row. The furnace: in a closed matt ball with a lamp in its middle every place
-//! gets the same light, each bounce sends the share ρ of it on, and nothing is lost or made, so that n bounces add
-//! ρ + ρ² + … + ρⁿ of what the lamp alone gives; a white ball gives n times as much.
+//! Tests light scattered several times in a row in a furnace: a closed matt ball with a lamp at its centre. Every point
+//! receives the same light, each bounce reflects the share ρ of it, and energy is conserved, so n bounces add ρ + ρ² +
+//! … + ρⁿ times the light of the lamp alone; a white ball gives n times as much.
 
 use crate::common;
 
@@ -12,12 +12,12 @@ use selene_scene::{
 };
 use selene_terrain::Clipmap;
 
-/// The ball has flat faces: its middle sees the lamp's light with other weights than its area does.
+/// The ball has flat faces: seen from the centre, the lamp's light has other weights than over the area.
 const TOLERANCE: f64 = 0.02;
-/// So far above the ground that this does not count.
+/// High enough above the ground that its light is negligible.
 const MIDDLE_M: f64 = 200.0;
 
-/// Mean radiance in a ball of a material with a lamp in its middle: of the lamp's own light, and scattered.
+/// Mean radiance in a ball of a material with a lamp at its centre: the lamp's direct light, and scattered light.
 fn furnace(material: &Material, bounces: u32) -> [f64; 2] {
     let mut scene = Scene::new(&Clipmap::flat(0.1, 4.0), sun(-0.5, 0.4));
     let ball = scene.add_mesh(&primitives::sphere(2.0)).expect("a mesh");

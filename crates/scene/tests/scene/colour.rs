@@ -1,5 +1,5 @@
-//! Three bands: grey surfaces in sunlight have a third in each, tints move light between
-//! bands and make none, the Earth's light is blue.
+//! Tests the three bands: grey surfaces in sunlight have a third in each, tints move light between bands and create
+//! none, the Earth's light is blue.
 
 use crate::common;
 
@@ -17,8 +17,7 @@ use selene_terrain::Clipmap;
 /// Rounding of `f32` over a dozen operations.
 const EXACT: f32 = 1e-5;
 
-/// The middle pixel of a picture straight down on a table of `material`, or on the
-/// ground without one.
+/// The centre pixel of a picture straight down on a table of `material`, or on the ground if there is none.
 fn seen(scene: &mut Scene, material: Option<&Material>) -> [f32; 3] {
     if let Some(material) = material {
         let table = scene.add_mesh(&primitives::cuboid([1.0, 1.0, 0.02])).expect("a mesh");

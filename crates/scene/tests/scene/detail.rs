@@ -1,5 +1,5 @@
-//! Detail below the mesh: a function of the place alone, with the deviation that it
-//! states, gone where a pixel cannot hold it, and no matter for depths. Prints of wheels likewise.
+//! Tests detail below the mesh: it depends on the position alone, has the stated deviation, fades where a pixel cannot
+//! resolve it, and does not change depths. The same for prints of wheels.
 
 use crate::common;
 
@@ -13,7 +13,7 @@ use selene_terrain::{Clipmap, Edit, Level, Node, Print};
 
 const DETAIL: Detail = Detail { deviation_at_1m_m: 0.006, hurst: 0.7, strength: 0.5, mottle: 0.05 };
 
-/// Flat, matt ground of posts 2 cm apart, its window's middle at `at` (whole metres).
+/// Flat, matt ground with posts 2 cm apart; its window is centred at `at` (whole metres).
 fn matt(at: [f64; 2], detail: Detail) -> Scene {
     let level = Level::sample([at[0] - 4.0, at[1] - 4.0], 0.02, 401, |_, _| 0.0);
     let mut scene = Scene::new(&Clipmap::new(vec![level], Vec::new(), Vec::new()), sun(0.6, 0.0));
@@ -22,7 +22,7 @@ fn matt(at: [f64; 2], detail: Detail) -> Scene {
     scene
 }
 
-/// What a camera sees from `height_m` straight over `at`, `width` pixels for 70°.
+/// A picture from `height_m` straight above `at`, with `width` pixels for 70°.
 fn picture(scene: &Scene, at: [f64; 2], height_m: f64, width: u32) -> CameraFrame {
     let view = look([at[0], at[1], height_m], [at[0], at[1], 0.0], width, width);
     let mut frame = CameraFrame::default();
@@ -40,7 +40,7 @@ fn contrast(frame: &CameraFrame) -> f64 {
 fn a_place_looks_the_same_from_another_window() {
     let place = [2.0, -1.0];
     let [one, other] = [[0.0, 0.0], [3.0, -2.0]].map(|middle| picture(&matt(middle, DETAIL), place, 0.2, 120));
-    // Positions are f32 about another middle: a cell's corner is met a micrometre off.
+    // Positions are f32 relative to another centre, so a cell's corner is a micrometre off.
     let apart = one.radiance.iter().zip(&other.radiance).map(|(a, b)| (a[1] - b[1]).abs() / a[1]);
     assert!(apart.clone().filter(|d| *d > 0.01).count() < 15, "of 14 400 pixels");
     assert!(contrast(&one) > 0.02, "{}", contrast(&one));
@@ -52,14 +52,14 @@ fn a_place_looks_the_same_from_another_window() {
 
 #[test]
 fn slopes_deviate_as_the_law_says() {
-    // With octaves of 1 cm to 0.3 mm: light on matt ground goes by sin + slope · cos.
+    // Octaves of 1 cm to 0.3 mm; light on matt ground is proportional to sin + slope · cos.
     let only_slopes = Detail { mottle: 0.0, strength: 0.1, ..DETAIL };
     let frame = picture(&matt([0.0; 2], only_slopes), [0.0; 2], 0.02, 300);
     let wave = |k: i32| 0.04 * 0.5_f64.powi(k);
     let slope = |k: i32| 0.1 * 0.5_f64.sqrt() * 2.0 * std::f64::consts::PI * 0.006 * wave(k).powf(0.7) / wave(k);
     let all = (1..=6).map(|k| slope(k).powi(2)).sum::<f64>().sqrt();
     let expected = all / 0.6_f64.tan();
-    // 28 mm of ground hold three cells of the largest octave: a sample of some thirty.
+    // 28 mm of ground contain three cells of the largest octave: a sample of about thirty.
     assert!((contrast(&frame) / expected - 1.0).abs() < 0.35, "{} for {expected}", contrast(&frame));
 }
 
@@ -67,14 +67,14 @@ fn slopes_deviate_as_the_law_says() {
 fn what_a_pixel_cannot_hold_is_not_there() {
     let scene = matt([0.0; 2], DETAIL);
     let bare = contrast(&picture(&matt([0.0; 2], Detail::NONE), [0.0; 2], 3.0, 60));
-    // A pixel of 3 m · 23 mrad holds no cell of 1 cm.
+    // A pixel of 3 m · 23 mrad resolves no cell of 1 cm.
     assert!((contrast(&picture(&scene, [0.0; 2], 3.0, 60)) - bare).abs() < 1e-6);
     let closer = [1.0, 0.5, 0.25].map(|height| contrast(&picture(&scene, [0.0; 2], height, 100)));
     assert!(closer.windows(2).all(|pair| pair[0] < pair[1]), "{closer:?}");
 }
 
-/// Even ground with the Sun `elevation_rad` high between x and y, pressed by a wheel that went `heading_rad` with
-/// grousers that leave prints 6 cm apart.
+/// Flat ground with the Sun at `elevation_rad` midway between x and y, pressed by a wheel that went along `heading_rad`
+/// with grousers that leave prints 6 cm apart.
 fn driven(heading_rad: f64, elevation_rad: f64) -> Scene {
     let mut scene = matt([0.0; 2], Detail::NONE);
     scene.set_sun(sun(elevation_rad, std::f64::consts::FRAC_PI_4));
@@ -89,7 +89,7 @@ fn driven(heading_rad: f64, elevation_rad: f64) -> Scene {
     scene
 }
 
-/// Mean squares of the steps from pixel to pixel along rows and along columns, over the mean light.
+/// Mean square of the steps between neighbouring pixels along rows and along columns, relative to the mean light.
 fn steps(frame: &CameraFrame, width: usize) -> [f64; 2] {
     let light = |i: usize| f64::from(frame.radiance[i][1]);
     let mean = (0..width * width).map(light).sum::<f64>() / (width * width) as f64;
@@ -108,7 +108,7 @@ fn prints_lie_across_the_way_of_the_wheel_and_change_no_depth() {
     });
     let along = usize::from(east[0] < east[1]);
     assert!(east[along] > 10.0 * east[1 - along] && north[1 - along] > 10.0 * north[along], "{east:?} {north:?}");
-    // From 8 m a pixel is as wide as a print.
+    // From 8 m, a pixel is as wide as a print.
     let far = picture(&driven(0.0, 0.6), [0.0; 2], 8.0, 120);
     let middle = far.radiance[60 * 120 + 60][1] / bare.radiance[60 * 120 + 60][1];
     assert!((middle - 0.92).abs() < 0.02, "pressed soil has {middle} of the light");

@@ -1,5 +1,5 @@
-//! Dust in the air: what it takes of light is that of Beer and Lambert, what it gives is the Sun's light scattered once,
-//! and nothing where it is in a shadow; images without dust in sight are as they were.
+//! Tests dust in the air: extinction follows Beer and Lambert; emission is sunlight scattered once, and zero in shadow;
+//! images without dust in view stay the same.
 
 use crate::common;
 
@@ -14,12 +14,12 @@ use selene_scene::{
 };
 use selene_terrain::Clipmap;
 
-/// Sums and exponentials of `f32`.
+/// Rounding of `f32` sums and exponentials.
 const EXACT: f64 = 2e-4;
 const DEVIATION_M: f64 = 0.1;
-/// Optical depth through the middle of the puffs here.
+/// Optical depth through the centre of the test's puffs.
 const DEPTH: f64 = 0.7;
-/// Middle of a picture of nine by nine.
+/// Centre pixel of a picture of nine by nine.
 const MIDDLE: usize = 40;
 const EYE: [f64; 3] = [0.0, 0.0, 1.5];
 
@@ -28,7 +28,7 @@ fn puff(centre_m: [f64; 3]) -> Puff {
     Puff { centre_m: centre_m.into(), deviation_m: DEVIATION_M, cross_section_m2 }
 }
 
-/// Level ground under a Sun in the west, 45° high; grains scatter `w` of what they meet.
+/// Flat ground under a Sun in the west, 45° high; the grains' single-scattering albedo is `w`.
 fn ground(w: f64) -> Scene {
     let direction_to_sun = Vector3::new(-FRAC_1_SQRT_2, 0.0, FRAC_1_SQRT_2);
     let mut scene = Scene::new(&Clipmap::flat(0.1, 40.0), Sun { direction_to_sun, ..sun(0.7, 0.0) });
@@ -44,7 +44,7 @@ fn add_box(scene: &mut Scene, number: u32, at_m: [f64; 3], size_m: [f64; 3]) {
     scene.add_instance(mesh, &pose, Class::Object.numbered(PART + number), &grey).expect("room");
 }
 
-/// A wall across the view of `at_wall`, its face at 5 m.
+/// Adds a wall across the view of `at_wall`, its face 5 m away.
 fn add_wall(scene: &mut Scene) {
     add_box(scene, 0, [5.5, 0.0, 2.0], [1.0, 6.0, 4.0]);
 }
@@ -63,7 +63,7 @@ fn traced(scene: &Scene, view: &CameraView) -> CameraFrame {
     frame
 }
 
-/// What dust changed in the middle of a picture: the share of the light that is left.
+/// Ratio of the light in the centre of a picture with dust to that without.
 fn left(scene: &mut Scene, view: &CameraView, puffs: Vec<Puff>) -> f64 {
     let before = traced(scene, view).radiance[MIDDLE][1];
     scene.set_dust(puffs);
@@ -117,7 +117,7 @@ fn a_picture_without_dust_in_sight_or_before_the_sun_is_the_same_to_the_bit() {
     assert!(traced(&scene, &view) == before);
 }
 
-/// Against the sky: E w p(g)/4π (1 − e^(−τ)), of the Sun's light that reaches the middle through half of the puff.
+/// Against the sky: E w p(g)/4π (1 − e^(−τ)), where E is the sunlight that reaches the centre through half of the puff.
 #[test]
 fn dust_in_sunlight_scatters_once_as_its_grains_do() {
     let (HapkeParams { b, c, .. }, w) = (HapkeParams::REGOLITH, 0.3);
@@ -144,7 +144,7 @@ fn dust_in_a_shadow_is_dark_and_still_takes_light() {
     let target = [4.0, 0.0, 3.5];
     scene.set_dust(vec![puff(target)]);
     let in_light = traced(&scene, &view(target)).radiance[MIDDLE][0];
-    // A plate toward the Sun.
+    // A plate between the dust and the Sun.
     add_box(&mut scene, 1, [2.5, 0.0, 5.0], [0.6, 0.6, 0.6]);
     let in_shadow = traced(&scene, &view(target)).radiance[MIDDLE][0];
     assert!(in_light > 0.0 && in_shadow == 0.0, "{in_light} {in_shadow}");
@@ -160,7 +160,7 @@ fn dust_before_the_sun_darkens_the_ground() {
     let mut scene = ground(0.3);
     let on_ground = [4.0, 0.0, 0.0];
     let view = view(on_ground);
-    // 2 m up toward the Sun, above the view.
+    // 2 m toward the Sun, above the view.
     let share = left(&mut scene, &view, vec![puff([2.0, 0.0, 2.0])]);
     assert!((share / (-DEPTH).exp() - 1.0).abs() < 1e-3, "{share}");
 }
@@ -178,7 +178,7 @@ fn any_number_of_threads_sees_the_same_dust() {
     assert!(on(1) == on(3));
 }
 
-/// A beam on a wall of Lambert's law: e^(−2τ) of its light comes back, and dust sends some before.
+/// A beam on a Lambert wall: e^(−2τ) of its light returns, and dust in front sends some back.
 #[test]
 fn a_beam_loses_light_both_ways_and_dust_sends_some_back() {
     let (HapkeParams { b, c, .. }, w) = (HapkeParams::REGOLITH, 0.3);
@@ -207,9 +207,12 @@ fn a_beam_loses_light_both_ways_and_dust_sends_some_back() {
     let phase = 0.5 * (1.0 + c) * lobe(-1.0) + 0.5 * (1.0 - c) * lobe(1.0);
     let first = w * phase / 8.0 * (1.0 - (-2.0 * DEPTH).exp());
     assert_eq!(returns.len(), 2);
-    for (told, (range_m, expected)) in returns.iter().zip([(1.5, first), (3.0, first * (-2.0 * DEPTH).exp())]) {
-        assert!(told.ray == 0 && told.met.class == Class::Dust as u16 && told.met.cos_incidence == 1.0, "{told:?}");
-        assert!((f64::from(told.met.range_m) - range_m).abs() < 1e-5, "{told:?}");
-        assert!((f64::from(told.met.reflectance) / expected - 1.0).abs() < EXACT, "{told:?}, not {expected}");
+    for (reported, (range_m, expected)) in returns.iter().zip([(1.5, first), (3.0, first * (-2.0 * DEPTH).exp())]) {
+        assert!(
+            reported.ray == 0 && reported.met.class == Class::Dust as u16 && reported.met.cos_incidence == 1.0,
+            "{reported:?}"
+        );
+        assert!((f64::from(reported.met.range_m) - range_m).abs() < 1e-5, "{reported:?}");
+        assert!((f64::from(reported.met.reflectance) / expected - 1.0).abs() < EXACT, "{reported:?}, not {expected}");
     }
 }

@@ -1,8 +1,8 @@
-//! Earthshine of a disc: its penumbra under a straight edge in closed form, the side of its lit part, the same light as
-//! of a point where nothing stands before it, and that others scatter it.
+//! Tests earthlight from a disc: its penumbra under a straight edge in closed form, the direction of its lit part,
+//! equality with a point source where nothing hides it, and its scattering by other surfaces.
 //!
-//! A full Earth is a Lambert sphere seen from the Sun's side, brighter toward the middle as √(1 − r²): of its light
-//! the share beyond x0 radii from the middle is (2/3 − x0 + x0³/3) · 3/4.
+//! A full Earth is a Lambert sphere seen from the Sun's side, with a brightness of √(1 − r²) at r radii from its
+//! centre: the share of its light beyond x0 radii from the centre is (2/3 − x0 + x0³/3) · 3/4.
 
 use crate::common;
 
@@ -17,9 +17,9 @@ use selene_scene::{
 };
 use selene_terrain::Clipmap;
 
-/// A column's mean over 65 pixels of 32 points each errs by 0.5 % of the whole light.
+/// A column's mean over 65 pixels of 32 points each has an error of 0.5 % of the whole light.
 const SHARE_TOLERANCE: f64 = 0.02;
-/// 40 000 rays, whose points of the Earth differ by half of their light.
+/// 40 000 rays, whose points on the Earth differ by half of their light.
 const SCATTER_TOLERANCE: f64 = 0.015;
 const EXACT: f64 = 1e-5;
 
@@ -60,7 +60,8 @@ fn traced(scene: &Scene, view: &CameraView) -> CameraFrame {
     frame
 }
 
-/// The part of the zenithal Earth's light that each column of ground gets, by its x, under a plate over x < 0.
+/// Earthlight on each column of ground by its x, under a plate over x < 0, as a share of the unobstructed light from
+/// the zenith.
 fn under_an_edge(sun_from_earth: Vector3<f64>, earth_samples: u32) -> Vec<(f64, f64)> {
     let mut scene = night(earth(Vector3::z(), sun_from_earth));
     add_plate(&mut scene, [20.0, 20.0, 0.02], [-10.0, 0.0, EDGE_M], PART);
@@ -83,7 +84,7 @@ fn the_penumbra_of_a_full_earth_is_that_of_a_lambert_sphere() {
     assert!(columns.first().is_some_and(|(_, share)| *share < 1e-6), "shadow: {columns:?}");
     assert!(columns.last().is_some_and(|(_, share)| (share - 1.0).abs() < 1e-3), "open: {columns:?}");
     for (x_m, share) in columns {
-        // Where the edge cuts the disc; its lower side is 1 cm nearer.
+        // Where the edge cuts the disc; the plate's lower side is 1 cm nearer.
         let cut = (-x_m / ((EDGE_M - 0.01) * RADIUS_RAD.sin())).clamp(-1.0, 1.0);
         let expected = (2.0 / 3.0 - cut + cut.powi(3) / 3.0) * 0.75;
         assert!((share - expected).abs() < SHARE_TOLERANCE, "{share}, not {expected} at {x_m} m");
@@ -100,7 +101,7 @@ fn a_half_earth_shines_from_its_lit_side() {
 
 #[test]
 fn one_sample_keeps_shadows_sharp() {
-    // Straight under the edge rounding decides.
+    // Straight under the edge, rounding decides.
     let beside = under_an_edge(-Vector3::z(), 1).into_iter().filter(|(x_m, _)| x_m.abs() > 1e-6);
     let shares: Vec<_> = beside.map(|(_, share)| share).collect();
     assert!(shares.contains(&0.0) && shares.iter().any(|share| *share > 0.5), "{shares:?}");
@@ -122,7 +123,7 @@ fn an_open_view_of_the_disc_gives_the_light_of_the_point() {
     }
 }
 
-/// Mean scattered radiance of a small plate's underside 1 m over an earthlit floor that fills its view.
+/// Mean scattered radiance of a small plate's underside 1 m above an earthlit floor that fills its view.
 fn underside(phase_rad: f64, earth_samples: u32) -> f64 {
     const FLOOR_M: f64 = 200.0;
     let direction = sun(0.9, 0.0).direction_to_sun;

@@ -1,8 +1,7 @@
-//! The shadow of a gnomon, a post of known height on level ground: where half of the Sun's disc is
-//! hidden it ends at h / tan e; it is wholly dark up to h / tan(e + r) and the light is whole
-//! from h / tan(e − r) on, for a disc of radius r at an elevation e. A low Sun's upper half
-//! lights the ground more than its lower one, so that half of the light is there a little before
-//! half of the disc: a part at elevation ε gives sin ε.
+//! Tests the shadow of a gnomon, a post of known height on level ground. For a Sun's disc of radius r at an elevation
+//! e, half of the disc is hidden at h / tan e; the ground is fully dark up to h / tan(e + r) and fully lit from
+//! h / tan(e − r) on. A part of the disc at elevation ε lights the ground by sin ε: the upper half of a low Sun gives
+//! more light than its lower half, so half of the light arrives slightly before half of the disc.
 
 use crate::common;
 
@@ -16,19 +15,19 @@ use selene_scene::{
 use selene_terrain::Clipmap;
 
 const HEIGHT_M: f64 = 5.0;
-/// So broad that the disc does not look past its sides: 232 m away it is 2.2 m wide.
+/// Wide enough to hide the disc's sides: the disc is 2.2 m wide at a distance of 232 m.
 const BREADTH_M: f64 = 6.0;
 const COLUMNS: u32 = 300;
-/// Eight rows of 512 samples a column.
+/// Eight rows of 512 samples per column.
 const ROWS: u32 = 8;
 const SAMPLES: u32 = 512;
-/// The penumbra fills two thirds of the picture.
+/// The picture is this many penumbra widths wide: the penumbra fills two thirds of it.
 const VIEW_WIDTHS: f64 = 1.5;
-/// The half-light point, in penumbra widths: the share of light, which grows from 0 to 1 over one
-/// width, is good to 0.02 (tests/penumbra); shadows are a millimetre short, 0.01 of the width at 45°.
+/// Tolerance of the half-light point in penumbra widths. The share of light, which grows from 0 to 1 over one width, is
+/// accurate to 0.02 (tests/penumbra); shadows are a millimetre short, 0.01 of the width at 45°.
 const HALF_TOLERANCE: f64 = 0.025;
-/// The ends, in penumbra widths: the limb's outermost 4 % of the diameter hold 0.7 % of the light, so
-/// that few samples fall there.
+/// Tolerance of the penumbra's ends in penumbra widths: the outermost 4 % of the diameter at the limb hold 0.7 % of the
+/// light, so that few samples fall there.
 const END_TOLERANCE: f64 = 0.04;
 
 /// Level ground as wide as the shadow needs.
@@ -37,7 +36,7 @@ fn open(elevation_rad: f64) -> Scene {
     Scene::new(&Clipmap::flat(0.25, side_m), sun(elevation_rad, PI))
 }
 
-/// The ground with a post whose edge stands over x = 0; the Sun is at −x.
+/// The ground with a post whose edge is above x = 0; the Sun is at −x.
 fn scene(elevation_rad: f64) -> Scene {
     let mut scene = open(elevation_rad);
     let post = scene.add_mesh(&primitives::cuboid([0.2, BREADTH_M, HEIGHT_M])).expect("a mesh");
@@ -46,7 +45,7 @@ fn scene(elevation_rad: f64) -> Scene {
     scene
 }
 
-/// Share of the whole light on the ground by distance from the post, m.
+/// Share of the full light on the ground by distance from the post, m.
 fn profile(elevation_rad: f64, middle_m: f64, width_m: f64) -> Vec<(f64, f64)> {
     let metres_a_pixel = VIEW_WIDTHS * width_m / f64::from(COLUMNS);
     let height_m = width_m.max(2.0);
@@ -68,8 +67,8 @@ fn profile(elevation_rad: f64, middle_m: f64, width_m: f64) -> Vec<(f64, f64)> {
     (0..COLUMNS as usize).map(|column| (x_m(column), share(column))).collect()
 }
 
-/// Where the ground has half of the light, m: the disc's parts in chords from the top, each with the
-/// darkening toward the limb and the sine of its elevation.
+/// Distance at which the ground receives half of the light, m: sums the disc in chords from the top, each with its limb
+/// darkening and the sine of its elevation.
 fn half_light_m(e: f64, r: f64) -> f64 {
     const CHORDS: i32 = 20_000;
     let chord = |i: i32| 1.0 - (f64::from(i) + 0.5) / f64::from(CHORDS) * 2.0;
@@ -83,7 +82,7 @@ fn half_light_m(e: f64, r: f64) -> f64 {
     HEIGHT_M / (e + r * chord(half.expect("half of them"))).tan()
 }
 
-/// Where the light first reaches a share, between two pixels.
+/// Distance at which the light first reaches a share, m, interpolated between two pixels.
 fn crossing_m(profile: &[(f64, f64)], share: f64) -> f64 {
     let at = profile.iter().position(|(_, light)| *light >= share).expect("it does");
     let [(x0, before), (x1, after)] = [profile[at - 1], profile[at]];
@@ -101,7 +100,7 @@ fn the_shadow_ends_at_height_over_tangent_and_its_penumbra_is_as_wide_as_the_dis
         let width_m = whole_m - dark_m;
         let profile = profile(e, 0.5 * (dark_m + whole_m), width_m);
         let found_half_m = crossing_m(&profile, 0.5);
-        // Wholly dark, wholly lit: no sample sees the disc, or none is hidden.
+        // Fully dark means that no sample sees the disc, fully lit that none is hidden.
         let first_lit_m = profile.iter().find(|(_, share)| *share > 1e-6).expect("light").0;
         let last_shaded_m = profile.iter().rfind(|(_, share)| *share < 1.0 - 1e-6).expect("shade").0;
         println!(

@@ -1,5 +1,5 @@
-//! Heaps of grains: rays meet the nearest sphere, images tell it as ground with its own distance and
-//! normal, it throws a shadow, and heaps come and go without a trace.
+//! Tests heaps of grains: rays hit the nearest sphere, images show it as ground with its own distance and normal, it
+//! casts a shadow, and removing a heap restores the scene.
 
 use crate::common;
 
@@ -15,7 +15,7 @@ use selene_scene::{
 use selene_terrain::Clipmap;
 
 const RADIUS_M: f32 = 0.004;
-/// Places in single precision a few metres from the middle: half a micrometre, a few times over.
+/// A few times half a micrometre, the rounding of positions in single precision a few metres from the centre.
 const PLACE_TOLERANCE_M: f64 = 5e-6;
 
 fn ground() -> Scene {
@@ -80,7 +80,7 @@ fn a_ray_meets_the_nearest_of_all_grains() {
 }
 
 #[test]
-fn images_tell_a_grain_as_ground_at_its_own_distance_with_its_own_normal() {
+fn images_report_a_grain_as_ground_at_its_own_distance_with_its_own_normal() {
     let mut scene = ground();
     let (centre_m, radius_m) = ([0.0, 0.0, 0.5], 0.1);
     scene.set_heaps(vec![heap(vec![Grain { centre_m, radius_m }])]).expect("a sphere");
@@ -92,10 +92,10 @@ fn images_tell_a_grain_as_ground_at_its_own_distance_with_its_own_normal() {
     let middle = 40 * 81 + 40;
     assert_eq!((frame.class[middle], frame.instance[middle]), (Class::Ground as u16, 0));
     assert!((f64::from(frame.depth_m[middle]) - 1.9).abs() < PLACE_TOLERANCE_M, "{}", frame.depth_m[middle]);
-    // Toward the camera, in the optical frame.
+    // The normal points toward the camera, in the optical frame.
     let normal = truth.normal[middle];
     assert!((normal[2] + 1.0).abs() < 1e-5, "{normal:?}");
-    // Up on its upper half: the optical frame's y points down.
+    // The normal points up on the grain's upper half: the optical frame's y points down.
     assert!(truth.normal[middle - 2 * 81][1] < -0.3, "{:?}", truth.normal[middle - 2 * 81]);
 }
 
@@ -125,7 +125,7 @@ fn heaps_come_and_go_without_a_trace_and_the_rest_stays() {
     let without = camera(&plain, &view());
     let mut scene = ground();
     scene.set_heaps(vec![heap(cloud()), heap(Vec::new())]).expect("spheres");
-    // A mesh that comes after the heap.
+    // A mesh that is added after the heap.
     let mesh = scene.add_mesh(&ball).expect("a mesh");
     let id = scene.add_instance(mesh, &Pose::identity(), label, &paint).expect("room");
     scene.move_instance(id, &pose);

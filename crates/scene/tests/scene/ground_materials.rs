@@ -1,5 +1,5 @@
-//! Ground that a site's file makes of another reflectance than Hapke's: the light that comes back from a flat
-//! site is the reflectance's own closed form.
+//! Tests ground with reflectances other than Hapke's from a site's file: the light reflected by a flat site follows the
+//! reflectance's closed form.
 
 use crate::common;
 
@@ -28,7 +28,7 @@ const PAINT: PrincipledSpec = PrincipledSpec {
 };
 const SMOOTH: DetailSpec = DetailSpec { strength: 0.0, mottle: 0.0 };
 
-/// The default site with this surface.
+/// The default site with another surface.
 fn site(surface: SurfaceSpec) -> SiteSpec {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/site/polar.yaml");
     SiteSpec { surface, ..load_yaml(&file).expect("a good file") }
@@ -41,7 +41,7 @@ fn picture(scene: &Scene, eye: [f64; 3], target: [f64; 3]) -> CameraFrame {
     frame
 }
 
-/// What comes straight up from flat ground of a reflectance.
+/// Radiance straight up from flat ground of a reflectance.
 fn straight_up(regolith: ReflectanceSpec) -> [f32; 3] {
     let mut scene = Scene::new(&Clipmap::flat(0.1, 20.0), sun(ELEVATION_RAD, AZIMUTH_RAD));
     scene.set_surface(&site(SurfaceSpec { regolith, detail: SMOOTH, ..SurfaceSpec::default() }));
@@ -65,7 +65,7 @@ fn principled_ground_sends_back_what_a_plate_of_it_does() {
     let radiance = straight_up(ReflectanceSpec::Principled(PAINT));
     for (got, share) in radiance.iter().zip(per_irradiance.iter()) {
         let expected = f64::from(*share) * 1361.0 / 3.0;
-        // The view through the middle pixel is straight down but for rounding.
+        // The view through the centre pixel is straight down except for rounding.
         assert!((f64::from(*got) / expected - 1.0).abs() < 10.0 * EXACT, "{radiance:?}, not {expected}");
     }
 }

@@ -1,5 +1,5 @@
-//! Hapke's reflectance against the formulas in f64, written here with angles and one by
-//! one as Sato et al. 2014, App. A, have them, and what physics asks of it.
+//! Tests Hapke's reflectance against the formulas in f64, written here with angles as in Sato et al. 2014, App. A, and
+//! against physical requirements.
 
 use std::f64::consts::{FRAC_PI_2, PI};
 
@@ -10,10 +10,10 @@ use selene_scene::{HapkeParams, Material, kernel::hapke};
 /// The equations lose a few digits of `f32`.
 const RELATIVE_TOLERANCE: f64 = 2e-5;
 
-/// At 87° cosines have lost some of their digits.
+/// At 87° the cosines have lost some digits.
 const GRAZING_TOLERANCE: f64 = 5e-4;
 
-/// Toward grazing directions rounding of the angles counts for more.
+/// Toward grazing directions, rounding of the angles matters more.
 const RECIPROCITY_TOLERANCE: f64 = 1e-3;
 
 #[test]
@@ -26,7 +26,7 @@ fn reflectance_has_the_values_computed_in_f64() {
     }
 }
 
-/// The function itself, angles in radians: p(g), Bs, M, S and Lommel–Seeliger.
+/// The function in f64, angles in radians: p(g), Bs, M, S and Lommel–Seeliger.
 fn by_formula(p: &HapkeParams, i: f64, e: f64, psi: f64) -> f64 {
     let k_phi = 1.209 * p.filling.powf(2.0 / 3.0);
     let k = -(1.0 - k_phi).ln() / k_phi;
@@ -42,7 +42,7 @@ fn by_formula(p: &HapkeParams, i: f64, e: f64, psi: f64) -> f64 {
     k * p.w / (4.0 * PI) * lommel_seeliger / i.cos() * (phase * (1.0 + p.bs0 * surge) + multiple) * s
 }
 
-/// Effective cosines and S of a surface of mean slope `theta`.
+/// Effective cosines of incidence and emission, and S, of a surface of mean slope `theta`.
 fn by_roughness(theta: f64, i: f64, e: f64, psi: f64) -> (f64, f64, f64) {
     let (tan, chi) = (theta.tan(), (1.0 + PI * theta.tan().powi(2)).powf(-0.5));
     let e1 = |y: f64| (-2.0 / PI / tan / y.tan()).exp();
@@ -80,8 +80,7 @@ fn reflectance_is_that_of_the_formulas_all_over_the_hemisphere() {
     assert!(worst < GRAZING_TOLERANCE, "{worst} off");
 }
 
-/// Incidence, emission and azimuth, degrees; not at the pole, where the formulas divide
-/// by zero.
+/// Incidence, emission and azimuth, degrees; the pole is left out because the formulas divide by zero there.
 fn table() -> impl Iterator<Item = (f64, f64, f64)> {
     const SLANTS: [f64; 9] = [0.5, 10.0, 25.0, 40.0, 55.0, 65.0, 75.0, 82.0, 87.0];
     const TURNS: [f64; 7] = [0.5, 20.0, 60.0, 90.0, 120.0, 160.0, 179.0];
@@ -91,8 +90,8 @@ fn table() -> impl Iterator<Item = (f64, f64, f64)> {
 
 #[test]
 fn toward_the_source_the_ground_surges() {
-    // At i = 40° the viewer comes down from 30° beside the source: brighter all the way, by
-    // about 1 + Bs0 in the single scattering, half of it within 2 atan(hs) = 8.2°.
+    // At i = 40° the viewer approaches the source from 30° away: the brightness grows all the way, by about 1 + Bs0 in
+    // single scattering, half of it within 2 atan(hs) = 8.2°.
     let i = 40f64.to_radians();
     let beside = |deg: f64| HapkeParams::REGOLITH.reflectance_per_sr(i, i, deg.to_radians());
     let course = [30.0, 20.0, 12.0, 6.0, 3.0, 1.0, 0.0].map(beside);
@@ -146,8 +145,8 @@ fn random_directions_never_give_what_is_no_number() {
         let v = Vector3::from_fn(|_, _| random.random_range(-1.0f32..1.0));
         v.try_normalize(1e-3).unwrap_or(Vector3::z())
     };
-    // A million: besides any viewer one in the source, one overhead, and the source itself
-    // overhead and on the horizon.
+    // A million pairs: any viewer, one in the source's direction and one overhead, and the source itself overhead and
+    // on the horizon.
     for _ in 0..200_000 {
         let (normal, sun, viewer) = (unit(), unit(), unit());
         let level = normal.cross(&sun).try_normalize(1e-6).unwrap_or(sun);

@@ -1,4 +1,4 @@
-//! Rays against the ground and its rocks, compared with brute force in `f64`.
+//! Tests rays against the ground and its rocks, compared with brute force in `f64`.
 
 use crate::common;
 
@@ -8,18 +8,17 @@ use selene_base::random::{RngExt, stream};
 use selene_scene::{Beam, BeamReturn, Class, CpuTracer, Material, Scene, Tracer, primitives};
 use selene_terrain::{Clipmap, Edit, Level, Node, Rock};
 
-/// Numbers are `f32`: a few parts in 10^6 of the 20 m that these rays go, times the
-/// steepness at which they meet the ground.
+/// `f32` precision: a few parts in 10^6 of the rays' 20 m, times the steepness at which they hit the ground.
 const RANGE_TOLERANCE_M: f64 = 2e-4;
 
 /// Vertical rays: rounding of a height of metres and of its interpolation.
 const HEIGHT_TOLERANCE_M: f64 = 1e-4;
 
-/// A brute-force step this long never passes through a bump of the test ground
-/// unseen, but for grazes.
+/// Step of the brute-force march, m: too short to pass through a bump of the test ground unnoticed, except for grazing
+/// rays.
 const BRUTE_STEP_M: f64 = 0.002;
 
-/// Share of rays that may graze: brute force steps over the tip of a bump.
+/// Share of rays that may graze: brute force may step over the tip of a bump.
 const GRAZING_SHARE: f64 = 0.005;
 
 fn site() -> Clipmap {
@@ -32,7 +31,7 @@ fn trace(scene: &Scene, beams: &[Beam]) -> Vec<BeamReturn> {
     out
 }
 
-/// First place below the ground on a fine march, refined by bisection.
+/// First point below the ground on a fine march, refined by bisection.
 fn brute_ground_m(ground: &Clipmap, beam: &Beam, range_max_m: f64) -> f64 {
     let at = |t: f64| Vector3::from(beam.origin_m).cast::<f64>() + Vector3::from(beam.direction).cast::<f64>() * t;
     let above = |t: f64| ground.height_m(at(t).x, at(t).y).map(|h| at(t).z - h);
@@ -53,7 +52,7 @@ fn brute_ground_m(ground: &Clipmap, beam: &Beam, range_max_m: f64) -> f64 {
     f64::INFINITY
 }
 
-/// Nearest of all triangles of all rocks, in `f64`.
+/// Nearest hit on any triangle of any rock, in `f64`.
 fn brute_rocks_m(ground: &Clipmap, beam: &Beam) -> f64 {
     let mut nearest = f64::INFINITY;
     for rock in ground.rocks().iter().filter(|rock| may_meet(rock, beam)) {
@@ -76,7 +75,7 @@ fn brute_rocks_m(ground: &Clipmap, beam: &Beam) -> f64 {
     nearest
 }
 
-/// Whether the beam's line passes within the shape's farthest corner.
+/// Whether the beam's line passes within the radius of the shape's farthest vertex.
 fn may_meet(rock: &Rock, beam: &Beam) -> bool {
     let to_centre = rock.world_from_rock.translation.vector - Vector3::from(beam.origin_m).cast::<f64>();
     to_centre.cross(&Vector3::from(beam.direction).cast::<f64>()).norm() < 1.5 * rock.radius_m
@@ -138,7 +137,7 @@ fn vertical_rays_give_the_height_of_the_ground() {
     }
 }
 
-/// Coarse levels may stand above a finer one that lies on them: nothing of them is there.
+/// A coarse level may lie above a finer one that covers it: the covered part does not exist for rays.
 #[test]
 fn a_ray_that_starts_on_a_finer_level_does_not_meet_the_coarser_ones_under_it() {
     let level = |half: f64, spacing: f64, z: f64| {

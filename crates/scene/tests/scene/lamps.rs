@@ -1,6 +1,6 @@
-//! Lamps against closed forms: the inverse square and the cosine of a point, the flux
-//! through a sphere, a rectangle's form factor (Howell's catalogue, B-3), shadows sharp
-//! and soft, and the opposition effect of a lamp beside the camera.
+//! Tests lamps against closed forms: the inverse square and the cosine of a point, the flux through a sphere, a
+//! rectangle's form factor (Howell's catalogue, B-3), sharp and soft shadows, and the opposition effect of a lamp
+//! beside the camera.
 
 use crate::common;
 
@@ -17,15 +17,15 @@ use selene_scene::{
 };
 use selene_terrain::Clipmap;
 
-/// `f32`.
+/// Rounding of `f32`.
 const EXACT: f64 = 1e-4;
 
-/// 32 stratified points of a lamp a pixel and the mean over some hundred pixels.
+/// 32 stratified points of a lamp per pixel, averaged over some hundred pixels.
 const SAMPLED: f64 = 0.01;
 
 const ALBEDO: f64 = 0.5;
 
-/// A pose at `place` whose x axis goes along `axis`.
+/// A pose at `place` whose x axis points along `axis`.
 fn aimed(place: [f64; 3], axis: [f64; 3]) -> Pose {
     let turn = UnitQuaternion::rotation_between(&Vector3::x(), &Vector3::from(axis));
     let turn = turn.unwrap_or_else(|| UnitQuaternion::from_axis_angle(&Vector3::y_axis(), PI));
@@ -37,7 +37,7 @@ fn bulb(place: [f64; 3], flux_w: f64) -> Lamp {
     Lamp { world_from_lamp, flux_w: [flux_w / 3.0; 3], profile: Profile::ALL_ROUND, size_m: [0.0; 2] }
 }
 
-/// Flat ground at night under a matt table whose top is at z = 0.01.
+/// A matt table over flat ground at night; its top is at z = 0.01.
 fn table(lamps: Vec<Lamp>) -> Scene {
     let mut scene = Scene::new(&Clipmap::flat(0.5, 100.0), sun(-0.5, 2.0));
     let top = scene.add_mesh(&primitives::cuboid([20.0, 20.0, 0.02])).expect("a mesh");
@@ -48,7 +48,7 @@ fn table(lamps: Vec<Lamp>) -> Scene {
     scene
 }
 
-/// Irradiance of the table at (x, y) by what a narrow camera above it sees.
+/// Irradiance of the table at (x, y), from the radiance that a narrow camera above it sees.
 fn irradiance(scene: &Scene, x: f64, y: f64) -> f64 {
     let view = look([x, y, 9.0], [x, y, 0.0], 16, 16);
     let light = LightSampling { sun_samples: 32, bounce_rays: 0, seed: 3, ..LightSampling::POINT };
@@ -74,7 +74,7 @@ fn a_bulb_lights_by_the_inverse_square_and_the_cosine() {
 
 #[test]
 fn a_lamps_whole_flux_goes_through_a_sphere_about_it() {
-    // Midpoints in cosine and azimuth.
+    // Midpoint rule in cosine and azimuth.
     let spot = Profile { inner_rad: 0.15, outer_rad: 0.6, falloff: 1.7 };
     for profile in [spot, Profile::LAMBERT, Profile::ALL_ROUND] {
         let lamp = Lamp {
@@ -117,7 +117,7 @@ fn a_wide_matt_lamp_lights_by_its_form_factor() {
         profile: Profile::LAMBERT,
         size_m: [width, height],
     };
-    // The flux of a matt face is π radiance · area, and it lights as π radiance · F.
+    // The flux of a matt face is π radiance · area, and its irradiance is π radiance · F.
     let expected = 30.0 / (width * height) * 4.0 * form_factor(0.5 * width / up, 0.5 * height / up);
     let got = irradiance(&table(vec![lamp]), 0.0, 0.0);
     assert!((got / expected - 1.0).abs() < SAMPLED, "{got}, not {expected} W/m²");
@@ -137,7 +137,7 @@ fn a_spot_is_full_within_dark_beyond_and_falls_between_by_its_power() {
     }
 }
 
-/// Irradiance along x behind a wall's edge at x = 0, 1 m up, under a lamp of `width` 2 m up.
+/// Relative irradiance along x behind a wall's edge at x = 0, 1 m up, under a lamp of `width` 2 m up.
 fn behind_an_edge(width: f64, places: &[f64]) -> Vec<f64> {
     let lamp = Lamp {
         world_from_lamp: aimed([0.0, 0.0, 2.01], [0.0, 0.0, -1.0]),
@@ -145,7 +145,7 @@ fn behind_an_edge(width: f64, places: &[f64]) -> Vec<f64> {
         size_m: [0.0, width],
         flux_w: [10.0; 3],
     };
-    // Its height lies along the map's x axis.
+    // The lamp's height lies along the map's x axis.
     let mut scene = table(vec![lamp]);
     let shade = scene.add_mesh(&primitives::cuboid([2.0, 6.0, 1e-4])).expect("a mesh");
     let pose = Pose::translation(1.0, 0.0, 1.01);
@@ -153,7 +153,7 @@ fn behind_an_edge(width: f64, places: &[f64]) -> Vec<f64> {
         .add_instance(shade, &pose, Class::Rover.numbered(PART + 1), &Material::Lambert { albedo: 0.1 })
         .expect("room");
     let open = table(vec![lamp]);
-    // The camera looks from under the shade.
+    // The camera looks from below the shade.
     let share = |x: f64| under(&scene, x) / under(&open, x);
     places.iter().map(|&x| share(x)).collect()
 }
@@ -169,7 +169,7 @@ fn under(scene: &Scene, x: f64) -> f64 {
 
 #[test]
 fn a_point_casts_a_sharp_shadow_and_a_bar_a_penumbra_as_wide_as_itself() {
-    // The edge is half way up: the penumbra on the ground is as wide as the lamp.
+    // The edge is halfway up, so the penumbra on the ground is as wide as the lamp.
     let places = [-0.2, -0.09, -0.05, 0.0, 0.05, 0.09, 0.2];
     let sharp = behind_an_edge(0.0, &places);
     for (x, share) in places.iter().zip(&sharp).filter(|(x, _)| **x != 0.0) {
@@ -189,7 +189,7 @@ fn a_lamp_beside_the_camera_washes_relief_out() {
     let eye = [-4.0, 0.0, 1.6];
     let window = |ground: &Clipmap, aside_rad: f64| -> Vec<f64> {
         let mut scene = Scene::new(ground, sun(-0.5, 2.0));
-        // As far from the target as the camera is, turned about it by the way aside.
+        // As far from the target as the camera, turned around the target by `aside_rad`.
         let [x, y] = [-4.0 * aside_rad.cos(), -4.0 * aside_rad.sin()];
         scene.set_lamps(vec![bulb([x, y, 1.65], 1000.0)]).expect("room");
         let mut frame = CameraFrame::default();
@@ -197,7 +197,7 @@ fn a_lamp_beside_the_camera_washes_relief_out() {
         let pixels = (50..70).flat_map(|row| (60..100).map(move |column| row * 160 + column));
         pixels.map(|i| f64::from(panchromatic(frame.radiance[i]))).collect()
     };
-    // Against flat ground under the same lamp: what is left is relief.
+    // Relative to flat ground under the same lamp, so that only relief remains.
     let contrast = |aside_rad: f64| {
         let pixels = window(&rough, aside_rad).into_iter().zip(window(&flat, aside_rad));
         let relief: Vec<f64> = pixels.map(|(rough, flat)| rough / flat).collect();

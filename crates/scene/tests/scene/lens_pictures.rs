@@ -1,6 +1,5 @@
-//! Pictures through every lens: the Sun and stars stand where the lens has them and keep
-//! their light, distances are what `unproject` times depth says, and outside the image
-//! circle there is nothing.
+//! Tests pictures through every lens: the Sun and stars appear where the lens projects them and keep their light,
+//! distances agree with `unproject` times depth, and outside the image circle there is nothing.
 
 use crate::common;
 
@@ -13,16 +12,16 @@ use selene_scene::{
 };
 use selene_terrain::Clipmap;
 
-/// Sixty-four points a pixel on a disc of a few pixels.
+/// 64 sample points per pixel on a disc of a few pixels.
 const DISC_TOLERANCE: f64 = 0.04;
 
-/// The same points place its centre so well, pixels.
+/// Accuracy of the disc's centre with the same sample points, pixels.
 const CENTRE_PX: f64 = 0.05;
 
 /// Rounding of `f32` at 50 m, m.
 const POINT_M: f64 = 2e-4;
 
-/// Lenses with their focal length for an image of 640 × 480, px.
+/// Lenses, each with its focal length in pixels for an image of 640 × 480.
 fn lenses() -> [(Lens, f64); 7] {
     [
         (Lens::PINHOLE, 400.0),
@@ -70,7 +69,7 @@ fn the_suns_disc_stands_where_the_lens_has_it_and_keeps_its_light() {
         let off = (at[0] / sum - expected[0]).hypot(at[1] / sum - expected[1]);
         let share = sum / scene.sun().irradiance_w_m2;
         println!("{:?}: {share:.4} of the light, {off:.4} px off", lens.0.model());
-        // A disc of two pixels has a dozen points a side.
+        // A disc of two pixels has a dozen sample points across.
         let coarse = if lens.1 < 150.0 { 3.0 } else { 1.0 };
         assert!((share - 1.0).abs() < DISC_TOLERANCE * coarse, "{share} by {:?}", lens.0);
         assert!(off < CENTRE_PX * coarse, "{off} px by {:?}", lens.0);
@@ -127,7 +126,7 @@ fn outside_the_image_circle_there_is_nothing_and_inside_all() {
             assert_eq!(frame.radiance[pixel][0] > 0.0, seen);
         }
     }
-    // Straight down from 2 m: the range at θ is 2/cos θ.
+    // Straight down from 2 m, the range at θ is 2/cos θ.
     let [u, v] = [(view.cx_px + 60.0).round(), view.cy_px.round()];
     let out = (u - view.cx_px).hypot(v - view.cy_px);
     let range = f64::from(frame.depth_m[v as usize * 640 + u as usize]);

@@ -1,5 +1,5 @@
-//! Lenses against their closed forms as OpenCV and the papers print them, written here
-//! anew; inverses; where they end; the kernel's `f32` against `f64`.
+//! Tests lenses against their closed forms as OpenCV and the papers print them, written here independently; inverses;
+//! the limits of the field of view; the kernel's `f32` against `f64`.
 
 use crate::common;
 
@@ -12,14 +12,14 @@ use selene_scene::kernel::lens::lens_direction;
 use selene_scene::record::CameraRecord;
 use selene_scene::{CameraView, Lens, LensModel};
 
-/// Pixels between a place and where its direction is projected: what is asked of `f64`.
+/// Accuracy of projecting back a direction in `f64`, pixels.
 const INVERSE_PX: f64 = 1e-6;
 
-/// Pixels that the kernel's `f32` may err: rounding of a few 1e-7 at 1000 px and the slope of
-/// the lens there, which is up to ten times that of its middle.
+/// Error of the kernel's `f32`, pixels: rounding of a few 1e-7 at 1000 px, times the slope of the lens there, up to ten
+/// times that at its centre.
 const KERNEL_PX: f64 = 0.01;
 
-/// `f64` after some dozen operations.
+/// Rounding of `f64` after some dozen operations.
 const EXACT: f64 = 1e-12;
 
 fn view(model: LensModel, size: [u32; 2], focal_px: [f64; 2], principal_px: [f64; 2]) -> CameraView {
@@ -29,7 +29,7 @@ fn view(model: LensModel, size: [u32; 2], focal_px: [f64; 2], principal_px: [f64
     CameraView { lens, fx_px, fy_px, cx_px, cy_px, ..look([0.0, 0.0, 2.0], [1.0, 0.2, 2.0], size[0], size[1]) }
 }
 
-/// Calibrations that data sets publish, and lenses that have no coefficients.
+/// Published calibrations of data sets, and lenses without coefficients.
 fn cameras() -> Vec<(&'static str, CameraView)> {
     let euroc = LensModel::PlumbBob([-0.28340811, 0.07395907, 0.00019359, 1.76187114e-05, 0.0]);
     let freiburg = LensModel::PlumbBob([0.2624, -0.9531, -0.0054, 0.0026, 1.1633]);
@@ -56,13 +56,13 @@ fn fov(half_fov_rad: f64) -> LensModel {
     LensModel::FieldOfView { half_fov_rad }
 }
 
-/// The focal length in the middle that gives 640 pixels the field of view.
+/// Focal length at the centre for which 640 pixels cover the field of view.
 fn fov_focal_px(half_fov_rad: f64) -> f64 {
     let edge = half_fov_rad.tan();
     320.0 / edge * edge.tan() / edge
 }
 
-/// Places on all edges, in the corners and anywhere.
+/// Positions on all edges, in the corners and at random.
 fn places(view: &CameraView) -> Vec<[f64; 2]> {
     let [width, height] = [f64::from(view.width), f64::from(view.height)];
     let mut random = stream(5, "places");
@@ -90,7 +90,7 @@ fn project_undoes_unproject_to_a_millionth_of_a_pixel_over_the_whole_image() {
             assert!(distance(place, back) < INVERSE_PX, "{name}: {place:?} comes back to {back:?}");
             seen += 1;
         }
-        // Circles of 180° and more leave the corners of a square out; the others fill it.
+        // Circles of 180° and more leave out the corners of a square; the other lenses fill the image.
         assert!(seen > 3000, "{name} sees {seen} places");
         assert!(seen > 4800 || name == "equidistant" || name == "stereographic", "{name} sees {seen}");
     }
@@ -108,7 +108,7 @@ fn unproject_undoes_project_for_lenses_of_any_coefficients() {
             _ => LensModel::Equidistant([k(0.1), k(0.05), k(0.02), k(0.005)]),
         };
         let lens = Lens::new(model);
-        // As far as it holds, less a little: there a pixel shows no end of directions.
+        // Almost to the lens's limit: at the limit itself, one pixel covers a wide range of directions.
         let angle = random.random_range(0.0..0.97) * lens.reach_rad().min(1.2);
         let turn: f64 = random.random_range(0.0..TAU);
         let direction = Vector3::new(angle.sin() * turn.cos(), angle.sin() * turn.sin(), angle.cos());
@@ -144,7 +144,7 @@ fn the_field_of_view_lens_follows_its_equations_and_keeps_the_field() {
     let view = view(fov(0.704), [640, 480], [fov_focal_px(0.704); 2], [319.5, 239.5]);
     let edge = view.unproject([639.5, 239.5]).expect("seen");
     assert!((edge.x - 0.704_f64.tan()).abs() < EXACT && edge.y == 0.0);
-    // SENSOR eq. 1–2: r1 of the half width, r2 of its tangent, over s.
+    // SENSOR eq. 1–2: r1 of the half width, r2 of its tangent, divided by s.
     let omega = 0.704_f64;
     for [u, v] in [[100.0, 50.0], [400.0, 300.0], [319.5, 20.0]] {
         let [x1, y1] = [(u - 319.5) / 320.0, (v - 239.5) / 320.0];
@@ -180,7 +180,7 @@ fn a_lens_ends_where_its_image_would_fold_and_at_its_circle() {
     assert!((lens.reach_rad() - end.atan()).abs() < 1e-9);
     assert!(lens.project(Vector3::new(end + 0.01, 0.0, 1.0)).is_none(), "it would come back into the image");
     assert!(lens.unproject([end * (1.0 - 0.5 * end * end) + 1e-6, 0.0]).is_none());
-    // θ + k1 θ³ turns at θ² = −1/(3 k1).
+    // The slope of θ + k1 θ³ is zero at θ² = −1/(3 k1).
     let fisheye = Lens::new(LensModel::Equidistant([-0.1, 0.0, 0.0, 0.0]));
     assert!((fisheye.reach_rad() - (1.0_f64 / 0.3).sqrt()).abs() < 1e-9);
     let circle = Lens::new(LensModel::Stereographic).with_circle(1.3);
@@ -199,10 +199,10 @@ fn pixels_share_out_the_sphere() {
         };
         let pixel = |i: u32| view.pixel_sr([f64::from(i % view.width), f64::from(i / view.width)]);
         let sum: f64 = (0..view.width * view.height).map(pixel).sum();
-        // A pixel on the rim is in or out as a whole.
+        // A pixel on the rim counts as a whole or not at all.
         assert!((sum / whole - 1.0).abs() < 2e-3, "{name}: {sum} sr");
     }
-    // On the axis every lens has the pixel of its focal length.
+    // On the axis, every lens has the pixel size of its focal length.
     for (name, view) in cameras() {
         let got = view.pixel_sr([view.cx_px, view.cy_px]) * view.fx_px * view.fy_px;
         assert!((got - 1.0).abs() < 1e-5, "{name}: {got}");

@@ -1,4 +1,4 @@
-//! What the traced scene shows: light, shadows, lenses, motion and truth.
+//! Tests of the traced scene: light, shadows, lenses, motion and ground truth.
 
 mod bounce;
 mod bounces;

@@ -1,5 +1,5 @@
-//! Samples in space and time against closed forms: what moves is smeared over as many
-//! pixels as it crosses, rows read one after the other slant what is upright.
+//! Tests samples in space and time against closed forms: moving bodies are smeared over as many pixels as they cross,
+//! and reading rows one after the other slants upright edges.
 
 use crate::common;
 
@@ -11,15 +11,15 @@ use selene_base::Pose;
 use selene_base::frames::interpolate;
 use selene_scene::{
     Beam, CameraFrame, CameraView, Class, CpuTracer, HapkeParams, InstanceId, LightSampling, Material,
-    PrincipledParams, Scene, Sweep, Tracer, panchromatic, primitives,
+    PrincipledParams, Scene, ShutterMotion, Tracer, panchromatic, primitives,
 };
 use selene_terrain::Clipmap;
 
-/// Sixty-four samples in each of forty rows: the mean errs by a few 0.001, a pixel's own width
-/// rounds the ramp's ends by 1/8 of its slope.
+/// With 64 samples in each of 40 rows the mean has an error of a few 0.001; a pixel's own width rounds the ramp's ends
+/// by 1/8 of its slope.
 const SHARE_TOLERANCE: f64 = 0.02;
 
-/// An edge falls between two pixels' centres.
+/// An edge lies between two pixels' centres.
 const EDGE_PX: f64 = 0.51;
 
 const WIDTH: u32 = 200;
@@ -27,14 +27,13 @@ const HEIGHT: u32 = 64;
 const FOCAL_PX: f64 = 500.0;
 const DISTANCE_M: f64 = 5.0;
 
-/// A level camera ten metres up that sees nothing but sky and what stands before it.
-fn view(samples: u32, sweep: Option<Sweep>) -> CameraView {
+/// A level camera ten metres up that sees only the sky and objects in front of it.
+fn view(samples: u32, sweep: Option<ShutterMotion>) -> CameraView {
     let at_wall = look([0.0, 0.0, 10.0], [1.0, 0.0, 10.0], WIDTH, HEIGHT);
     CameraView { fx_px: FOCAL_PX, fy_px: FOCAL_PX, light: LightSampling::POINT, samples, sweep, ..at_wall }
 }
 
-/// A wall whose face is `DISTANCE_M` ahead and whose right edge is at y = `edge_m`, lit from
-/// behind the camera.
+/// A wall with its face `DISTANCE_M` ahead and its right edge at y = `edge_m`, lit from behind the camera.
 fn wall(edge_m: f64) -> (Scene, InstanceId, Pose) {
     let mut scene = Scene::new(&Clipmap::flat(0.1, 20.0), sun(0.3, PI));
     let mesh = scene.add_mesh(&primitives::cuboid([0.2, 8.0, 4.0])).expect("a mesh");
@@ -50,18 +49,18 @@ fn picture(scene: &Scene, view: &CameraView) -> CameraFrame {
     frame
 }
 
-/// A camera that rests while the image is taken.
-fn at_rest(exposure_share: f64, row_share: f64) -> Sweep {
+/// The shutter of a camera at rest.
+fn at_rest(exposure_share: f64, row_share: f64) -> ShutterMotion {
     let pose = view(1, None).world_from_optical;
-    Sweep { world_from_optical: [pose; 2], exposure_share, row_share }
+    ShutterMotion { world_from_optical: [pose; 2], exposure_share, row_share }
 }
 
-/// Column of y at the wall's face: y is to the left.
+/// Column at which the wall's face has y; y points left.
 fn column_of(y_m: f64) -> f64 {
     0.5 * f64::from(WIDTH - 1) - FOCAL_PX * y_m / DISTANCE_M
 }
 
-/// Light of each column as a share of the wall's, the mean over the rows.
+/// Light of each column as a share of the wall's, averaged over the rows.
 fn shares(frame: &CameraFrame, full: f32) -> Vec<f64> {
     let at = |column: usize, row: usize| f64::from(panchromatic(frame.radiance[row * WIDTH as usize + column]) / full);
     let mean = |column: usize| (0..HEIGHT as usize).map(|row| at(column, row)).sum::<f64>() / f64::from(HEIGHT);
@@ -86,11 +85,11 @@ fn a_moving_edge_is_a_ramp_as_wide_as_its_way() {
     let (mut scene, id, pose) = wall(0.2);
     let full = panchromatic(picture(&scene, &view(1, None)).radiance[0]);
     assert!(full > 0.0);
-    // 0.4 m to the right at 5 m: 40 pixels.
+    // 0.4 m to the right at a distance of 5 m: 40 pixels.
     scene.sweep_instances(&[(id, [pose, Pose::translation(0.0, -0.4, 0.0) * pose])]);
     let frame = picture(&scene, &view(64, Some(at_rest(1.0, 0.0))));
     assert_ramp(&frame, full, [column_of(0.2), column_of(-0.2)]);
-    // Half the exposure: half the ramp, about the same middle.
+    // Half the exposure gives half the ramp.
     let half = at_rest(0.5, 0.0);
     let frame = picture(&scene, &view(64, Some(half)));
     assert_ramp(&frame, full, [column_of(0.2), column_of(0.0)]);
@@ -102,12 +101,13 @@ fn a_moving_camera_smears_what_rests_the_other_way() {
     let still = view(1, None);
     let full = panchromatic(picture(&scene, &still).radiance[0]);
     let end = Pose::translation(0.0, 0.4, 0.0) * still.world_from_optical;
-    let sweep = Sweep { world_from_optical: [still.world_from_optical, end], exposure_share: 1.0, row_share: 0.0 };
+    let sweep =
+        ShutterMotion { world_from_optical: [still.world_from_optical, end], exposure_share: 1.0, row_share: 0.0 };
     let frame = picture(&scene, &view(64, Some(sweep)));
     assert_ramp(&frame, full, [column_of(0.2), column_of(-0.2)]);
 }
 
-/// The last column of each row that shows the wall.
+/// Last column of each row that shows the wall.
 fn edges(frame: &CameraFrame) -> Vec<f64> {
     let row = |row: &[u16]| row.iter().rposition(|class| *class == Class::Rover as u16).map_or(-1.0, |c| c as f64);
     frame.class.chunks(WIDTH as usize).map(row).collect()
@@ -115,7 +115,7 @@ fn edges(frame: &CameraFrame) -> Vec<f64> {
 
 #[test]
 fn rows_read_one_by_one_slant_a_moving_edge_as_far_as_it_goes() {
-    // Right of the middle, so that its end face is not seen.
+    // Right of the centre, so that the wall's end face is not visible.
     let (mut scene, id, pose) = wall(-0.05);
     scene.sweep_instances(&[(id, [pose, Pose::translation(0.0, -0.4, 0.0) * pose])]);
     let row_share = 1.0 / f64::from(HEIGHT - 1);
@@ -130,11 +130,11 @@ fn rows_read_one_by_one_slant_a_moving_edge_as_far_as_it_goes() {
 fn rows_read_one_by_one_slant_what_a_turning_camera_sees() {
     let (scene, _, _) = wall(0.0);
     let start = view(1, None).world_from_optical;
-    // About the optical y axis: to the right by 0.15 rad.
+    // About the optical y axis, to the right by 0.15 rad.
     let turn = UnitQuaternion::from_axis_angle(&Vector3::y_axis(), 0.15);
     let end = Pose::from_parts(start.translation, start.rotation * turn);
     let row_share = 1.0 / f64::from(HEIGHT - 1);
-    let sweep = Sweep { world_from_optical: [start, end], exposure_share: 0.0, row_share };
+    let sweep = ShutterMotion { world_from_optical: [start, end], exposure_share: 0.0, row_share };
     let frame = picture(&scene, &view(1, Some(sweep)));
     for (row, edge) in edges(&frame).into_iter().enumerate() {
         let expected = 0.5 * f64::from(WIDTH - 1) - FOCAL_PX * (0.15 * row as f64 * row_share).tan();
@@ -146,7 +146,8 @@ fn rows_read_one_by_one_slant_what_a_turning_camera_sees() {
 fn one_sample_of_a_scene_at_rest_is_the_picture_without_a_shutter() {
     let scene = Scene::new(&common::bumpy_ground(&[(0.05, 150), (0.4, 60)], 40), sun(0.2, 1.0));
     let still = look([-3.0, -1.0, 2.0], [1.0, 0.5, 0.0], 160, 90);
-    let sweep = Sweep { world_from_optical: [still.world_from_optical; 2], exposure_share: 0.7, row_share: 0.003 };
+    let sweep =
+        ShutterMotion { world_from_optical: [still.world_from_optical; 2], exposure_share: 0.7, row_share: 0.003 };
     assert!(picture(&scene, &still) == picture(&scene, &CameraView { sweep: Some(sweep), ..still }));
 }
 
@@ -168,7 +169,8 @@ fn in_the_middle_of_its_motion_a_body_is_where_it_then_is_with_its_light_and_sha
     };
     let eye = look([-2.0, 0.3, 1.6], [0.5, 0.0, 0.4], 320, 240);
     let eye = CameraView { light: LightSampling::POINT, ..eye };
-    let shutter = Sweep { world_from_optical: [eye.world_from_optical; 2], exposure_share: 1.0, row_share: 0.0 };
+    let shutter =
+        ShutterMotion { world_from_optical: [eye.world_from_optical; 2], exposure_share: 1.0, row_share: 0.0 };
     let moving = picture(&scene_with(ends), &CameraView { sweep: Some(shutter), ..eye });
     let resting = picture(&scene_with([interpolate(&ends[0], &ends[1], 0.5); 2]), &eye);
     let differs = |i: usize| {
@@ -200,14 +202,14 @@ fn many_samples_are_the_mean_of_a_finer_picture() {
     let means: Vec<f32> = (0..80 * 45).map(mean).collect();
     let square: f32 = means.iter().zip(&many.radiance).map(|(a, &b)| (a - panchromatic(b)).powi(2)).sum();
     let error = (square / means.len() as f32).sqrt() / brightest;
-    // Shadow edges: either mean of 64 errs by some 0.02 of their step there.
+    // Shadow edges: each mean of 64 samples has an error of about 0.02 of the step there.
     assert!(error < 0.01, "{error} of the brightest");
 }
 
 #[test]
 fn each_beam_meets_what_moves_at_its_own_share_of_the_span() {
     let (mut scene, id, pose) = wall(-4.0);
-    // Two metres away from the sensor in the span; its face is `DISTANCE_M` ahead at first.
+    // The face starts `DISTANCE_M` ahead and moves two metres away from the sensor during the time span.
     scene.sweep_instances(&[(id, [pose, Pose::translation(2.0, 0.0, 0.0) * pose])]);
     for share in [0.0, 0.25, 0.5, 1.0] {
         let mut met = Vec::new();
@@ -220,7 +222,7 @@ fn each_beam_meets_what_moves_at_its_own_share_of_the_span() {
 }
 
 #[test]
-fn beams_tell_what_the_material_that_they_meet_does_at_each_wavelength() {
+fn beams_report_what_the_material_that_they_meet_does_at_each_wavelength() {
     let mut scene = Scene::new(&Clipmap::flat(0.1, 20.0), sun(0.3, PI));
     let mesh = scene.add_mesh(&primitives::cuboid([1.0, 1.0, 1.0])).expect("a mesh");
     let paint = |near_infrared, radar| {

@@ -1,6 +1,5 @@
-//! The Sun's disc behind straight edges, against the closed form of a disc darkened
-//! at its limb: what lies beyond a chord at s radii from the centre sums up as
-//! p(s) ∝ (1 − s²)^((α+1)/2), the brightness μ^α integrated along chords.
+//! Tests the Sun's disc behind straight edges against the closed form of a limb-darkened disc: the light on a chord at
+//! s radii from the centre is p(s) ∝ (1 − s²)^((α+1)/2), the brightness μ^α integrated along the chord.
 
 use crate::common;
 
@@ -14,8 +13,8 @@ use selene_scene::{
 };
 use selene_terrain::{Clipmap, Edit, Node};
 
-/// With 32 samples the mean over 64 rows errs by 0.004; shadow rays start 0.15 mm above
-/// the ground, where it is 0.004 lighter. A pixel of eight samples errs by 0.06.
+/// With 32 samples the mean over 64 rows has an error of 0.004; shadow rays start 0.15 mm above the ground, which adds
+/// 0.004. A pixel of eight samples has an error of 0.06.
 const SHARE_TOLERANCE: f64 = 0.02;
 
 const ELEVATION_RAD: f64 = 0.35;
@@ -24,8 +23,8 @@ const ROWS: u32 = 64;
 const COLUMNS: u32 = 200;
 const METRES_A_PIXEL: f64 = 0.0015;
 
-/// Light over the edge of a wall that hides the disc up to `s` radii below its centre
-/// when s is above 0: numerically, in 20 000 chords.
+/// Share of the light above the edge of a wall that hides the disc up to `s` radii below its centre for s above 0;
+/// computed in 20 000 chords.
 fn share_over_edge(s: f64) -> f64 {
     const CHORDS: i32 = 20_000;
     let chord = |i: i32| (f64::from(i) + 0.5) / f64::from(CHORDS) * 2.0 - 1.0;
@@ -34,12 +33,12 @@ fn share_over_edge(s: f64) -> f64 {
     (0..CHORDS).map(chord).filter(|x| *x > -s).map(light).sum::<f64>() / all
 }
 
-/// Where the edge's shadow lies in the mean, m from its foot.
+/// Distance of the shadow's edge from the wall's foot, for the disc's centre, m.
 fn shadow_m() -> f64 {
     EDGE_M / ELEVATION_RAD.tan()
 }
 
-/// A view straight down on the shadow's edge, which runs along the columns.
+/// A view straight down on the shadow's edge, which is parallel to the columns.
 fn view() -> CameraView {
     let height = 4.0;
     let focal = height / METRES_A_PIXEL;
@@ -59,7 +58,7 @@ fn view() -> CameraView {
     }
 }
 
-/// Flat ground with a thin wall of its own at x = 0.
+/// Flat ground with a thin wall at x = 0 that is part of the heights.
 fn ridge() -> Clipmap {
     let mut ground = Clipmap::flat(0.02, 16.0);
     let wall = (0..=800).map(|row| Edit::of(Node { column: 400, row }, EDGE_M as f32));
@@ -67,7 +66,7 @@ fn ridge() -> Clipmap {
     ground
 }
 
-/// A wall that stands on the ground, its shadow's edge over x = 0; the Sun is at −x.
+/// A wall on the ground with its edge at x = 0; the Sun is at −x.
 fn walled() -> Scene {
     let mut scene = Scene::new(&Clipmap::flat(0.02, 16.0), sun(ELEVATION_RAD, PI));
     let wall = scene.add_mesh(&primitives::cuboid([0.5, 8.0, EDGE_M])).expect("a mesh");
@@ -76,7 +75,7 @@ fn walled() -> Scene {
     scene
 }
 
-/// Mean of each column, as a share of what the flat ground without an edge shows.
+/// Mean of each column, relative to flat ground without an edge.
 fn shares(scene: &Scene, view: &CameraView) -> Vec<f64> {
     let [mut frame, mut full] = [CameraFrame::default(), CameraFrame::default()];
     CpuTracer.camera(scene, view, &mut frame).expect("traced");
@@ -133,7 +132,7 @@ fn another_seed_changes_the_penumbra_only() {
     for (column, (a, b)) in one.iter().zip(&other).enumerate() {
         let x = shadow_m() + ((column % COLUMNS as usize) as f64 - 0.5 * f64::from(COLUMNS - 1)) * METRES_A_PIXEL;
         let s = (ELEVATION_RAD - (EDGE_M / x).atan()) / scene.sun().angular_radius_rad;
-        // A tenth of a radius beyond the disc: clearance of the shadow rays.
+        // Beyond a tenth of a radius outside the disc, which is the clearance of the shadow rays.
         assert!(s.abs() < 1.1 || (a - b).abs() < 1e-3 * full, "at {s} radii {a} and {b}");
     }
 }

@@ -1,4 +1,4 @@
-//! What holds for whole pictures: edits, moves, thread counts, classes.
+//! Tests of whole pictures: edits, moves, thread counts and classes.
 
 use crate::common;
 

@@ -1,6 +1,6 @@
-//! The principled reflectance: the white furnace over a numerical hemisphere, reciprocity,
-//! what metals and paints return straight back, and no direction without a number. The
-//! same furnace for Lambert and for Hapke's function.
+//! Tests the principled reflectance: the white furnace over a numerical hemisphere, reciprocity, the reflections of
+//! metals and paints, and finite values for every direction. Runs the furnace for Lambert and for Hapke's function,
+//! too.
 
 use std::f64::consts::PI;
 
@@ -10,10 +10,10 @@ use selene_scene::kernel::{Bands, hapke, principled};
 use selene_scene::record::MaterialRecord;
 use selene_scene::{HapkeParams, Material, PrincipledParams};
 
-/// Steps of cosine and azimuth leave this.
+/// Error of the finite steps of cosine and azimuth.
 const FURNACE_SLACK: f64 = 2e-3;
 
-/// `f32` near the horizon.
+/// Rounding of `f32` near the horizon.
 const RECIPROCITY_TOLERANCE: f32 = 1e-4;
 
 fn paint(metallic: f64, roughness: f64, specular: f64) -> MaterialRecord {
@@ -27,7 +27,7 @@ fn toward(cos: f64, azimuth: f64) -> Vector3<f32> {
     Vector3::new(sin * azimuth.cos(), sin * azimuth.sin(), cos).cast::<f32>()
 }
 
-/// What comes back, of light from all sides alike, toward `cos`: the integral of f cos i.
+/// Light reflected toward `cos` under uniform illumination from all sides: the integral of f cos i.
 fn furnace(reflected: impl Fn(&Vector3<f32>, &Vector3<f32>) -> f64, cos: f64) -> f64 {
     const RINGS: u32 = 400;
     const SPOKES: u32 = 400;
@@ -54,7 +54,7 @@ fn a_white_furnace_gives_no_more_back_than_it_gets() {
         for cos in [0.05, 0.2, 0.5, 0.8, 1.0] {
             let back = furnace(|l, v| f64::from(principled::reflected(&m, &Vector3::z(), l, v, [0.0, 1.0]).y), cos);
             assert!(back <= 1.0 + FURNACE_SLACK, "{back} of the light at cos {cos}: {metallic} {roughness} {specular}");
-            // Light between facets is not followed.
+            // Light scattered between facets is not modelled.
             let least = if metallic == 1.0 && roughness == 1.0 {
                 roughest_metal(cos)
             } else if cos < 0.1 {
@@ -67,8 +67,8 @@ fn a_white_furnace_gives_no_more_back_than_it_gets() {
     }
 }
 
-/// What white facets with α = 1 give back once: D = 1/π and Smith's masking leave
-/// ∫ μ₀/(μ₀ + μ) dμ₀ = 1 − μ ln(1 + 1/μ).
+/// Light that white facets with α = 1 reflect once: with D = 1/π and Smith's masking it is ∫ μ₀/(μ₀ + μ) dμ₀ = 1 − μ
+/// ln(1 + 1/μ).
 fn roughest_metal(cos: f64) -> f64 {
     1.0 - cos * (1.0 + 1.0 / cos).ln()
 }
@@ -87,7 +87,7 @@ fn regolith_and_a_matt_plate_lose_what_their_albedo_says_in_the_furnace() {
     let regolith = Material::Hapke(HapkeParams::REGOLITH).record();
     for cos in [0.1, 0.5, 1.0] {
         let back = furnace(|l, v| f64::from(hapke::reflected(&regolith, &Vector3::z(), l, v)), cos);
-        // Reciprocal: what comes back from all sides is the albedo for light from there.
+        // By reciprocity, the light reflected under uniform illumination is the albedo for light from that direction.
         let albedo = HapkeParams::REGOLITH.hemispherical_albedo(f64::acos(cos));
         assert!((back / albedo - 1.0).abs() < 0.02, "{back}, not {albedo}, at cos {cos}");
     }
@@ -118,7 +118,7 @@ fn metals_gleam_in_their_own_colour_and_paints_in_white() {
         near_infrared: None,
         radar: None,
     };
-    // In the mirror's direction at 20° from the normal; the diffuse part is the same around.
+    // Toward the mirror direction, 20° from the normal, minus a direction aside with the same diffuse part.
     let [l, v, aside] = [toward(0.94, 0.0), toward(0.94, PI), toward(0.94, 0.5 * PI)];
     let gleam = |metallic: f64| -> Bands {
         let m = Material::Principled(gold(metallic)).record();

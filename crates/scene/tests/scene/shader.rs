@@ -1,5 +1,4 @@
-//! Every kernel in WGSL through naga. That its structs and constants are Rust's is tested in
-//! src/twins.rs.
+//! Validates every kernel in WGSL with naga. src/twins.rs tests that the structs and constants equal Rust's.
 
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use selene_scene::kernel::{BEAM_GROUP, CAMERA_GROUP, WGSL};

@@ -1,5 +1,5 @@
-//! Sun, Earth and stars as a camera sees them: a picture's radiance times the solid
-//! angle of its pixels is the light's irradiance again; and earthshine on the ground.
+//! Tests Sun, Earth and stars in camera images: a picture's radiance times the solid angle of its pixels is the light's
+//! irradiance; also tests earthlight on the ground.
 
 use crate::common;
 
@@ -14,10 +14,10 @@ use selene_scene::{
 };
 use selene_terrain::Clipmap;
 
-/// Sixty-four points a pixel on discs of few pixels.
+/// 64 sample points per pixel on discs of few pixels.
 const DISC_TOLERANCE: f64 = 0.03;
 
-/// `f32`.
+/// Rounding of `f32`.
 const EXACT: f64 = 1e-5;
 
 fn toward(elevation_rad: f64, azimuth_rad: f64) -> Vector3<f64> {
@@ -40,7 +40,7 @@ fn night() -> Scene {
     Scene::new(&Clipmap::flat(0.1, 20.0), sun(-0.5, 2.0))
 }
 
-/// A camera `degrees_a_pixel` fine that looks at `direction`.
+/// A camera that looks along `direction` with a resolution of `degrees_a_pixel`.
 fn telescope(direction: Vector3<f64>, degrees_a_pixel: f64) -> CameraView {
     let eye = [0.0, 0.0, 2.0];
     let target = [0, 1, 2].map(|i| eye[i] + direction[i]);
@@ -64,7 +64,7 @@ fn the_suns_picture_holds_its_irradiance_from_fine_to_coarse_pixels() {
     for degrees_a_pixel in [0.02, 0.1, 0.5, 0.9] {
         let got = irradiance(&scene, &telescope(toward(0.6 + 0.001, 0.3 + 0.002), degrees_a_pixel));
         let apart = got / scene.sun().irradiance_w_m2 - 1.0;
-        // Coarser pixels than the disc: sixty-four points a pixel, a dozen on the disc.
+        // With pixels coarser than the disc, a dozen of the 64 sample points are on the disc.
         let tolerance = if degrees_a_pixel > 0.4 { 0.1 } else { DISC_TOLERANCE };
         assert!(apart.abs() < tolerance, "{apart} off at {degrees_a_pixel}° a pixel");
     }
@@ -78,7 +78,7 @@ fn the_suns_limb_is_darker_than_its_middle() {
     CpuTracer.camera(&scene, &view, &mut frame).expect("traced");
     let row = &frame.radiance[32 * 97..33 * 97];
     let radius_px = 0.00465_f64.to_degrees() / 0.01;
-    // Half way to the limb μ = √(1 − ¼).
+    // Halfway to the limb, μ = √(1 − ¼).
     let half = row[48 + (0.5 * radius_px).round() as usize][1] / row[48][1];
     let out = (0.5 * radius_px).round() / radius_px;
     assert!((f64::from(half) - (1.0 - out * out).powf(0.254)).abs() < 0.005, "{half}");
@@ -115,7 +115,7 @@ fn a_star_lies_in_one_pixel_with_all_its_light_unless_something_hides_it() {
     let mut scene = night();
     let star = Star { direction: toward(0.6, 0.3), irradiance_w_m2: 1e-8 };
     let hidden = [toward(-0.2, 0.3), toward(0.4, 0.0)].map(|direction| Star { direction, irradiance_w_m2: 1e-8 });
-    // Full in front of the Sun's side: at 180° phase the Earth is dark and hides all the same.
+    // At 180° phase the Earth in front of the Sun's side is dark but still hides the star.
     scene.set_earth(Some(earth(0.4, PI)));
     scene.set_stars(vec![star, hidden[0], hidden[1]]);
     let view = look([0.0, 0.0, 2.0], [1.0, 0.2, 2.5], 320, 240);

@@ -1,5 +1,5 @@
-//! Pictures are traced by tiles of pixels, and beams by packets: what comes out is, bit for bit, what each pixel and each
-//! beam by itself gives, with all instances before its rays.
+//! Tests that pictures traced by tiles of pixels, and beams traced by packets, equal bit for bit those of each pixel
+//! and each beam alone, traced against all instances.
 
 use crate::common;
 
@@ -11,10 +11,10 @@ use selene_scene::kernel::trace::{beam_return, camera_pixel};
 use selene_scene::record::{BeamRecord, CameraRecord};
 use selene_scene::{
     Beam, BeamReturn, CameraFrame, CameraView, Class, CpuTracer, Detail, HapkeParams, Lens, LensModel, LightSampling,
-    Material, Scene, Sweep, Tracer, primitives,
+    Material, Scene, ShutterMotion, Tracer, primitives,
 };
 
-/// Tiles are cut at the right and at the bottom.
+/// Not a multiple of the tile's size, so that tiles at the right and at the bottom are cut.
 const SIZE: [u32; 2] = [163, 93];
 
 /// A site with more rocks than a tile's list takes, and a ball that moves by `shift_m`.
@@ -75,7 +75,7 @@ fn so_they_are_where_camera_and_ball_move_and_pixels_have_samples() {
         let still = view(4);
         let turned =
             Pose::from_parts(Vector3::new(0.1, 0.0, 0.05).into(), UnitQuaternion::from_euler_angles(0.0, 0.02, 0.05));
-        let sweep = Sweep {
+        let sweep = ShutterMotion {
             world_from_optical: [still.world_from_optical, still.world_from_optical * turned],
             exposure_share: 0.4,
             row_share: 0.6 / f64::from(SIZE[1]),
@@ -84,7 +84,8 @@ fn so_they_are_where_camera_and_ball_move_and_pixels_have_samples() {
     }
 }
 
-/// As a scanner: low and high in turns, turning on, each later than the one before.
+/// Beams like a scanner's: elevations alternate between low and high, the azimuth turns, and each beam leaves later
+/// than the one before.
 fn scan() -> Vec<Beam> {
     const BEAMS: u32 = 2001;
     let origin_m = [-3.0, -1.0, bumpy_height_m(-3.0, -1.0) + 1.2];

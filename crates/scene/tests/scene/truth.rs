@@ -1,6 +1,5 @@
-//! Truth images against what they must agree with: normals with the differences of depth,
-//! light with its parts, flow with projected motion, boxes with an analytic outline, the
-//! instances of one rig's cameras with each other.
+//! Tests truth images for consistency: normals with the differences of depth, light with its factors, flow with
+//! projected motion, boxes with an analytic outline, and the instances in the cameras of one rig with each other.
 
 use crate::common;
 
@@ -10,18 +9,18 @@ use common::{PART, bumpy_ground, look, sun};
 use nalgebra::{Point3, UnitQuaternion, Vector3};
 use selene_base::Pose;
 use selene_scene::{
-    CameraFrame, CameraView, Class, CpuTracer, InstanceId, LightSampling, Material, Scene, Sighting, Tracer,
+    CameraFrame, CameraView, Class, CpuTracer, FlowReference, InstanceId, LightSampling, Material, Scene, Tracer,
     TruthFrame, flow, primitives, visible,
 };
 use selene_terrain::Clipmap;
 
-/// Depth has 24 bits, differences of a pixel's step some fifteen of them.
+/// Depth has 24 bits, its difference between neighbouring pixels about fifteen.
 const NORMAL_RAD: f64 = 0.01;
 
-/// `f32` depth and pose.
+/// Rounding of `f32` depth and pose, pixels.
 const FLOW_PX: f32 = 2e-3;
 
-/// The sphere has 32 facets, at a radius of 60 px 0.3 px inside; and a pixel is in or out.
+/// The sphere has 32 facets, which at a radius of 60 px lie 0.3 px inside; and a pixel is in or out.
 const OUTLINE_PX: f64 = 1.0;
 
 fn traced(scene: &Scene, view: &CameraView) -> (CameraFrame, TruthFrame) {
@@ -49,7 +48,7 @@ fn eye() -> CameraView {
     CameraView { light: LightSampling::POINT, ..look([-2.5, -0.8, 1.5], [0.0, 0.0, 0.5], 320, 240) }
 }
 
-/// The point that a pixel shows, optical frame.
+/// The point that a pixel shows, optical frame, m.
 fn point(view: &CameraView, frame: &CameraFrame, pixel: usize) -> Vector3<f64> {
     let place = [pixel % view.width as usize, pixel / view.width as usize].map(|c| c as f64);
     view.unproject(place).expect("seen") * f64::from(frame.depth_m[pixel])
@@ -103,7 +102,7 @@ fn radiance_is_albedo_times_the_suns_share_times_its_cosine() {
     for i in (0..frame.class.len()).filter(|&i| frame.class[i] == Class::Rover as u16) {
         let cosine = Vector3::from(truth.normal[i]).cast::<f64>().dot(&sun).max(0.0);
         let expected = f64::from(truth.albedo[i]) / PI * 1361.0 * cosine * f64::from(truth.sun_share[i]);
-        // Part of the disc stands elsewhere than its centre: half a degree.
+        // The visible part of the disc may be off the Sun's centre by half a degree.
         assert!(
             (f64::from(selene_scene::panchromatic(frame.radiance[i])) - expected).abs() < 0.01 * 1361.0 * 0.4 / PI,
             "pixel {i}"
@@ -122,7 +121,7 @@ fn radiance_is_albedo_times_the_suns_share_times_its_cosine() {
 fn flow_leads_to_where_a_point_was_for_a_body_that_moves_and_a_camera_that_moves_and_turns() {
     let (mut scene, id, pose) = boxed();
     let before_view = eye();
-    let before = Sighting::new(&scene, &before_view);
+    let before = FlowReference::new(&scene, &before_view);
     let moved = Pose::from_parts(
         (pose.translation.vector + Vector3::new(0.05, -0.1, 0.02)).into(),
         pose.rotation * UnitQuaternion::from_euler_angles(0.02, 0.0, 0.1),
@@ -130,7 +129,7 @@ fn flow_leads_to_where_a_point_was_for_a_body_that_moves_and_a_camera_that_moves
     scene.move_instance(id, &moved);
     let view = look([-2.45, -0.7, 1.52], [0.0, 0.1, 0.5], 320, 240);
     let (frame, _) = traced(&scene, &view);
-    let back = flow(&frame, &Sighting::new(&scene, &view), &before);
+    let back = flow(&frame, &FlowReference::new(&scene, &view), &before);
     let mut seen = [0; 3];
     for (i, way) in back.iter().enumerate() {
         seen[usize::from(frame.class[i].min(2))] += 1;
@@ -158,12 +157,12 @@ fn a_shift_across_the_view_is_focal_length_times_shift_over_distance() {
     let at = |y: f64| Pose::translation(4.1, y, 2.0);
     let id = scene.add_instance(mesh, &at(0.0), Class::Rover.numbered(PART), &lambert()).expect("room");
     let view = look([0.0, 0.0, 2.0], [1.0, 0.0, 2.0], 161, 121);
-    let before = Sighting::new(&scene, &view);
+    let before = FlowReference::new(&scene, &view);
     scene.move_instance(id, &at(0.1));
     let (frame, _) = traced(&scene, &view);
-    let back = flow(&frame, &Sighting::new(&scene, &view), &before);
+    let back = flow(&frame, &FlowReference::new(&scene, &view), &before);
     let middle = back[60 * 161 + 80];
-    // It went left, so it was to the right: + f · 0.1 m / 4 m.
+    // The body moved left, so it was to the right: + f · 0.1 m / 4 m.
     let expected = (view.fx_px * 0.1 / 4.0) as f32;
     assert!((middle[0] - expected).abs() < FLOW_PX && middle[1].abs() < FLOW_PX, "{middle:?}, not {expected}");
 }
@@ -181,14 +180,14 @@ fn the_box_around_a_ball_is_its_outlines() {
     let seen = visible(&frame);
     let ball = seen.iter().find(|seen| seen.instance == PART).expect("in view");
     assert_eq!((ball.class, seen.len()), (Class::Rover as u16, 1));
-    // In the level plane of camera and ball: the tangents' angles.
+    // In the horizontal plane of camera and ball: the angles of the tangents.
     let aside = f64::atan2(left_m, ahead_m);
     let half = (0.5 / f64::hypot(ahead_m, left_m)).asin();
     let expected = [aside + half, aside - half].map(|angle| view.cx_px - view.fx_px * angle.tan());
-    // Edges of pixels, not centres.
+    // The edges of the pixels, not their centres.
     let got = [f64::from(ball.columns[0]) - 0.5, f64::from(ball.columns[1]) + 0.5];
     assert!((0..2).all(|i| (got[i] - expected[i]).abs() < OUTLINE_PX), "{got:?}, not {expected:?}");
-    // Upward: the cone's widest section across the plane, through where it touches.
+    // Vertically: the widest cross-section of the tangent cone, through the points of contact.
     let optical = Vector3::new(-left_m, 0.0, ahead_m);
     let tangent_z = |v: f64| {
         let normal = Vector3::new(0.0, view.fy_px, -v);
@@ -228,7 +227,7 @@ fn every_point_seen_of_an_instance_is_in_its_box_and_reaches_its_sides() {
     let cuboid = scene.solid(PART).expect("added");
     assert!((0..3).all(|i| (cuboid.size_m[i] - [0.4, 0.3, 0.5][i]).abs() < 1e-6));
     assert!(scene.solid(PART + 1).is_none() && scene.solid(0).is_none());
-    // It goes where the instance goes.
+    // The box follows the instance.
     scene.sweep_instances(&[]);
     assert!(scene.solid(1).is_some());
 }
@@ -253,7 +252,7 @@ fn two_cameras_of_a_rig_give_a_thing_the_same_number() {
             continue;
         }
         let there = v as usize * 320 + u as usize;
-        // Not hidden from the right camera, nor on an edge.
+        // Not hidden from the right camera, and not on an edge.
         if (f64::from(in_right.depth_m[there]) - optical.z).abs() < 0.002 * optical.z {
             compared += 1;
             assert!(in_right.instance[there] == instance || in_right.instance[there] == 0, "{instance} at pixel {i}");

@@ -1,12 +1,13 @@
-//! A battery: an open-circuit voltage that falls linearly from full to empty, V₀ = V_e + (V_f − V_e) q, behind an inner
-//! resistance R. Consumers take the power P = idle + Σ |torque · rate| / efficiency over all joints that motors move;
-//! braking gives nothing back. The current follows from P = (V₀ − R I) I:
+//! A battery and its telemetry: an open-circuit voltage that falls linearly with the charge q from full (1) to empty
+//! (0), V₀ = V_e + (V_f − V_e) q, in series with an internal resistance R. The load is
+//! P = idle + Σ |torque · rate| / efficiency over all motor-driven joints; braking recovers nothing. The current
+//! follows from P = (V₀ − R I) I:
 //!
 //!   I = (V₀ − √(V₀² − 4 R P)) / (2 R).
 //!
-//! It can give V₀²/(4 R) at most; what is asked beyond is told as a failure and not given. Charge and energy are
-//! integrated heartbeat by heartbeat, each with the power at its end. An empty battery gives nothing, and says that
-//! it is dead; it does not stop the rover. Temperature, ageing and charging are left out.
+//! It can deliver at most V₀²/(4 R); a larger load is reported as an overload and not delivered. Charge and energy are
+//! integrated heartbeat by heartbeat, each with the power at its end. An empty battery delivers nothing and reports
+//! that it is dead; it does not stop the rover. Temperature, ageing and charging are left out.
 
 use garde::Validate;
 use schemars::JsonSchema;
@@ -15,69 +16,69 @@ use selene_base::input::{non_negative, positive, within};
 use selene_base::random::stream_at;
 use serde::Deserialize;
 
-use super::{Beat, BodyPlan, BodyReading, Posture, Read};
-use crate::augment::{Augments, Datum, fits};
+use super::{BodyHeartbeat, BodyPlan, BodyReading, BodySample, Posture};
+use crate::augment::{Augments, DataType, fits};
 use crate::noise::gaussian;
 use crate::spec::{lag, rate, ros_name};
 use crate::{Sample, SensorQos};
 
-/// Ampere seconds of an ampere hour.
+/// Ampere seconds in an ampere hour.
 const AS_PER_AH: f64 = 3600.0;
 
 /// A battery and its telemetry.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct BatterySpec {
-    /// Topic prefix and stream name.
+    /// Prefix of its topics and name of its random streams.
     #[garde(custom(ros_name))]
     pub name: String,
-    /// The link that it sits in.
+    /// The link that contains it.
     #[garde(custom(ros_name))]
     pub link: String,
-    /// Samples a second.
+    /// Sampling rate, Hz.
     #[garde(custom(rate))]
     pub rate_hz: f64,
-    /// From measurement to hand-over, s.
+    /// Delay from measurement to publication, s.
     #[garde(custom(lag))]
     pub lag_s: f64,
-    /// How the topic is offered.
+    /// Quality of service of its topic.
     #[garde(skip)]
     pub qos: SensorQos,
-    /// The stages that its readings pass before they leave.
+    /// Stages that the readings pass before publication, in order.
     #[serde(default)]
-    #[garde(dive, custom(fits(Datum::Battery, self.rate_hz)))]
+    #[garde(dive, custom(fits(DataType::Battery, self.rate_hz)))]
     pub stages: Augments,
     /// Charge of the full battery, A h.
     #[garde(custom(positive))]
     pub capacity_ah: f64,
-    /// Charge at the start, 0 to 1.
+    /// State of charge at the start, 0 to 1.
     #[garde(custom(within(0.0, 1.0)))]
     #[serde(default = "full")]
     pub initial_charge: f64,
     /// Open-circuit voltage of the empty battery, V.
     #[garde(custom(positive))]
     pub empty_v: f64,
-    /// That of the full one, V.
+    /// Open-circuit voltage of the full battery, V; at least `empty_v`.
     #[garde(custom(positive), custom(not_below(self.empty_v)))]
     pub full_v: f64,
-    /// Inner resistance, ohm.
+    /// Internal resistance, ohm.
     #[garde(custom(non_negative))]
     pub resistance_ohm: f64,
-    /// What is consumed without motion, W.
+    /// Power consumption without motion, W.
     #[garde(custom(non_negative))]
     pub idle_w: f64,
-    /// Share of the electrical power that motors make mechanical, 0.01 to 1.
+    /// Efficiency of the motors: mechanical over electrical power, 0.01 to 1.
     #[garde(custom(within(0.01, 1.0)))]
     pub motor_efficiency: f64,
-    /// Standard deviation of the voltage told, V.
+    /// Standard deviation of the measured voltage, V.
     #[garde(custom(non_negative))]
     #[serde(default)]
     pub voltage_sigma_v: f64,
-    /// Standard deviation of the current told, A.
+    /// Standard deviation of the measured current, A.
     #[garde(custom(non_negative))]
     #[serde(default)]
     pub current_sigma_a: f64,
-    /// Whether the truth is told beside it.
+    /// Whether the truth is published beside its readings.
     #[garde(skip)]
     #[serde(default)]
     pub truth: bool,
@@ -96,31 +97,31 @@ fn not_below(empty_v: f64) -> impl FnOnce(&f64, &()) -> garde::Result {
     }
 }
 
-/// How a battery is.
+/// State of a battery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BatteryHealth {
-    /// It gives what is asked.
+    /// It delivers the load.
     Good,
-    /// More is asked than it can give.
+    /// The load exceeds what it can deliver.
     Overloaded,
     /// It is empty.
     Empty,
 }
 
-/// What a battery tells.
+/// Telemetry of a battery.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BatteryReading {
-    /// At its terminals, V.
+    /// Voltage at its terminals, V.
     pub voltage_v: f64,
-    /// Out of it, A.
+    /// Discharge current, A.
     pub current_a: f64,
-    /// What is in it, A h.
+    /// Remaining charge, A h.
     pub charge_ah: f64,
-    /// What would be if it were full, A h.
+    /// Charge of the full battery, A h.
     pub capacity_ah: f64,
-    /// What it gave since the start, J.
+    /// Energy delivered since the start, J.
     pub energy_j: f64,
-    /// How it is.
+    /// Its state.
     pub health: BatteryHealth,
 }
 
@@ -132,16 +133,16 @@ pub(super) struct Battery {
     seed: u64,
 }
 
-/// What it remembers.
+/// The memory of a battery.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Memory {
-    /// What is in it, A s.
+    /// Remaining charge, A s.
     charge_as: f64,
-    /// What it gave, J.
+    /// Energy delivered, J.
     energy_j: f64,
 }
 
-/// What it gives.
+/// Output under a load.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Draw {
     voltage_v: f64,
@@ -157,9 +158,9 @@ impl Battery {
     pub(super) fn take(
         &self,
         known: Option<&[f64]>,
-        beat: &Beat,
+        beat: &BodyHeartbeat,
         samples: impl Iterator<Item = Sample>,
-        mut told: impl FnMut(Read),
+        mut reported: impl FnMut(BodySample),
     ) -> Vec<f64> {
         let power_w = self.power_w(&beat.now);
         let at_start = known.and_then(remembered).unwrap_or_else(|| self.begun());
@@ -167,7 +168,11 @@ impl Battery {
         for sample in samples {
             let truth = self.exact(after(sample.instant), power_w);
             let reading = self.noisy(&truth, sample);
-            told(Read { sample, told: BodyReading::Battery(reading), truth: Some(BodyReading::Battery(truth)) });
+            reported(BodySample {
+                sample,
+                reported: BodyReading::Battery(reading),
+                truth: Some(BodyReading::Battery(truth)),
+            });
         }
         let Memory { charge_as, energy_j } = after(beat.until);
         vec![charge_as, energy_j]
@@ -177,7 +182,7 @@ impl Battery {
         Memory { charge_as: self.spec.initial_charge * self.spec.capacity_ah * AS_PER_AH, energy_j: 0.0 }
     }
 
-    /// What the rover consumes, W.
+    /// Power consumption of the rover, W.
     fn power_w(&self, now: &Posture) -> f64 {
         let mechanical_w = |&joint: &usize| {
             let of = |numbers: &[f64]| numbers.get(joint).copied().unwrap_or_default();
@@ -186,7 +191,7 @@ impl Battery {
         self.spec.idle_w + self.motors.iter().map(mechanical_w).sum::<f64>() / self.spec.motor_efficiency
     }
 
-    /// What it gives when `power_w` is asked of it.
+    /// Its output under a load of `power_w`.
     fn draw(&self, of: Memory, power_w: f64) -> Draw {
         let BatterySpec { empty_v, full_v, resistance_ohm: r, .. } = self.spec;
         let open_v = empty_v + (full_v - empty_v) * of.charge_as / (self.spec.capacity_ah * AS_PER_AH);
@@ -197,7 +202,7 @@ impl Battery {
         let (current_a, health) = if square < 0.0 {
             (open_v / (2.0 * r), BatteryHealth::Overloaded)
         } else {
-            // The same as above, without loss for a small resistance and a division by none.
+            // The equation of the module in a form that is accurate for small and defined for zero resistance.
             (2.0 * power_w / (open_v + square.sqrt()), BatteryHealth::Good)
         };
         Draw { voltage_v: open_v - r * current_a, current_a, health }
@@ -241,7 +246,7 @@ fn remembered(numbers: &[f64]) -> Option<Memory> {
 #[cfg(test)]
 mod tests {
     use super::{AS_PER_AH, Battery, BatteryHealth, BatteryReading, BatterySpec};
-    use crate::body::{Beat, BodyPlan, BodyReading, Posture};
+    use crate::body::{BodyHeartbeat, BodyPlan, BodyReading, Posture};
     use crate::{Sample, SensorQos};
     use nalgebra::Vector3;
     use selene_base::SimTime;
@@ -272,8 +277,8 @@ mod tests {
         Battery::new(spec, &plan, 1)
     }
 
-    /// The last reading and how long it took; the wheel's torque follows time, its rate is 2 rad/s, and the other
-    /// joint's spring is no motor.
+    /// The last reading after `beats` heartbeats; the wheel's torque follows time, its rate is 2 rad/s, and the other
+    /// joint is driven by a spring, not a motor.
     fn run(battery: &Battery, beats: u64, torque_nm: impl Fn(f64) -> f64) -> BatteryReading {
         let (mut numbers, mut last) = (None, None);
         for index in 1..=beats {
@@ -281,11 +286,11 @@ mod tests {
             let (from, until) = (time(index - 1), time(index));
             let effort = [500.0, torque_nm(until.secs_f64())];
             let body = Posture { world_from_links: &[], position: &[], velocity: &[1.0, 2.0], effort: &effort };
-            let beat = Beat { after: from, from, until, before: body, now: body, sun: Vector3::z() };
+            let beat = BodyHeartbeat { after: from, from, until, before: body, now: body, sun: Vector3::z() };
             let sample = std::iter::once(Sample { index, instant: until });
             let next = battery.take(numbers.as_deref(), &beat, sample, |read| {
-                if let BodyReading::Battery(told) = read.told {
-                    last = Some(told);
+                if let BodyReading::Battery(reported) = read.reported {
+                    last = Some(reported);
                 }
             });
             numbers = Some(next);
@@ -297,19 +302,19 @@ mod tests {
     fn energy_is_the_integral_of_power_and_braking_costs_as_much() {
         // P = 20 + |10 sin(t)| * 2 / 0.5 W over 2 pi * 10 s: the mean of |sin| is 2/pi.
         let beats = 628;
-        let told = run(&battery(100.0, 0.05), beats, |t| 10.0 * t.sin());
+        let reported = run(&battery(100.0, 0.05), beats, |t| 10.0 * t.sin());
         let expected = 62.8 * (IDLE_W + 10.0 * 2.0 / EFFICIENCY * std::f64::consts::FRAC_2_PI);
-        assert!((told.energy_j / expected - 1.0).abs() < 2e-3, "{} J, not {expected}", told.energy_j);
+        assert!((reported.energy_j / expected - 1.0).abs() < 2e-3, "{} J, not {expected}", reported.energy_j);
     }
 
     #[test]
-    fn terminals_give_the_power_asked_for_and_charge_falls_by_the_current() {
-        let told = run(&battery(100.0, 0.05), 100, |_| 10.0);
+    fn terminals_give_the_power_requested_and_charge_falls_by_the_current() {
+        let reported = run(&battery(100.0, 0.05), 100, |_| 10.0);
         let power_w = IDLE_W + 10.0 * 2.0 / EFFICIENCY;
-        assert!((told.voltage_v * told.current_a - power_w).abs() < 1e-9, "{told:?}");
-        assert!(told.voltage_v < 32.0 && told.health == BatteryHealth::Good);
-        let charge_as = (100.0 - told.charge_ah) * AS_PER_AH;
-        assert!((charge_as / (told.current_a * 10.0) - 1.0).abs() < 1e-3, "{told:?}");
+        assert!((reported.voltage_v * reported.current_a - power_w).abs() < 1e-9, "{reported:?}");
+        assert!(reported.voltage_v < 32.0 && reported.health == BatteryHealth::Good);
+        let charge_as = (100.0 - reported.charge_ah) * AS_PER_AH;
+        assert!((charge_as / (reported.current_a * 10.0) - 1.0).abs() < 1e-3, "{reported:?}");
         let open_v = 32.0 - 8.0 * power_w / 32.0 * 0.1 / (100.0 * AS_PER_AH);
         let without_resistance = run(&battery(100.0, 0.0), 1, |_| 10.0);
         assert!((without_resistance.voltage_v - open_v).abs() < 1e-9, "{without_resistance:?}");

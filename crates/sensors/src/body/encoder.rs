@@ -1,9 +1,9 @@
-//! Incremental encoders on joints. An encoder counts ticks: the angle in whole ticks, rounded down, less those that it
-//! missed. Of the ticks that pass between two samples each is missed with the same probability, whichever way the
-//! joint turns; what is missed stays missed. A joint that goes to and fro within a sample is seen at its end alone.
+//! Incremental encoders on joints. An encoder counts ticks: the angle in whole ticks, rounded down, minus the ticks
+//! that it missed. Each tick between two samples is missed with the same probability, in either direction; missed
+//! ticks are never recovered. Motion back and forth between two samples counts only by its net result.
 //!
-//! The rate is that of a tachometer: the ticks of a window over its length. The shortest window is from one sample to
-//! the next.
+//! The rate is that of a tachometer: the ticks in a window divided by its length. The shortest window is one sampling
+//! period.
 
 use std::f64::consts::TAU;
 
@@ -14,61 +14,61 @@ use selene_base::input::within;
 use selene_base::random::{Stream, stream_at};
 use serde::Deserialize;
 
-use super::{Beat, BodyError, BodyPlan, BodyReading, JointAngles, Read};
-use crate::augment::{Augments, Datum, fits};
+use super::{BodyError, BodyHeartbeat, BodyPlan, BodyReading, BodySample, JointAngles};
+use crate::augment::{Augments, DataType, fits};
 use crate::spec::{count_within, lag, rate, ros_name};
 use crate::{Sample, SensorQos};
 
-/// The finest encoder taken, ticks for a turn: 24 bits.
+/// The finest encoder allowed, ticks per turn: 24 bits.
 const TICKS_MAX: usize = 1 << 24;
-/// The longest window taken, samples: they are part of the world's state.
+/// The longest window allowed, samples: its counts are part of the world's state.
 const WINDOW_MAX: f64 = 100.0;
 
 /// Encoders on joints.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct EncoderSpec {
-    /// Topic prefix and stream name.
+    /// Prefix of its topics and name of its random streams.
     #[garde(custom(ros_name))]
     pub name: String,
-    /// The link that it belongs to; any will do.
+    /// The link that it belongs to; its readings do not depend on it.
     #[garde(custom(ros_name))]
     pub link: String,
-    /// Samples a second.
+    /// Sampling rate, Hz.
     #[garde(custom(rate))]
     pub rate_hz: f64,
-    /// From measurement to hand-over, s.
+    /// Delay from measurement to publication, s.
     #[garde(custom(lag))]
     pub lag_s: f64,
-    /// How the topic is offered.
+    /// Quality of service of its topic.
     #[garde(skip)]
     pub qos: SensorQos,
-    /// The stages that its readings pass before they leave.
+    /// Stages that the readings pass before publication, in order.
     #[serde(default)]
-    #[garde(dive, custom(fits(Datum::Joints, self.rate_hz)))]
+    #[garde(dive, custom(fits(DataType::Joints, self.rate_hz)))]
     pub stages: Augments,
-    /// The joints; those that drive wheels when left out.
+    /// Names of the joints; left out, the joints that drive wheels.
     #[garde(skip)]
     #[serde(default)]
     pub joints: Vec<String>,
-    /// Ticks for a turn of the joint.
+    /// Ticks per turn of the joint.
     #[garde(custom(ticks))]
     pub ticks_per_turn: u32,
-    /// Chance of each tick to be missed.
+    /// Probability that a tick is missed, 0 to 1.
     #[garde(custom(within(0.0, 1.0)))]
     #[serde(default)]
     pub missed_tick_probability: f64,
-    /// The tachometer's window, s; from one sample to the next when left out.
+    /// Window of the tachometer, s; one sampling period when left out.
     #[garde(custom(holds_samples_of(self.rate_hz)))]
     #[serde(default)]
     pub rate_window_s: Option<f64>,
-    /// Whether the truth is told beside it.
+    /// Whether the truth is published beside its readings.
     #[garde(skip)]
     #[serde(default)]
     pub truth: bool,
 }
 
-/// A garde check: ticks for a turn.
+/// A garde check: ticks per turn, 1 to `TICKS_MAX`.
 pub(super) fn ticks(count: &u32, (): &()) -> garde::Result {
     count_within(1, TICKS_MAX, *count as usize)
 }
@@ -84,34 +84,34 @@ fn holds_samples_of(rate_hz: f64) -> impl FnOnce(&Option<f64>, &()) -> garde::Re
     }
 }
 
-/// What a counter of ticks remembers.
+/// State of one tick counter.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Counter {
-    /// Ticks that passed, forward less back.
+    /// Net ticks passed: forward minus backward.
     passed: i64,
-    /// Of these, missed.
+    /// Net ticks missed.
     missed: i64,
 }
 
 impl Counter {
-    /// One that was switched on with its joint at an angle, and has missed nothing.
+    /// A counter switched on with its joint at this angle, without missed ticks.
     pub(super) fn at(angle_rad: f64, ticks_per_turn: u32) -> Self {
         Self { passed: whole_ticks(angle_rad, ticks_per_turn), missed: 0 }
     }
 
-    /// Takes in the joint's next angle.
+    /// Updates the counter with the joint's next angle.
     pub(super) fn take(&mut self, angle_rad: f64, ticks_per_turn: u32, missed_probability: f64, rng: &mut Stream) {
         let passed = whole_ticks(angle_rad, ticks_per_turn);
         let step = passed - self.passed;
         self.passed = passed;
         if missed_probability > 0.0 && step != 0 {
-            // The probability is one: its file was checked.
+            // `Binomial::new` cannot fail: validation checked the probability.
             let missed = Binomial::new(step.unsigned_abs(), missed_probability).map_or(0, |law| law.sample(rng));
             self.missed += step.signum() * missed as i64;
         }
     }
 
-    /// What it tells.
+    /// The count that it outputs.
     pub(super) fn count(&self) -> i64 {
         self.passed - self.missed
     }
@@ -138,7 +138,7 @@ pub(super) struct Encoders {
     seed: u64,
 }
 
-/// What they remember: a counter for each joint, and the counts of the window's samples, the latest first.
+/// Memory of the encoders: a counter for each joint, and the counts of the window's samples, the latest first.
 struct Memory {
     counters: Vec<Counter>,
     past: Vec<Vec<f64>>,
@@ -164,9 +164,9 @@ impl Encoders {
     pub(super) fn take(
         &self,
         known: Option<&[f64]>,
-        beat: &Beat,
+        beat: &BodyHeartbeat,
         samples: impl Iterator<Item = Sample>,
-        mut told: impl FnMut(Read),
+        mut reported: impl FnMut(BodySample),
     ) -> Vec<f64> {
         let mut memory = known.and_then(|numbers| self.remembered(numbers)).unwrap_or_else(|| self.begun(beat));
         for sample in samples {
@@ -174,7 +174,11 @@ impl Encoders {
             let rates = self.of_joints(&beat.at(sample.instant, |posture| posture.velocity));
             let reading = self.read(&mut memory, &angles, sample);
             let truth = JointAngles { position: angles, velocity: rates };
-            told(Read { sample, told: BodyReading::Encoders(reading), truth: Some(BodyReading::Encoders(truth)) });
+            reported(BodySample {
+                sample,
+                reported: BodyReading::Encoders(reading),
+                truth: Some(BodyReading::Encoders(truth)),
+            });
         }
         self.numbers(&memory)
     }
@@ -183,7 +187,7 @@ impl Encoders {
         self.joints.iter().map(|&joint| all.get(joint).copied().unwrap_or_default()).collect()
     }
 
-    fn begun(&self, beat: &Beat) -> Memory {
+    fn begun(&self, beat: &BodyHeartbeat) -> Memory {
         let counter = |angle_rad: f64| Counter::at(angle_rad, self.spec.ticks_per_turn);
         let counters = self.of_joints(beat.before.position).into_iter().map(counter).collect();
         Memory { counters, past: Vec::new() }
@@ -207,7 +211,7 @@ impl Encoders {
         JointAngles { position, velocity }
     }
 
-    /// The counters, then the counts of each sample of the window.
+    /// The memory as numbers: the counters, then the counts of each sample of the window.
     fn numbers(&self, memory: &Memory) -> Vec<f64> {
         let counters = memory.counters.iter().flat_map(Counter::numbers);
         counters.chain(memory.past.iter().flatten().copied()).collect()
@@ -227,7 +231,7 @@ impl Encoders {
 #[cfg(test)]
 mod tests {
     use super::{Counter, EncoderSpec, Encoders};
-    use crate::body::{Beat, BodyPlan, BodyReading, JointAngles, Posture};
+    use crate::body::{BodyHeartbeat, BodyPlan, BodyReading, JointAngles, Posture};
     use crate::{Sample, SensorQos};
     use nalgebra::Vector3;
     use selene_base::SimTime;
@@ -252,7 +256,8 @@ mod tests {
         Encoders::new(spec, &plan, 1).expect("a joint")
     }
 
-    /// Readings at 100 Hz of a joint that turns as `angle` says, memory handed on as numbers; the last of them.
+    /// The last of `samples` readings at 100 Hz of a joint with this angle over time; the memory is passed on as
+    /// numbers.
     fn last(encoders: &Encoders, samples: u64, angle: impl Fn(f64) -> f64) -> JointAngles {
         let (mut numbers, mut reading) = (None, JointAngles::default());
         for index in 1..=samples {
@@ -261,12 +266,18 @@ mod tests {
             let [before, now] = [from, until].map(|at| [0.3, angle(at.secs_f64())]);
             let posture =
                 |position| Posture { world_from_links: &[], position, velocity: &[0.0; 2], effort: &[0.0; 2] };
-            let beat =
-                Beat { after: from, from, until, before: posture(&before), now: posture(&now), sun: Vector3::z() };
+            let beat = BodyHeartbeat {
+                after: from,
+                from,
+                until,
+                before: posture(&before),
+                now: posture(&now),
+                sun: Vector3::z(),
+            };
             let sample = std::iter::once(Sample { index, instant: until });
             let next = encoders.take(numbers.as_deref(), &beat, sample, |read| {
-                if let BodyReading::Encoders(told) = read.told {
-                    reading = told;
+                if let BodyReading::Encoders(reported) = read.reported {
+                    reading = reported;
                 }
             });
             numbers = Some(next);
@@ -278,11 +289,14 @@ mod tests {
     fn angles_come_in_whole_ticks_and_rates_within_a_tick_of_the_window() {
         let (rate, tick) = (0.8, TAU / 500.0);
         for (window_s, length_s) in [(None, 0.01), (Some(0.2), 0.2)] {
-            let told = last(&encoders(500, window_s), 150, |t| rate * t);
+            let reported = last(&encoders(500, window_s), 150, |t| rate * t);
             let true_angle = rate * 1.5;
-            assert!((0.0..tick).contains(&(true_angle - told.position[0])), "{told:?}");
-            assert!((told.position[0] / tick - (told.position[0] / tick).round()).abs() < 1e-9);
-            assert!((told.velocity[0] - rate).abs() <= tick / length_s * (1.0 + 1e-9), "{told:?} in {length_s} s");
+            assert!((0.0..tick).contains(&(true_angle - reported.position[0])), "{reported:?}");
+            assert!((reported.position[0] / tick - (reported.position[0] / tick).round()).abs() < 1e-9);
+            assert!(
+                (reported.velocity[0] - rate).abs() <= tick / length_s * (1.0 + 1e-9),
+                "{reported:?} in {length_s} s"
+            );
         }
     }
 
@@ -308,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_joint_that_is_not_there_is_told_with_those_that_are() {
+    fn a_joint_that_is_not_there_is_reported_with_those_that_are() {
         let plan = BodyPlan { joints: vec!["left".into(), "right".into()], wheels: Vec::new(), motors: Vec::new() };
         let refusal = plan.places(&["middle".into()]).expect_err("refused").to_string();
         assert!(refusal.contains("'middle'") && refusal.contains("left, right"), "{refusal}");

@@ -1,18 +1,18 @@
-//! Dead reckoning in the plane from the encoders of wheels and the angles of steering joints, blind to slip.
+//! Wheel odometry: dead reckoning in the plane from wheel encoders and steering angles, blind to slip.
 //!
 //! From one sample to the next each wheel rolls s = R Δφ along its heading δ, and does not slide sideways. A rover that
 //! moves by (x, y) and turns by θ, all in its own axes, moves a wheel at (a, b) by (x − θ b, y + θ a), so
 //!
 //!   cos δ (x − θ b) + sin δ (y + θ a) = s,   w [−sin δ (x − θ b) + cos δ (y + θ a)] = 0,
 //!
-//! solved by least squares over all wheels. A rover with steered wheels has w = 1. One without must skid to turn: its
-//! wheels do slide, w = 0, and instead y = 0: it turns about a point beside its middle. Where the true turn is less
-//! than wheels say, as skidding rovers' is, `turn_scale` calibrates it. The movement is laid to the pose along its
-//! arc (the exponential of SE(2)).
+//! solved by least squares over all wheels. A rover with steered wheels has w = 1. A rover without must skid to turn:
+//! its wheels do slide, so w = 0, and y = 0 replaces the second equation: it turns about a point on the line through
+//! its middle, across its heading. `turn_scale` corrects for true turns that are smaller than the wheels indicate, as
+//! those of skidding rovers are. The movement is added to the pose along its arc (the exponential of SE(2)).
 //!
-//! The covariance grows with the way: each metre adds variance along, across and in heading, each radian of turning
-//! adds variance in heading, and errors of heading become errors of place as P ← F P Fᵀ + G Q Gᵀ. Steering angles are
-//! taken as known. Slip is not in it: it is what this odometry is blind to.
+//! The covariance grows with the distance travelled: each metre adds variance along, across and in heading, each
+//! radian of turning adds variance in heading, and errors of heading become errors of position as
+//! P ← F P Fᵀ + G Q Gᵀ. Steering angles are taken as exact. Slip is not included: this odometry cannot see it.
 
 use std::f64::consts::TAU;
 
@@ -25,79 +25,79 @@ use selene_base::{Pose, SimTime};
 use serde::Deserialize;
 
 use super::encoder::{Counter, ticks};
-use super::{Beat, BodyError, BodyPlan, BodyReading, Read};
-use crate::augment::{Augments, Datum, fits};
+use super::{BodyError, BodyHeartbeat, BodyPlan, BodyReading, BodySample};
+use crate::augment::{Augments, DataType, fits};
 use crate::spec::{lag, rate, ros_name};
 use crate::{Sample, SensorQos};
 
-/// Turns below are laid straight, rad.
+/// Turns smaller than this are treated as straight movements, rad.
 const STRAIGHT_RAD: f64 = 1e-9;
-/// The least determinant of normal equations that are solved, m².
+/// The least determinant of the normal equations that counts as solvable, m².
 const DETERMINANT_MIN: f64 = 1e-9;
-/// Numbers of a memory before those of its counters.
+/// Number of values in a memory before those of the counters.
 const OF_POSE: usize = 12;
 
-/// Dead reckoning from wheels.
+/// Wheel odometry of a rover.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct OdometrySpec {
-    /// The topic, and the stream's name.
+    /// Name of its topic and of its random streams.
     #[garde(custom(ros_name))]
     pub name: String,
-    /// The link that it belongs to; it tells of `base_link` whichever this is.
+    /// The link that it belongs to; odometry is always that of `base_link`.
     #[garde(custom(ros_name))]
     pub link: String,
-    /// Samples a second.
+    /// Sampling rate, Hz.
     #[garde(custom(rate))]
     pub rate_hz: f64,
-    /// From measurement to hand-over, s.
+    /// Delay from measurement to publication, s.
     #[garde(custom(lag))]
     pub lag_s: f64,
-    /// How the topic is offered.
+    /// Quality of service of its topic.
     #[garde(skip)]
     pub qos: SensorQos,
-    /// The stages that its readings pass before they leave.
+    /// Stages that the readings pass before publication, in order.
     #[serde(default)]
-    #[garde(dive, custom(fits(Datum::Odometry, self.rate_hz)))]
+    #[garde(dive, custom(fits(DataType::Odometry, self.rate_hz)))]
     pub stages: Augments,
-    /// Ticks of each wheel's encoder for a turn of the wheel.
+    /// Encoder ticks per turn of each wheel.
     #[garde(custom(ticks))]
     pub ticks_per_turn: u32,
-    /// Chance of each tick to be missed.
+    /// Probability that a tick is missed, 0 to 1.
     #[garde(custom(within(0.0, 1.0)))]
     #[serde(default)]
     pub missed_tick_probability: f64,
-    /// What it takes for the wheels' radius, as a share of that to the grousers' tips: wheels sink in.
+    /// Assumed rolling radius of the wheels, as a fraction of the radius to the grousers' tips: wheels sink in.
     #[garde(custom(within(0.5, 1.5)))]
     #[serde(default = "one")]
     pub radius_scale: f64,
-    /// What it multiplies turns by.
+    /// Factor applied to turns.
     #[garde(custom(within(0.1, 2.0)))]
     #[serde(default = "one")]
     pub turn_scale: f64,
-    /// How uncertain its way is.
+    /// How the published covariance grows.
     #[garde(dive)]
     pub uncertainty: UncertaintySpec,
 }
 
-/// How variances grow: a standard deviation s in m/√m means a variance of s² for each metre.
+/// Growth of variances: a standard deviation s in m/√m means a variance of s² for each metre.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct UncertaintySpec {
-    /// Along the way, m/√m.
+    /// Position along the direction of travel, m/√m.
     #[garde(custom(non_negative))]
     pub along_m_per_sqrt_m: f64,
-    /// Across it, m/√m.
+    /// Position across the direction of travel, m/√m.
     #[garde(custom(non_negative))]
     pub across_m_per_sqrt_m: f64,
-    /// Of the heading, rad/√m.
+    /// Heading, by distance, rad/√m.
     #[garde(custom(non_negative))]
     pub heading_rad_per_sqrt_m: f64,
-    /// Of the heading by turning, rad/√rad.
+    /// Heading, by turning, rad/√rad.
     #[garde(custom(non_negative))]
     pub heading_rad_per_sqrt_rad: f64,
-    /// Variance that is told of what is not measured: height, roll, pitch and their rates; m², rad² and their
-    /// squares per second.
+    /// Variance published for unmeasured quantities: height, roll, pitch and their rates; m², rad² and their squares
+    /// per second.
     #[garde(custom(positive))]
     pub unmeasured_variance: f64,
 }
@@ -106,33 +106,33 @@ fn one() -> f64 {
     1.0
 }
 
-/// A wheel as odometry knows it.
+/// The data of a wheel that odometry uses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OdometryWheel {
-    /// Its centre in the base link, x forward and y left, m.
+    /// Position of its centre in the base link, x forward and y left, m.
     pub centre_m: [f64; 2],
     /// Radius to the grousers' tips, m.
     pub radius_m: f64,
-    /// Place of its drive joint among joints that move, and the sign of that joint's rate when it rolls forward.
+    /// Index of its drive joint among the movable joints.
     pub drive: usize,
-    /// That sign.
+    /// Sign of that joint's rate when the wheel rolls forward.
     pub drive_sign: f64,
-    /// Place of its steering joint, and the sign of that joint's angle when it points to the left.
+    /// Index of its steering joint, and the sign of that joint's angle when the wheel points to the left.
     pub steer: Option<(usize, f64)>,
 }
 
-/// What dead reckoning tells.
+/// A reading of wheel odometry.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OdometryReading {
-    /// `odom` from `base_link`: where it began was the rover's true place and heading.
+    /// Pose of `base_link` in `odom`; it starts at the rover's true position and heading.
     pub odom_from_base: Pose,
-    /// Forward and left, m/s, and turn rate, rad/s, of `base_link` in its own axes.
+    /// Velocity of `base_link` in its own axes: forward and left, m/s, and turn rate, rad/s.
     pub twist: Vector3<f64>,
-    /// Covariance of x, y and heading in `odom`.
+    /// Covariance of x, y and heading in `odom`, m² and rad².
     pub pose_covariance: Matrix3<f64>,
-    /// Covariance of the twist.
+    /// Covariance of the twist, (m/s)² and (rad/s)².
     pub twist_covariance: Matrix3<f64>,
-    /// Variance of all that is not measured.
+    /// Variance of each unmeasured quantity.
     pub unmeasured_variance: f64,
 }
 
@@ -145,12 +145,12 @@ pub(super) struct Odometer {
     seed: u64,
 }
 
-/// What it remembers.
+/// The memory of an odometer.
 #[derive(Clone, Debug)]
 struct Memory {
-    /// When it was last brought on.
+    /// Instant of the last sample.
     at: SimTime,
-    /// x, y, and heading in `odom`.
+    /// x and y, m, and heading, rad, in `odom`.
     pose: Vector3<f64>,
     z_m: f64,
     covariance: Matrix3<f64>,
@@ -172,19 +172,19 @@ impl Odometer {
     pub(super) fn take(
         &self,
         known: Option<&[f64]>,
-        beat: &Beat,
+        beat: &BodyHeartbeat,
         samples: impl Iterator<Item = Sample>,
-        mut told: impl FnMut(Read),
+        mut reported: impl FnMut(BodySample),
     ) -> Vec<f64> {
         let mut memory = known.and_then(|numbers| self.remembered(numbers)).unwrap_or_else(|| self.begun(beat));
         for sample in samples {
             let reading = self.read(&mut memory, &beat.positions(sample.instant), sample);
-            told(Read { sample, told: BodyReading::Odometry(reading), truth: None });
+            reported(BodySample { sample, reported: BodyReading::Odometry(reading), truth: None });
         }
         self.numbers(&memory)
     }
 
-    fn begun(&self, beat: &Beat) -> Memory {
+    fn begun(&self, beat: &BodyHeartbeat) -> Memory {
         let base = beat.before.world_from_links.first().copied().unwrap_or_else(Pose::identity);
         let ahead = base.rotation * Vector3::x();
         let place = base.translation.vector;
@@ -218,7 +218,7 @@ impl Odometer {
         }
     }
 
-    /// How far each wheel rolled since the last sample, m.
+    /// Distance that each wheel rolled since the last sample, m.
     fn travel_m(&self, counters: &mut [Counter], joints: &[f64], sample: Sample) -> Vec<f64> {
         let OdometrySpec { ticks_per_turn, missed_tick_probability, .. } = self.spec;
         let mut rng = stream_at(self.seed, &self.spec.name, sample.index);
@@ -241,15 +241,15 @@ impl Odometer {
         self.wheels.iter().map(|wheel| wheel.steer.map_or(0.0, angle)).collect()
     }
 
-    /// Forward and left, m, and turn, rad.
+    /// Movement since the last sample: forward and left, m, and turn, rad.
     fn movement(&self, travel_m: &[f64], headings: &[f64]) -> Vector3<f64> {
         let (normal, right) = self.equations(travel_m, headings);
-        // With wheels steered to a heading at which they tell nothing, it takes the rover to stand.
+        // If the wheels' headings leave the motion undetermined, assume that the rover stands.
         let solved = normal.cholesky().map_or_else(Vector3::zeros, |factors| factors.solve(&right));
         Vector3::new(solved.x, solved.y, solved.z * self.spec.turn_scale)
     }
 
-    /// The normal equations: matrix and right side.
+    /// The normal equations: matrix and right-hand side.
     fn equations(&self, travel_m: &[f64], headings: &[f64]) -> (Matrix3<f64>, Vector3<f64>) {
         let (mut normal, mut right) = (Matrix3::zeros(), Vector3::zeros());
         for (wheel, (travel_m, heading)) in self.wheels.iter().zip(travel_m.iter().zip(headings)) {
@@ -272,8 +272,8 @@ impl Odometer {
         Matrix3::from_diagonal(&Vector3::new(along, of.across_m_per_sqrt_m.powi(2) * way_m, heading))
     }
 
-    /// Covariance of a movement by rounding to ticks: that of a difference of two rounded numbers is a sixth of a
-    /// tick squared, on each wheel.
+    /// Covariance of a movement by rounding to ticks: the difference of two rounded numbers has a variance of a sixth
+    /// of a tick squared, on each wheel.
     fn tick_noise(&self) -> Matrix3<f64> {
         let mean_tick_m2 =
             self.wheels.iter().map(|wheel| self.tick_m(wheel).powi(2)).sum::<f64>() / self.wheels.len().max(1) as f64;
@@ -282,7 +282,7 @@ impl Odometer {
         normal.try_inverse().unwrap_or_else(Matrix3::zeros) * (mean_tick_m2 / 6.0)
     }
 
-    /// Instant in ns, pose and height, covariance's upper triangle, counters.
+    /// The memory as numbers: instant in ns, pose and height, upper triangle of the covariance, counters.
     fn numbers(&self, memory: &Memory) -> Vec<f64> {
         let Memory { at, pose, z_m, covariance: p, counters } = memory;
         let of_pose: [f64; OF_POSE] = [
@@ -297,7 +297,7 @@ impl Odometer {
             p[(1, 1)],
             p[(1, 2)],
             p[(2, 2)],
-            // How many counters there are, so that no other kind's numbers are taken for these.
+            // The number of counters, so that the memory of another kind of sensor is not mistaken for this.
             counters.len() as f64,
         ];
         of_pose.into_iter().chain(counters.iter().flat_map(Counter::numbers)).collect()
@@ -317,7 +317,7 @@ impl Odometer {
     }
 }
 
-/// Lays a movement in the base's axes to a pose, along its arc.
+/// Adds a movement in the base's axes to the pose, along its arc, and its noise to the covariance.
 fn lay(memory: &mut Memory, movement: &Vector3<f64>, noise: &Matrix3<f64>) {
     let turn = movement.z;
     let (sin_share, cos_share) =
@@ -329,7 +329,7 @@ fn lay(memory: &mut Memory, movement: &Vector3<f64>, noise: &Matrix3<f64>) {
     let onward = Matrix3::new(1.0, 0.0, -moved.y, 0.0, 1.0, moved.x, 0.0, 0.0, 1.0);
     let turned = heading.to_homogeneous();
     let grown = onward * memory.covariance * onward.transpose() + turned * noise * turned.transpose();
-    // Rounding must not tell the two halves apart: one of them is remembered.
+    // Keeps the matrix symmetric despite rounding, because the memory holds only its upper triangle.
     memory.covariance = (grown + grown.transpose()) * 0.5;
     memory.pose += Vector3::new(moved.x, moved.y, turn);
 }

@@ -1,7 +1,7 @@
 //! Dead reckoning of wheels that roll without slip, and how its covariance grows.
 
 use super::{Odometer, OdometryReading, OdometrySpec, OdometryWheel, UncertaintySpec};
-use crate::body::{Beat, BodyPlan, BodyReading, Posture};
+use crate::body::{BodyHeartbeat, BodyPlan, BodyReading, Posture};
 use crate::{Sample, SensorQos};
 use nalgebra::{Vector2, Vector3};
 use selene_base::{Pose, SimTime};
@@ -9,7 +9,7 @@ use std::f64::consts::{FRAC_PI_2, TAU};
 
 const RADIUS_M: f64 = 0.25;
 const CENTRES_M: [[f64; 2]; 4] = [[0.6, 0.5], [0.6, -0.5], [-0.6, 0.5], [-0.6, -0.5]];
-/// At 50 Hz.
+/// Sampling period at 50 Hz.
 const PERIOD_S: f64 = 0.02;
 
 /// Joints 0 to 3 drive, 4 to 7 steer. Wheels on the right have their axes the other way around.
@@ -47,8 +47,8 @@ fn spec() -> OdometrySpec {
     }
 }
 
-/// The last reading after `samples` of wheels whose drive rates (rolling forward) and headings are given; the memory
-/// is handed on as numbers.
+/// The last of `samples` readings with constant drive rates (positive forward) and headings of the wheels; the memory
+/// is passed on as numbers.
 fn roll(odometer: &Odometer, start: Pose, samples: u64, rates: [f64; 4], headings: [f64; 4]) -> OdometryReading {
     let joints = |index: u64| -> Vec<f64> {
         let angle = |(wheel, rate): (&OdometryWheel, f64)| wheel.drive_sign * rate * PERIOD_S * index as f64;
@@ -60,11 +60,12 @@ fn roll(odometer: &Odometer, start: Pose, samples: u64, rates: [f64; 4], heading
         let (from, until) = (time(index - 1), time(index));
         let (before, now, links) = (joints(index - 1), joints(index), [start]);
         let body = |position| Posture { world_from_links: &links, position, velocity: &[], effort: &[] };
-        let beat = Beat { after: from, from, until, before: body(&before), now: body(&now), sun: Vector3::z() };
+        let beat =
+            BodyHeartbeat { after: from, from, until, before: body(&before), now: body(&now), sun: Vector3::z() };
         let sample = std::iter::once(Sample { index, instant: until });
         let next = odometer.take(numbers.as_deref(), &beat, sample, |read| {
-            if let BodyReading::Odometry(told) = read.told {
-                last = Some(told);
+            if let BodyReading::Odometry(reported) = read.reported {
+                last = Some(reported);
             }
         });
         numbers = Some(next);
@@ -77,7 +78,7 @@ fn heading(pose: &Pose) -> f64 {
     ahead.y.atan2(ahead.x)
 }
 
-/// The arc's length of one tick of a wheel, m: the least that odometry sees.
+/// Arc length of one tick of a wheel, m: the resolution of odometry.
 const TICK_M: f64 = TAU * RADIUS_M / 100_000.0;
 
 #[test]
@@ -85,12 +86,16 @@ fn straight_on_it_lays_its_way_along_its_true_first_heading() {
     let start = Pose::new(Vector3::new(3.0, -2.0, 0.7), Vector3::z() * FRAC_PI_2);
     for is_steered in [false, true] {
         let odometer = Odometer::new(spec(), &plan(is_steered), 1).expect("wheels");
-        let told = roll(&odometer, start, 500, [0.8; 4], [0.0; 4]);
+        let reported = roll(&odometer, start, 500, [0.8; 4], [0.0; 4]);
         let way_m = 0.8 * RADIUS_M * 10.0;
         let expected = start.translation.vector + Vector3::y() * way_m;
-        // Rounding down sets the sides a tick apart, as their axes point apart: a heading off by a tick over a metre.
-        assert!((told.odom_from_base.translation.vector - expected).norm() < 2.0 * way_m * TICK_M, "{told:?}");
-        assert!((told.twist - Vector3::new(0.8 * RADIUS_M, 0.0, 0.0)).norm() < 2.0 * TICK_M / PERIOD_S, "{told:?}");
+        // Rounding down makes the sides differ by a tick, because their axes are opposite: a heading error of a tick
+        // per metre.
+        assert!((reported.odom_from_base.translation.vector - expected).norm() < 2.0 * way_m * TICK_M, "{reported:?}");
+        assert!(
+            (reported.twist - Vector3::new(0.8 * RADIUS_M, 0.0, 0.0)).norm() < 2.0 * TICK_M / PERIOD_S,
+            "{reported:?}"
+        );
     }
 }
 
@@ -113,14 +118,14 @@ fn steered_wheels_on_a_circle_close_it() {
 
 #[test]
 fn a_skidding_rover_turns_by_the_difference_of_its_sides_times_its_scale() {
-    // Left back, right forward: the rate is 2 R w / track without slip.
+    // Left backward, right forward: the turn rate is 2 R w / track without slip.
     let (rate, track_m) = (0.4, 1.0);
     for turn_scale in [1.0, 0.7] {
         let odometer = Odometer::new(OdometrySpec { turn_scale, ..spec() }, &plan(false), 1).expect("wheels");
-        let told = roll(&odometer, Pose::identity(), 100, [-rate, rate, -rate, rate], [0.0; 4]);
+        let reported = roll(&odometer, Pose::identity(), 100, [-rate, rate, -rate, rate], [0.0; 4]);
         let expected = turn_scale * 2.0 * RADIUS_M * rate / track_m * 100.0 * PERIOD_S;
-        assert!((heading(&told.odom_from_base) - expected).abs() < 4.0 * TICK_M / track_m, "{told:?}");
-        assert!(told.odom_from_base.translation.vector.norm() < 1e-3, "{told:?}");
+        assert!((heading(&reported.odom_from_base) - expected).abs() < 4.0 * TICK_M / track_m, "{reported:?}");
+        assert!(reported.odom_from_base.translation.vector.norm() < 1e-3, "{reported:?}");
     }
 }
 
@@ -129,12 +134,12 @@ fn the_covariance_grows_with_the_way_as_configured() {
     // Straight along x by d: var x = s_along^2 d, var heading = s_h^2 d, var y = s_across^2 d + s_h^2 d^3/3.
     let odometer = Odometer::new(spec(), &plan(true), 1).expect("wheels");
     for samples in [250, 1000] {
-        let told = roll(&odometer, Pose::identity(), samples, [0.8; 4], [0.0; 4]);
+        let reported = roll(&odometer, Pose::identity(), samples, [0.8; 4], [0.0; 4]);
         let d = 0.8 * RADIUS_M * PERIOD_S * samples as f64;
-        let p = told.pose_covariance;
+        let p = reported.pose_covariance;
         let expected = [0.03_f64.powi(2) * d, 0.02_f64.powi(2) * d + 0.01_f64.powi(2) * d.powi(3) / 3.0, 1e-4 * d];
         for (axis, expected) in expected.into_iter().enumerate() {
-            // Steps of the sum and whole ticks.
+            // The tolerance covers the discrete sum and whole ticks.
             assert!((p[(axis, axis)] / expected - 1.0).abs() < 0.01, "{axis}: {p} after {d} m, not {expected}");
         }
     }
@@ -144,13 +149,13 @@ fn the_covariance_grows_with_the_way_as_configured() {
 fn missed_ticks_shorten_the_way_by_their_share() {
     // 1 % of 4 * 127 324 ticks: one sigma of the share is 0.014 %; five sigma.
     let odometer = Odometer::new(OdometrySpec { missed_tick_probability: 0.01, ..spec() }, &plan(true), 1);
-    let told = roll(&odometer.expect("wheels"), Pose::identity(), 500, [0.8; 4], [0.0; 4]);
-    let share = told.odom_from_base.translation.vector.norm() / (0.8 * RADIUS_M * 10.0);
+    let reported = roll(&odometer.expect("wheels"), Pose::identity(), 500, [0.8; 4], [0.0; 4]);
+    let share = reported.odom_from_base.translation.vector.norm() / (0.8 * RADIUS_M * 10.0);
     assert!((share - 0.99).abs() < 7e-4, "{share}");
 }
 
 #[test]
-fn wheels_in_one_line_tell_no_turn_and_are_refused() {
+fn wheels_in_one_line_give_no_turn_and_are_refused() {
     let mut plan = plan(false);
     plan.wheels.iter_mut().for_each(|wheel| wheel.centre_m[1] = 0.0);
     let refusal = Odometer::new(spec(), &plan, 1).expect_err("refused").to_string();

@@ -1,6 +1,6 @@
-//! The temperature of a plate, simply: it tends to T_dark + (T_sun − T_dark) · max(0, cos i) with one time constant, i
-//! being the angle from the plate's normal (its link's z axis) to the Sun. Shadows, the ground's heat and what is
-//! inside the rover are left out: it is telemetry to test with, no thermal model.
+//! A simple model of a plate's temperature: it approaches T_dark + (T_sun − T_dark) · max(0, cos i) with one time
+//! constant, where i is the angle from the plate's normal (its link's z axis) to the Sun. Shadows, the ground's heat
+//! and the rover's interior are left out: this is test telemetry, not a thermal model.
 
 use garde::Validate;
 use nalgebra::Vector3;
@@ -10,59 +10,59 @@ use selene_base::random::stream_at;
 use selene_base::{Pose, SimTime};
 use serde::Deserialize;
 
-use super::{Beat, BodyReading, Read};
-use crate::augment::{Augments, Datum, fits};
+use super::{BodyHeartbeat, BodyReading, BodySample};
+use crate::augment::{Augments, DataType, fits};
 use crate::noise::gaussian;
 use crate::spec::{lag, rate, ros_name};
 use crate::{PlacementSpec, Sample, SensorQos};
 
-/// The lowest and highest temperatures taken, °C.
+/// The lowest and highest temperatures allowed, °C.
 const RANGE_C: [f64; 2] = [-273.15, 1000.0];
 
 /// A thermometer on a plate.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct TemperatureSpec {
-    /// Topic prefix and stream name.
+    /// Prefix of its topics and name of its random streams.
     #[garde(custom(ros_name))]
     pub name: String,
     /// The link whose z axis is the plate's normal.
     #[garde(custom(ros_name))]
     pub link: String,
-    /// Where the plate sits on that link; none: in the link's frame.
+    /// Where the plate sits on that link; left out, its frame is the link's.
     #[serde(default)]
     #[garde(dive)]
     pub mount: Option<PlacementSpec>,
-    /// Samples a second.
+    /// Sampling rate, Hz.
     #[garde(custom(rate))]
     pub rate_hz: f64,
-    /// From measurement to hand-over, s.
+    /// Delay from measurement to publication, s.
     #[garde(custom(lag))]
     pub lag_s: f64,
-    /// How the topic is offered.
+    /// Quality of service of its topic.
     #[garde(skip)]
     pub qos: SensorQos,
-    /// The stages that its readings pass before they leave.
+    /// Stages that the readings pass before publication, in order.
     #[serde(default)]
-    #[garde(dive, custom(fits(Datum::Temperature, self.rate_hz)))]
+    #[garde(dive, custom(fits(DataType::Temperature, self.rate_hz)))]
     pub stages: Augments,
-    /// At the start, °C.
+    /// Temperature at the start, °C.
     #[garde(custom(within(RANGE_C[0], RANGE_C[1])))]
     pub initial_c: f64,
-    /// What it tends to with the Sun behind it, °C.
+    /// Equilibrium temperature with the Sun behind the plate, °C.
     #[garde(custom(within(RANGE_C[0], RANGE_C[1])))]
     pub dark_c: f64,
-    /// What it tends to with the Sun along its normal, °C.
+    /// Equilibrium temperature with the Sun along the plate's normal, °C.
     #[garde(custom(within(RANGE_C[0], RANGE_C[1])))]
     pub sunlit_c: f64,
     /// Time constant, s.
     #[garde(custom(positive))]
     pub time_constant_s: f64,
-    /// Standard deviation of each sample, °C.
+    /// Standard deviation of the white noise, °C.
     #[garde(custom(non_negative))]
     #[serde(default)]
     pub white_sigma_c: f64,
-    /// Whether the truth is told beside it.
+    /// Whether the truth is published beside its readings.
     #[garde(skip)]
     #[serde(default)]
     pub truth: bool,
@@ -84,9 +84,9 @@ impl Thermometer {
     pub(super) fn take(
         &self,
         known: Option<&[f64]>,
-        beat: &Beat,
+        beat: &BodyHeartbeat,
         samples: impl Iterator<Item = Sample>,
-        mut told: impl FnMut(Read),
+        mut reported: impl FnMut(BodySample),
     ) -> Vec<f64> {
         let at_start_c = known.and_then(remembered).unwrap_or(self.spec.initial_c);
         let tends_to_c = self.tends_to_c(beat);
@@ -97,16 +97,16 @@ impl Thermometer {
         for sample in samples {
             let truth_c = after(sample.instant);
             let noise = gaussian(&mut stream_at(self.seed, &self.spec.name, sample.index));
-            told(Read {
+            reported(BodySample {
                 sample,
-                told: BodyReading::Temperature(truth_c + self.spec.white_sigma_c * noise),
+                reported: BodyReading::Temperature(truth_c + self.spec.white_sigma_c * noise),
                 truth: Some(BodyReading::Temperature(truth_c)),
             });
         }
         vec![after(beat.until)]
     }
 
-    fn tends_to_c(&self, beat: &Beat) -> f64 {
+    fn tends_to_c(&self, beat: &BodyHeartbeat) -> f64 {
         let world_from_plate = beat.now.world_from_links.get(self.link).copied().unwrap_or_else(Pose::identity);
         let incidence = (world_from_plate.rotation * Vector3::z()).dot(&beat.sun).max(0.0);
         self.spec.dark_c + (self.spec.sunlit_c - self.spec.dark_c) * incidence
@@ -121,13 +121,13 @@ fn remembered(numbers: &[f64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::{TemperatureSpec, Thermometer};
-    use crate::body::{Beat, BodyReading, Posture};
+    use crate::body::{BodyHeartbeat, BodyReading, Posture};
     use crate::{Sample, SensorQos};
     use nalgebra::Vector3;
     use selene_base::{Pose, SimTime};
     use std::f64::consts::FRAC_PI_3;
 
-    /// Temperature after so many heartbeats of a second under a Sun at the zenith, the plate tilted.
+    /// Temperature after this many heartbeats of one second under a Sun at the zenith, with the plate tilted.
     fn after(beats: u64, tilt_rad: f64) -> f64 {
         let spec = TemperatureSpec {
             name: "deck".into(),
@@ -149,10 +149,10 @@ mod tests {
         for index in 1..=beats {
             let [from, until] = [index - 1, index].map(|at| SimTime::from_nanos(1_000_000_000 * at as i64));
             let body = Posture { world_from_links: &links, position: &[], velocity: &[], effort: &[] };
-            let beat = Beat { after: from, from, until, before: body, now: body, sun: Vector3::z() };
+            let beat = BodyHeartbeat { after: from, from, until, before: body, now: body, sun: Vector3::z() };
             let sample = std::iter::once(Sample { index, instant: until });
             let next = thermometer.take(numbers.as_deref(), &beat, sample, |read| {
-                if let BodyReading::Temperature(celsius) = read.told {
+                if let BodyReading::Temperature(celsius) = read.reported {
                     last = celsius;
                 }
             });

@@ -1,5 +1,5 @@
-//! Torque sensors on joints: effort + offset + white noise, rounded to the resolution, held at the ends of the range.
-//! The effort is that of a joint's motor, spring or brake, as joint states have it.
+//! Torque sensors on joints: effort + offset + white noise, rounded to the resolution and clipped to the range. The
+//! effort is that of a joint's motor, spring or brake, as in the joint states.
 
 use garde::Validate;
 use schemars::JsonSchema;
@@ -7,8 +7,8 @@ use selene_base::input::{finite, non_negative, positive};
 use selene_base::random::stream_at;
 use serde::Deserialize;
 
-use super::{Beat, BodyError, BodyPlan, BodyReading, Read};
-use crate::augment::{Augments, Datum, fits};
+use super::{BodyError, BodyHeartbeat, BodyPlan, BodyReading, BodySample};
+use crate::augment::{Augments, DataType, fits};
 use crate::noise::gaussian;
 use crate::spec::{lag, rate, ros_name};
 use crate::{Sample, SensorQos};
@@ -17,44 +17,44 @@ use crate::{Sample, SensorQos};
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct TorqueSpec {
-    /// Topic prefix and stream name.
+    /// Prefix of its topics and name of its random streams.
     #[garde(custom(ros_name))]
     pub name: String,
-    /// The link that it belongs to; any will do.
+    /// The link that it belongs to; its readings do not depend on it.
     #[garde(custom(ros_name))]
     pub link: String,
-    /// Samples a second.
+    /// Sampling rate, Hz.
     #[garde(custom(rate))]
     pub rate_hz: f64,
-    /// From measurement to hand-over, s.
+    /// Delay from measurement to publication, s.
     #[garde(custom(lag))]
     pub lag_s: f64,
-    /// How the topic is offered.
+    /// Quality of service of its topic.
     #[garde(skip)]
     pub qos: SensorQos,
-    /// The stages that its readings pass before they leave.
+    /// Stages that the readings pass before publication, in order.
     #[serde(default)]
-    #[garde(dive, custom(fits(Datum::Joints, self.rate_hz)))]
+    #[garde(dive, custom(fits(DataType::Joints, self.rate_hz)))]
     pub stages: Augments,
-    /// The joints; those that drive wheels when left out.
+    /// Names of the joints; left out, the joints that drive wheels.
     #[garde(skip)]
     #[serde(default)]
     pub joints: Vec<String>,
-    /// Standard deviation of each sample, N m.
+    /// Standard deviation of the white noise, N m.
     #[garde(custom(non_negative))]
     pub white_sigma_nm: f64,
     /// Constant error, N m.
     #[garde(custom(finite))]
     #[serde(default)]
     pub offset_nm: f64,
-    /// The least difference that it tells, N m; zero for none.
+    /// Resolution, N m; 0 for no rounding.
     #[garde(custom(non_negative))]
     #[serde(default)]
     pub resolution_nm: f64,
-    /// The largest torque that it tells, either way, N m.
+    /// Measuring range: torques beyond ± this are clipped, N m.
     #[garde(custom(positive))]
     pub range_nm: f64,
-    /// Whether the truth is told beside it.
+    /// Whether the truth is published beside its readings.
     #[garde(skip)]
     #[serde(default)]
     pub truth: bool,
@@ -80,13 +80,22 @@ impl TorqueSensor {
         &self.names
     }
 
-    pub(super) fn take(&self, beat: &Beat, samples: impl Iterator<Item = Sample>, mut told: impl FnMut(Read)) {
+    pub(super) fn take(
+        &self,
+        beat: &BodyHeartbeat,
+        samples: impl Iterator<Item = Sample>,
+        mut reported: impl FnMut(BodySample),
+    ) {
         for sample in samples {
             let all = beat.at(sample.instant, |posture| posture.effort);
             let truth: Vec<f64> =
                 self.joints.iter().map(|&joint| all.get(joint).copied().unwrap_or_default()).collect();
             let reading = self.read(&truth, sample);
-            told(Read { sample, told: BodyReading::Torques(reading), truth: Some(BodyReading::Torques(truth)) });
+            reported(BodySample {
+                sample,
+                reported: BodyReading::Torques(reading),
+                truth: Some(BodyReading::Torques(truth)),
+            });
         }
     }
 
@@ -94,11 +103,11 @@ impl TorqueSensor {
         let TorqueSpec { white_sigma_nm, offset_nm, resolution_nm, range_nm, .. } = self.spec;
         let mut rng = stream_at(self.seed, &self.spec.name, sample.index);
         let rounded = |nm: f64| if resolution_nm > 0.0 { (nm / resolution_nm).round() * resolution_nm } else { nm };
-        let told = |nm: &f64| {
+        let reported = |nm: &f64| {
             let nm = nm + offset_nm + white_sigma_nm * gaussian(&mut rng);
             rounded(nm).clamp(-range_nm, range_nm)
         };
-        torques_nm.iter().map(told).collect()
+        torques_nm.iter().map(reported).collect()
     }
 }
 

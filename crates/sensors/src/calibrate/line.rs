@@ -1,4 +1,4 @@
-//! A straight line by weighted least squares, with the uncertainty of its two numbers.
+//! Fit of a straight line by weighted least squares, with the uncertainties of slope and intercept.
 
 use serde::Serialize;
 
@@ -12,12 +12,12 @@ pub struct Value {
 }
 
 impl Value {
-    /// 1 over it.
+    /// Its reciprocal.
     pub(super) fn inverse(self) -> Self {
         Self { value: 1.0 / self.value, sigma: self.sigma / self.value.powi(2) }
     }
 
-    /// The product of two that are independent.
+    /// The product of two independent values.
     pub(super) fn times(self, other: &Self) -> Self {
         let sigma = (self.sigma * other.value).hypot(other.sigma * self.value);
         Self { value: self.value * other.value, sigma }
@@ -29,13 +29,13 @@ impl Value {
 pub(super) struct Line {
     pub(super) slope: Value,
     pub(super) intercept: Value,
-    /// Root mean square of what is left.
+    /// Root mean square residual.
     pub(super) residual: f64,
 }
 
 impl Line {
-    /// Through points (x, y, σ of y); uncertainties follow from how far the points are off
-    /// the line. None through fewer than three, or of one x.
+    /// The fit through points (x, y, σ of y); the uncertainties follow from the scatter of the points about the line.
+    /// `None` for fewer than three points, or if all have the same x.
     pub(super) fn through(points: impl Iterator<Item = (f64, f64, f64)>) -> Option<Self> {
         let points: Vec<(f64, f64, f64)> = points.collect();
         if points.len() < 3 {

@@ -1,6 +1,5 @@
-//! The response by least squares: mean signal over exposure time as each of the curves of
-//! `develop` has it. What a mean cannot tell, how many electrons a second there are, comes
-//! from the noise.
+//! Fit of the response by least squares: mean signal over exposure time with each of the curves of `develop`. The means
+//! do not determine the number of electrons per second; that comes from the noise.
 
 use std::f64::consts::LN_2;
 use std::fmt;
@@ -12,22 +11,22 @@ use super::line::{Line, Value};
 use super::{CalibrateError, Calibration, Parameters, SignalLevel};
 use crate::develop::{Curve, GammaSpec, SigmoidSpec};
 
-/// Steps of the search for a least square at the most.
+/// The largest number of iterations of least squares.
 const STEPS_MAX: usize = 200;
-/// A change of a parameter, in parts, by which slopes are taken.
+/// Relative step of a parameter for numerical derivatives.
 const NUDGE: f64 = 1e-6;
-/// How much better a curve must fit to be taken in place of a simpler one.
+/// The ratio of residuals below which a curve replaces a simpler one.
 const CLEARLY: f64 = 0.7;
 
-/// A response by its key.
+/// The kind of a response curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CurveName {
     /// A straight line.
     Linear,
-    /// A power of the logarithm.
+    /// A power of the logarithm of the light.
     Gamma,
-    /// A logistic of the logarithm.
+    /// A logistic function of the logarithm of the light.
     Sigmoid,
 }
 
@@ -41,15 +40,15 @@ impl fmt::Display for CurveName {
     }
 }
 
-/// A curve over exposure time.
+/// A fitted curve over exposure time.
 pub(super) enum Fitted {
     Linear(Line),
-    Bent(Bent),
+    Nonlinear(NonlinearFit),
 }
 
-/// A curve over log2 of the exposure time, its scale of electrons unknown yet: gamma
-/// a (log2 t + l)^γ + b by \[a, γ, b, l\], sigmoid by \[a, b\].
-pub(super) struct Bent {
+/// A nonlinear curve over log2 of the exposure time t, whose scale in electrons is not known yet: gamma
+/// a (log2 t + l)^γ + b with parameters \[a, γ, b, l\], sigmoid with \[a, b\].
+pub(super) struct NonlinearFit {
     name: CurveName,
     found: Vec<Value>,
     residual: f64,
@@ -59,12 +58,12 @@ impl Fitted {
     fn residual(&self) -> f64 {
         match self {
             Self::Linear(line) => line.residual,
-            Self::Bent(bent) => bent.residual,
+            Self::Nonlinear(bent) => bent.residual,
         }
     }
 }
 
-/// The simplest curve that fits clearly better than those before it.
+/// The best curve; a later one must fit clearly better than the simpler ones before it.
 pub(super) fn fit_best(flats: &[SignalLevel]) -> Result<Fitted, CalibrateError> {
     let mut best = fit(CurveName::Linear, flats)?;
     for name in [CurveName::Sigmoid, CurveName::Gamma] {
@@ -83,20 +82,20 @@ pub(super) fn fit(name: CurveName, flats: &[SignalLevel]) -> Result<Fitted, Cali
             let line = Line::through(flats.iter().map(|level| (level.exposure_s, level.mean, 1.0)));
             return line.map(Fitted::Linear).ok_or(CalibrateError::NoDetector("flats are all of one exposure"));
         }
-        // log2 t + l must be above 0 at the shortest exposure: starts that differ in l.
+        // log2 t + l must be above 0 at the shortest exposure, so several start values of l are tried.
         CurveName::Gamma => [2.0, 5.0, 9.0]
             .into_iter()
             .filter_map(|at_shortest| least_squares(gamma, &gamma_start(flats, at_shortest), flats))
             .min_by(|a, b| a.1.total_cmp(&b.1)),
         CurveName::Sigmoid => least_squares(sigmoid, &[0.5, 0.0], flats),
     };
-    let none = CalibrateError::NoDetector("flats do not follow the curve asked for");
+    let none = CalibrateError::NoDetector("flats do not follow the requested curve");
     let Some((found, residual)) = found else { return Err(none) };
-    let first = Bent { name, found, residual };
+    let first = NonlinearFit { name, found, residual };
     let start: Vec<f64> = first.found.iter().map(|value| value.value).collect();
     let curve = if name == CurveName::Gamma { gamma } else { sigmoid };
     let (found, residual) = least_squares(curve, &start, &first.unbent(flats)).ok_or(none)?;
-    Ok(Fitted::Bent(Bent { name, found, residual }))
+    Ok(Fitted::Nonlinear(NonlinearFit { name, found, residual }))
 }
 
 fn gamma(p: &[f64], exposure_s: f64) -> f64 {
@@ -114,8 +113,7 @@ fn gamma_start(flats: &[SignalLevel], at_shortest: f64) -> Vec<f64> {
     vec![brightest / (high - low + at_shortest).powi(2), 2.0, 0.0, at_shortest - low]
 }
 
-/// Levenberg and Marquardt: parameters with uncertainties from what is left, and its root
-/// mean square.
+/// Levenberg–Marquardt fit: parameters with uncertainties from the residuals, and the root mean square residual.
 fn least_squares(curve: fn(&[f64], f64) -> f64, start: &[f64], flats: &[SignalLevel]) -> Option<(Vec<Value>, f64)> {
     let (n, k) = (flats.len(), start.len());
     let left = |p: &[f64]| DVector::from_iterator(n, flats.iter().map(|level| level.mean - curve(p, level.exposure_s)));
@@ -130,7 +128,7 @@ fn least_squares(curve: fn(&[f64], f64) -> f64, start: &[f64], flats: &[SignalLe
         let step = damped.lu().solve(&(slopes.transpose() * left(&p)))?;
         let next: Vec<f64> = p.iter().zip(&step).map(|(p, step)| p + step).collect();
         let next_squares = left(&next).norm_squared();
-        // Where the curve has no value the sum is not a number and the step is not taken.
+        // Where the curve is undefined the sum is NaN, so the step is rejected.
         if next_squares < squares {
             (p, damping, squares) = (next, damping / 4.0, next_squares);
         } else {
@@ -156,8 +154,8 @@ fn slopes(curve: fn(&[f64], f64) -> f64, p: &[f64], flats: &[SignalLevel]) -> DM
     })
 }
 
-impl Bent {
-    /// Electrons from the noise, and the curve over them.
+impl NonlinearFit {
+    /// The calibration: electrons per second from the noise, and the curve over electrons.
     pub(super) fn calibration(self, flats: &[SignalLevel]) -> Result<Calibration, CalibrateError> {
         let transfer = flats.iter().map(|level| {
             let slope2 = self.slope(level.exposure_s).powi(2);
@@ -183,8 +181,8 @@ impl Bent {
         })
     }
 
-    /// The means as they were without noise: that of a bent curve over noisy electrons is off
-    /// by y''/2 times their variance, Var y/y'².
+    /// The means corrected for the curvature of the response: the mean of a nonlinear curve over noisy electrons is
+    /// off by y''/2 times their variance, Var y/y'².
     fn unbent(&self, flats: &[SignalLevel]) -> Vec<SignalLevel> {
         let bend = |level: &SignalLevel| {
             let step = 1e-4 * level.exposure_s;
@@ -207,12 +205,12 @@ impl Bent {
         along_log2 / (exposure_s * LN_2)
     }
 
-    /// The curve with log2 of electrons, `rate` of them a second, for that of time.
+    /// The curve over log2 of electrons instead of time, at `rate` electrons per second.
     fn in_electrons(&self, rate: Value, flats: &[SignalLevel]) -> Result<(Parameters, Curve), CalibrateError> {
         let octaves = rate.value.log2();
         let octaves_sigma = rate.sigma / (rate.value * LN_2);
         if self.name == CurveName::Gamma {
-            // The noise tells l better than the bend of the curve does.
+            // The noise determines l better than the curvature does.
             let electrons: Vec<SignalLevel> =
                 flats.iter().map(|level| SignalLevel { exposure_s: level.exposure_s * rate.value, ..*level }).collect();
             let start: Vec<f64> = self.found[..3].iter().map(|value| value.value).collect();

@@ -1,4 +1,4 @@
-//! Pictures of the pipeline's own, and what is found in them.
+//! Calibrations from pictures that the pipeline developed.
 
 use std::path::Path;
 
@@ -11,10 +11,10 @@ use crate::camera::tests::camera;
 use crate::develop::{Pipeline, Stages};
 
 const FULL_SCALE: f64 = 65_535.0;
-/// Electrons a second of the flats.
+/// Electrons per second in the flats.
 const RATE: f64 = 40_000.0;
 
-/// A camera of 256 × 256 pixels of 16 bits, with a fixed pattern that must not matter.
+/// A camera of 256 × 256 pixels of 16 bits, with a fixed pattern that must not affect the result.
 fn detector(noise: &str, response: &str) -> CameraSpec {
     let mut spec = camera("navcam_left.yaml");
     (spec.width, spec.height, spec.auto_exposure) = (256, 256, false);
@@ -26,7 +26,7 @@ fn detector(noise: &str, response: &str) -> CameraSpec {
     spec
 }
 
-/// Pairs of pictures at each exposure.
+/// Statistics of a pair of pictures at each exposure.
 fn levels(spec: &CameraSpec, rate: f64, exposures_s: &[f64]) -> Vec<SignalLevel> {
     let of = |(k, exposure_s): (usize, &f64)| {
         let spec = CameraSpec { exposure_s: *exposure_s, ..spec.clone() };
@@ -50,7 +50,7 @@ fn found(calibration: &Calibration, name: &str) -> f64 {
     parameter.map_or(f64::NAN, |(_, value)| value.value)
 }
 
-/// What the issue asks for.
+/// Required relative accuracy.
 const TOLERANCE: f64 = 0.02;
 
 #[track_caller]

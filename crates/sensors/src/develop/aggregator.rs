@@ -1,8 +1,7 @@
-//! Aggregator (LUNAR eq. 5): y = G x (C²/N²) t QE, x the irradiance behind a lens of
-//! f-number 1, C a pixel's edge, N the f-number, t the exposure time. The paper's joules
-//! are told in electrons, so that shot noise can count them: y over the energy of a
-//! photon, of 550 nm where all light is taken alike, of 650, 550 and 450 nm for red, green
-//! and blue. Irradiance to electrons.
+//! Aggregator, the collection of light in pixels (LUNAR eq. 5): y = G x (C²/N²) t QE, x the irradiance behind a lens
+//! of f-number 1, C a pixel's edge, N the f-number, t the exposure time. The paper's joules are converted to
+//! electrons, which shot noise needs: y divided by the energy of a photon, of 550 nm for a monochrome camera, of 650,
+//! 550 and 450 nm for red, green and blue. Irradiance to electrons.
 
 use garde::Validate;
 use schemars::JsonSchema;
@@ -15,24 +14,24 @@ use crate::camera::CameraSpec;
 
 /// Planck's constant times the speed of light, J m.
 const PLANCK_LIGHT_J_M: f64 = 1.986_446e-25;
-/// Wavelength of photons of all bands, m.
+/// Photon wavelength for all bands together, m.
 const ALL_M: f64 = 550e-9;
-/// Wavelengths of photons of red, green and blue, m.
+/// Photon wavelengths for red, green and blue, m.
 const RGB_M: [f64; 3] = [650e-9, 550e-9, 450e-9];
 
 /// `aggregator`, with one of the two quantum efficiencies.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct AggregatorSpec {
-    /// G: transmission of the lens and whatever else the light is weighed by.
+    /// G: transmission of the lens and any other factor on the light.
     #[garde(custom(within(1e-6, 1e6)))]
     #[serde(default = "one")]
     pub gain: f64,
-    /// Electrons per photon of any colour: the camera sees grey.
+    /// Electrons per photon of any colour, for a monochrome camera.
     #[garde(inner(custom(within(0.01, 1.0))), custom(one_of_two(&self.quantum_efficiency_rgb)))]
     #[serde(default)]
     pub quantum_efficiency: Option<f64>,
-    /// Electrons per photon of red, green and blue, filters included: it sees colours.
+    /// Electrons per photon of red, green and blue, filters included, for a colour camera.
     #[garde(inner(inner(custom(within(0.001, 1.0)))))]
     #[serde(default)]
     pub quantum_efficiency_rgb: Option<[f64; 3]>,
@@ -56,8 +55,7 @@ impl AggregatorSpec {
         self.quantum_efficiency_rgb.is_some()
     }
 
-    /// Electrons per second of a pixel of `camera` under 1 W/m² behind a lens of f-number
-    /// 1, in each of its channels.
+    /// Electrons per second in a pixel of `camera` under 1 W/m² behind a lens of f-number 1, for each channel.
     #[must_use]
     pub fn electrons_per_s(&self, camera: &CameraSpec) -> Vec<f64> {
         let pixel = self.gain * camera.pixel_pitch_m.powi(2) / camera.f_number.powi(2);
@@ -69,7 +67,7 @@ impl AggregatorSpec {
     }
 }
 
-/// Collects for `exposure_s`.
+/// The work on a row: collects light for `exposure_s`.
 pub(super) fn rows(electrons_per_s: &[f64], exposure_s: f64) -> RowWork<'_> {
     Box::new(move |channel, _, values| {
         let factor = (electrons_per_s[channel] * exposure_s) as f32;

@@ -1,6 +1,5 @@
-//! The colour mosaic: each pixel keeps one of its three colours, by a pattern of two by
-//! two that begins at the top left. What it takes it gives: electrons, as the filters lie
-//! before the detector, or signal.
+//! The colour mosaic: each pixel keeps one of its three colours, in a pattern of two by two that begins at the top
+//! left. It gives the quantity that it takes: electrons, because the filters are in front of the detector, or signal.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -35,7 +34,7 @@ impl Pattern {
     }
 }
 
-/// Leaves one plane of three.
+/// Reduces three planes to one.
 pub(super) fn mosaic(plate: &mut Plate, pattern: Pattern) {
     let columns = plate.width.max(1);
     let pixels = plate.planes.first().map_or(0, Vec::len);

@@ -1,7 +1,6 @@
-//! An image as image_transport's `compressed` topics carry it: a JPEG or PNG file and a
-//! format text that says the raw encoding, the kind of file and, for colours, how a reader
-//! that counts as OpenCV does will find them ("rgb8; jpeg compressed bgr8", "mono16; png
-//! compressed "). A mosaic is compressed as grey.
+//! Compressed images as on image_transport's `compressed` topics: a JPEG or PNG file and a format text with the raw
+//! encoding, the kind of file and, for colours, the channel order that OpenCV decodes ("rgb8; jpeg compressed bgr8",
+//! "mono16; png compressed "). A mosaic is compressed as grey.
 
 use std::fmt;
 
@@ -13,14 +12,14 @@ use serde::Deserialize;
 
 use super::{DevelopError, DevelopedImage, jpeg};
 
-/// `compressed`: the transport beside the raw topic.
+/// `compressed`: a compressed topic beside the raw one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct CompressedSpec {
-    /// Which kind of file.
+    /// File format.
     #[garde(skip)]
     pub format: CompressedFormat,
-    /// Of JPEG: 1 (worst) to 100.
+    /// Quality of JPEG, 1 (worst) to 100; 95 when left out.
     #[garde(range(min = 1, max = 100))]
     #[serde(default = "quality_of_image_transport")]
     pub quality: u8,
@@ -30,13 +29,13 @@ fn quality_of_image_transport() -> u8 {
     95
 }
 
-/// Kinds of files.
+/// File formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CompressedFormat {
-    /// Loses detail; 8 bits only.
+    /// Lossy; 8 bits only.
     Jpeg,
-    /// Loses nothing.
+    /// Lossless.
     Png,
 }
 
@@ -76,7 +75,7 @@ fn png(image: &DevelopedImage) -> Result<Vec<u8>, DevelopError> {
         (_, 1) => ExtendedColorType::L8,
         _ => ExtendedColorType::L16,
     };
-    // The encoder takes words in the machine's order.
+    // The encoder takes words in native byte order.
     let data: Vec<u8> = match image.encoding.bytes_per_channel() {
         1 => image.data.clone(),
         _ => image.data.as_chunks().0.iter().flat_map(|word| u16::from_le_bytes(*word).to_ne_bytes()).collect(),

@@ -1,10 +1,9 @@
-//! Defocus (LUNAR eq. 3): the blur's diameter in pixels D = G f² |d − U|/(N C d (U − f)), f
-//! focal length, U focus distance, d the pixel's distance along the axis (f²/(N C (U − f))
-//! for the sky), N the f-number, C a pixel's edge. A pixel becomes the mean of the pixels
-//! within ±D/2 along rows and columns, weighed by a Gaussian of σ = D/6. Irradiance to
-//! irradiance. Weights are brought to a sum of 1, so that even light stays as it is; at the
-//! image's edge the mean is over what is there. As in the paper each pixel takes its own
-//! D: what is near and blurred does not spread over what is sharp behind it.
+//! Defocus (LUNAR eq. 3): the blur's diameter in pixels D = G f² |d − U|/(N C d (U − f)), f focal length, U focus
+//! distance, d the pixel's distance along the axis (f²/(N C (U − f)) for the sky), N the f-number, C a pixel's edge.
+//! A pixel becomes the mean of the pixels within ±D/2 along rows and columns, weighed by a Gaussian of σ = D/6.
+//! Irradiance to irradiance. Weights are normalised to a sum of 1, so that uniform light does not change; at the
+//! image's edge the mean is over the pixels that exist. As in the paper each pixel uses its own D: blurred near
+//! objects do not spread over sharp ones behind them.
 
 use garde::Validate;
 use rayon::prelude::*;
@@ -15,15 +14,15 @@ use serde::Deserialize;
 use super::plate::Plate;
 use crate::camera::CameraSpec;
 
-/// `defocus`.
+/// `defocus`: blur by distance.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct DefocusSpec {
-    /// G.
+    /// G: factor on the blur's diameter.
     #[garde(custom(within(0.0, 100.0)))]
     #[serde(default = "one")]
     pub gain: f64,
-    /// U: distance that is sharp, m; beyond the focal length.
+    /// U: focus distance, m; greater than the focal length.
     #[garde(custom(positive))]
     pub focus_m: f64,
 }
@@ -41,7 +40,7 @@ pub(super) struct Defocus {
 }
 
 impl Defocus {
-    /// For a lens whose focal length is less than the focus distance.
+    /// The blur of a camera whose focal length is less than the focus distance.
     pub(super) fn new(spec: DefocusSpec, camera: &CameraSpec) -> Self {
         let focal_m = camera.focal_length_m();
         let scale_px =
@@ -49,12 +48,12 @@ impl Defocus {
         Self { scale_px, focus_m: spec.focus_m }
     }
 
-    /// D of what is `depth_m` away, px; none on the lens itself.
+    /// D at the distance `depth_m` along the axis, pixels; 0 at the lens itself.
     fn diameter_px(&self, depth_m: f64) -> f64 {
         if depth_m > 0.0 { self.scale_px * (1.0 - self.focus_m / depth_m).abs() } else { 0.0 }
     }
 
-    /// Blurs each pixel by what `depth_m` says of it.
+    /// Blurs each pixel by its depth.
     pub(super) fn blur(&self, plate: &mut Plate, depth_m: &[f32]) {
         let columns = plate.width.max(1);
         for plane in &mut plate.planes {
@@ -72,11 +71,11 @@ impl Defocus {
     }
 }
 
-/// A Gaussian of whole pixels from −D/2 to D/2, kept while D stays.
+/// Weights of a Gaussian at whole pixels from −D/2 to D/2, reused while D stays the same.
 #[derive(Default)]
 struct Weights {
     diameter_px: f64,
-    /// From the middle outward; empty leaves a pixel as it is.
+    /// Weights from the middle outward; if empty, pixels stay unchanged.
     half: Vec<f32>,
 }
 
@@ -122,7 +121,7 @@ mod tests {
 
     const SIDE: usize = 61;
 
-    /// A lens of 25 mm at f/2 on pixels of 4 µm.
+    /// A lens of 25 mm at f/2 with pixels of 4 µm.
     fn portrait_lens() -> CameraSpec {
         let mut camera = camera("navcam_left.yaml");
         (camera.f_number, camera.pixel_pitch_m) = (2.0, 4e-6);

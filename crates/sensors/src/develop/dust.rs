@@ -1,10 +1,8 @@
-//! Dust on the lens: soft round spots at places that the camera's name and the scenario's
-//! seed fix. A spot takes the part o = opacity · (1 − (r/R)²)² of the light that goes
-//! through it (a grain on the front element is far out of focus: its shadow is a blob with
-//! no edge), and where the Sun shines on the lens it sends on the part `scatter` of what
-//! it takes of sunlight, spread over the half space: o · scatter · E cos θ/π, times π/4 as
-//! irradiance behind f/1. Irradiance to irradiance. Radii are drawn evenly between half of
-//! and one and a half times the mean.
+//! Dust on the lens: soft round spots at positions fixed by the camera's name and the scenario's seed. A spot removes
+//! the fraction o = opacity · (1 − (r/R)²)² of the light that passes it (a grain on the front element is far out of
+//! focus: its shadow is a blob without an edge). Where the Sun shines on the lens, it scatters the fraction `scatter`
+//! of the sunlight that it removes, spread over the half space: o · scatter · E cos θ/π, times π/4 as irradiance
+//! behind f/1. Irradiance to irradiance. Radii are drawn uniformly between 0.5 and 1.5 times the mean.
 
 use garde::Validate;
 use schemars::JsonSchema;
@@ -15,20 +13,20 @@ use serde::Deserialize;
 use super::SunSight;
 use super::shot::RowWork;
 
-/// `dust`.
+/// `dust`: spots on the lens.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields, default)]
 pub struct DustSpec {
-    /// How many spots.
+    /// Number of spots.
     #[garde(range(max = 1000))]
     pub spots: u32,
-    /// Mean radius as a share of the image's width.
+    /// Mean radius, as a fraction of the image's width.
     #[garde(custom(within(0.001, 0.5)))]
     pub radius: f64,
-    /// Light that a spot's middle takes at the most; drawn evenly from a quarter of it on.
+    /// Largest fraction of light that a spot's middle removes; each is drawn uniformly from a quarter of it upward.
     #[garde(custom(within(0.0, 1.0)))]
     pub opacity: f64,
-    /// Share of the sunlight taken that goes on into the picture.
+    /// Fraction of the removed sunlight that is scattered into the image.
     #[garde(custom(within(0.0, 1.0)))]
     pub scatter: f64,
 }
@@ -39,11 +37,11 @@ impl Default for DustSpec {
     }
 }
 
-/// A lens with its dust.
+/// The dust on one lens.
 #[derive(Clone, Debug)]
 pub(super) struct Dust {
     columns: usize,
-    /// Light that each pixel loses, 0 to 1.
+    /// Fraction of light that each pixel loses, 0 to 1.
     opacity: Vec<f32>,
     scatter: f64,
 }
@@ -71,7 +69,7 @@ impl Dust {
             for column in near(u, self.columns) {
                 let out2 = ((column as f64 - u).powi(2) + (row as f64 - v).powi(2)) / radius.powi(2);
                 let taken = opacity * (1.0 - out2).max(0.0).powi(2);
-                // One spot behind another takes of what is left.
+                // Overlapping spots: each removes from the light that the other leaves.
                 let all = &mut self.opacity[row * self.columns + column];
                 *all = 1.0 - (1.0 - *all) * (1.0 - taken as f32);
             }

@@ -1,8 +1,7 @@
-//! Auto exposure: the time, and where that does not do the gain, that puts a percentile of
-//! the lit ground at a share of the full scale. Lit means above 5 % of the ground's 99th
-//! percentile, so that a frame which is mostly shadow, as they are under a polar Sun, still
-//! shows its lit relief. The rover's own parts do not count: foil that glints would leave the
-//! ground black. Each frame is metered by itself.
+//! Auto exposure: the exposure time, and the gain if the longest time is not enough, that bring a percentile of the
+//! lit ground to a given fraction of the full scale. Lit means above 5 % of the ground's 99th percentile, so that a
+//! frame that is mostly shadow, as usual under a polar Sun, still shows its lit relief. The rover's own parts do not
+//! count, because glinting foil would leave the ground black. Each frame is metered by itself.
 
 use garde::Validate;
 use schemars::JsonSchema;
@@ -12,7 +11,7 @@ use serde::Deserialize;
 
 use super::bands;
 
-/// Auto exposure looks at about this many pixels, evenly spread.
+/// Approximate number of metered pixels, evenly spaced.
 const METERED_PIXELS: usize = 8192;
 const LIT_SHARE: f32 = 0.05;
 
@@ -20,16 +19,16 @@ const LIT_SHARE: f32 = 0.05;
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields, default)]
 pub struct MeteringSpec {
-    /// Signal that the lit ground shall have, share of the full scale.
+    /// Target signal of the lit ground, as a fraction of the full scale.
     #[garde(custom(within(0.01, 0.99)))]
     pub target: f64,
-    /// Which of the lit ground's brightness is put there, 0 to 1.
+    /// Percentile of the lit ground's brightness that is brought to `target`, 0 to 1.
     #[garde(custom(within(0.0, 1.0)))]
     pub percentile: f64,
     /// The shortest exposure, s.
     #[garde(custom(within(0.0, 10.0)))]
     pub shortest_s: f64,
-    /// What the ISO number may be multiplied by once the exposure is the longest.
+    /// Largest factor on the ISO number once the exposure is the longest.
     #[garde(custom(within(1.0, 1e4)))]
     pub gain_max: f64,
 }
@@ -40,7 +39,7 @@ impl Default for MeteringSpec {
     }
 }
 
-/// How a frame is exposed.
+/// Exposure time, s, and gain of a frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Exposure {
     pub(super) exposure_s: f64,
@@ -48,22 +47,22 @@ pub(super) struct Exposure {
 }
 
 impl MeteringSpec {
-    /// For electrons of a pixel a second under an irradiance of 1 W/m² behind f/1, of which
-    /// `wanted_e` are wanted at gain 1; `longest_s` at the longest.
+    /// The exposure of a frame. `electrons_per_s` are those of a pixel under an irradiance of 1 W/m² behind f/1,
+    /// `wanted_e` the target electrons at gain 1, `longest_s` the longest exposure.
     pub(super) fn meter(&self, frame: &CameraFrame, electrons_per_s: f64, wanted_e: f64, longest_s: f64) -> Exposure {
         let rate = self.lit_ground(frame) * electrons_per_s;
         if rate * longest_s <= wanted_e {
-            // In the dark, as bright as it gets.
+            // Too dark for the target: the longest exposure, and the gain that reaches it or the largest.
             let gain = if rate > 0.0 { (wanted_e / (rate * longest_s)).min(self.gain_max) } else { self.gain_max };
             return Exposure { exposure_s: longest_s, gain };
         }
         Exposure { exposure_s: (wanted_e / rate).max(self.shortest_s), gain: 1.0 }
     }
 
-    /// The lit ground's percentile, as irradiance behind f/1 in the bands together; the rover's
-    /// where there is no ground in the frame, 0 where neither is.
+    /// The percentile of the lit ground, as irradiance behind f/1 in all bands together, W/m²; that of the rover if
+    /// there is no ground in the frame, 0 if there is neither.
     fn lit_ground(&self, frame: &CameraFrame) -> f64 {
-        // An odd stride, so that it does not keep to one set of columns.
+        // An odd stride, so that samples do not stay in the same columns.
         let stride = (frame.class.len() / METERED_PIXELS) | 1;
         let metered = || (0..frame.class.len()).step_by(stride);
         let light = |i| Some(bands(frame, i).iter().sum()).filter(|l: &f32| l.is_finite());
@@ -79,7 +78,7 @@ impl MeteringSpec {
     }
 }
 
-/// Of sorted values; 0 when there is none.
+/// A percentile of sorted values; 0 for none.
 fn percentile(sorted: &[f32], fraction: f64) -> f32 {
     let at = (sorted.len() as f64 * fraction) as usize;
     sorted.get(at).or(sorted.last()).copied().unwrap_or(0.0)

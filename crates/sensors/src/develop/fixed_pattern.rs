@@ -1,6 +1,6 @@
-//! What of a detector never changes: how much more or less each pixel responds, what it
-//! shows without light, its dark current where it is hot, and which pixels are dead. Drawn
-//! from streams of the camera's name and the scenario's seed, never of the frame.
+//! The fixed pattern of a detector: each pixel's relative response, its offset without light, hot pixels and their dark
+//! current, and dead pixels. It is drawn from streams of the camera's name and the scenario's seed, independent of the
+//! frame.
 
 use std::collections::BTreeSet;
 
@@ -9,21 +9,21 @@ use selene_base::random::{RngExt, stream_at};
 use super::noise::NoiseSpec;
 use crate::noise::gaussian;
 
-/// A detector's own face; a list is empty where the specification asks for none.
+/// The fixed pattern of one channel; a list is empty if the spec asks for none.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct FixedPattern {
-    /// Response of each pixel over the mean.
+    /// Response of each pixel relative to the mean.
     pub(super) gain: Vec<f32>,
-    /// Electrons that each pixel shows beside its light.
+    /// Fixed offset of each pixel, electrons.
     pub(super) offset_e: Vec<f32>,
-    /// Pixels with a dark current of their own, in order.
+    /// Indices of the hot pixels, ascending.
     pub(super) hot: Vec<usize>,
-    /// Pixels that show nothing, in order.
+    /// Indices of the dead pixels, ascending.
     pub(super) dead: Vec<usize>,
 }
 
 impl FixedPattern {
-    /// The face of channel `channel` of a detector of `columns` by `rows` pixels.
+    /// The fixed pattern of channel `channel` of a detector of `columns` by `rows` pixels.
     pub(super) fn new(spec: &NoiseSpec, name: &str, seed: u64, channel: usize, [columns, rows]: [usize; 2]) -> Self {
         let pixels = columns * rows;
         let draw = |what: &str| stream_at(seed, &format!("{name}/{what}"), channel as u64);
@@ -47,14 +47,14 @@ impl FixedPattern {
         }
     }
 
-    /// Those of `list` (in order) that lie in a row, by their column.
+    /// Columns of those pixels of `list` (ascending) that are in a row.
     pub(super) fn in_row(list: &[usize], row: usize, columns: usize) -> impl Iterator<Item = usize> + '_ {
         let [from, to] = [row, row + 1].map(|row| list.partition_point(|pixel| *pixel < row * columns));
         list[from..to].iter().map(move |pixel| pixel - row * columns)
     }
 }
 
-/// A share of the pixels, to the nearest whole number of them.
+/// A random fraction of the pixels, rounded to a whole number of them.
 fn some_of(share: f64, pixels: usize, rng: &mut impl RngExt) -> BTreeSet<usize> {
     let count = (share * pixels as f64).round() as usize;
     let mut chosen = BTreeSet::new();
@@ -90,13 +90,13 @@ mod tests {
         let rows: usize = (0..100).map(|row| FixedPattern::in_row(&face.hot, row, 200).count()).sum();
         assert_eq!(rows, 20);
         assert!(face.hot.iter().all(|pixel| !face.dead.contains(pixel)));
-        // A share of two channels' worth cannot ask for more pixels than there are.
+        // The full share must not ask for more pixels than there are.
         let all = NoiseSpec { dead_pixels: 1.0, ..spec() };
         assert_eq!(FixedPattern::new(&all, "left", 1, 0, [20, 10]).dead.len(), 200);
     }
 
     #[test]
-    fn nothing_asked_for_is_nothing_kept() {
+    fn nothing_requested_is_nothing_kept() {
         assert_eq!(FixedPattern::new(&NoiseSpec::default(), "left", 1, 0, [200, 100]), FixedPattern::default());
     }
 

@@ -1,35 +1,33 @@
-//! Lens flare: light that does not go where the lens means it to. Irradiance to irradiance.
+//! Lens flare: stray light by diffraction, scatter and reflections in the lens. Irradiance to irradiance.
 //!
-//! Every point of the scene, the Sun in the frame or beside it included, is spread over the
-//! whole frame. Of its light goes, by the distance t from its image (in focal lengths, on the
-//! image plane):
-//! - diffracted at a round aperture: Airy's pattern, whose rings (narrower than a pixel) have
-//!   the mean λ/(π³ D t³) far out (M. Born and E. Wolf, Principles of Optics, §8.5.2); here
-//!   1/(2π r²) (1 + t²/r²)^(−3/2) with r = 2 λ/(π² D), all of the light with that tail. D is the
-//!   focal length over the f-number: of a lens of 0.6 mm at f/2.4, 1.4 % goes beyond 1.7°;
-//! - scattered by rough and soiled glass, in lobes of Harvey's form (J. E. Harvey,
-//!   "Light-scattering characteristics of optical surfaces", 1976): n (1 + t²/l²)^(−s/2) up to
-//!   two focal lengths away. With s = 2 it is the aureole r^−2 that pictures of stars have
-//!   (I. R. King, "The profile of a star image", PASP 83, 1971). A share of 1 % is a clean lens
-//!   (veiling glare by ISO 9358 is 1 to 3 % for good lenses of several glasses);
-//! - at an aperture of straight blades diffracted into streaks instead, as many as blades, or
-//!   twice that where their number is odd: the same light beyond a distance, in equal parts;
-//! - reflected twice between glasses, for the Sun alone: ghosts, images of the aperture on the
-//!   line from the Sun's image through the principal point: `along` 1 is the Sun's image, 0 the
-//!   principal point, −1 the point opposite.
+//! The light of every point of the scene, and of the Sun inside or beside the frame, is spread over the whole frame.
+//! As a function of the distance t from its image (in focal lengths, on the image plane), light is:
+//! - diffracted at a round aperture: Airy's pattern, whose rings (narrower than a pixel) have the mean λ/(π³ D t³)
+//!   far out (M. Born and E. Wolf, Principles of Optics, §8.5.2); here 1/(2π r²) (1 + t²/r²)^(−3/2) with r = 2 λ/(π²
+//!   D), which has the same tail and contains all of the light. D is the focal length over the f-number: for a lens
+//!   of 0.6 mm at f/2.4, 1.4 % goes beyond 1.7°;
+//! - scattered by rough and soiled glass, in lobes of Harvey's form (J. E. Harvey, "Light-scattering characteristics
+//!   of optical surfaces", 1976): n (1 + t²/l²)^(−s/2) up to two focal lengths away. With s = 2 it is the aureole
+//!   r^−2 of star images (I. R. King, "The profile of a star image", PASP 83, 1971). A share of 1 % is a clean lens
+//!   (veiling glare by ISO 9358 is 1 to 3 % for good lenses of several elements);
+//! - with an aperture of straight blades, diffracted into streaks instead, as many as blades, or twice that if their
+//!   number is odd: the same light beyond a distance, in equal parts;
+//! - for the Sun alone, reflected twice between lens elements into ghosts: images of the aperture on the line from the
+//!   Sun's image through the principal point: `along` 1 is the Sun's image, 0 the principal point, −1 the point
+//!   opposite.
 //!
-//! The Sun's image has the light (π/4) E V/Ω, irradiance times pixels: E the irradiance of the
-//! part of the disc that is seen, Ω the solid angle of a pixel there, V what vignetting before
-//! this stage leaves. That is what a traced disc holds: all is in proportion to the ground.
-//! Beside the frame it is as at the frame's edge, less what a hood takes (`reach`). What the
-//! scene itself sends astray is worked out between blocks of pixels (`veil`).
+//! The light of the Sun's image is (π/4) E V/Ω, irradiance times pixels: E is the irradiance of the visible part of
+//! the disc, Ω the solid angle of a pixel there, V the fraction that vignetting before this stage leaves. A traced
+//! disc holds the same light, so Sun and ground have the right ratio. Beside the frame it is that at the frame's
+//! edge, less what a hood takes (`reach`). The stray light of the scene itself is computed between blocks of pixels
+//! (`veil`).
 //!
 //! Sensors saturate after this stage: the bloom is where the light exceeds the full scale.
 
 mod ghosts;
 mod profile;
 mod streaks;
-mod veil;
+mod veiling_glare;
 
 use std::f64::consts::{FRAC_PI_4, PI};
 
@@ -43,7 +41,7 @@ use serde::Deserialize;
 use self::ghosts::Ghosts;
 use self::profile::{Lobe, PointSpread, Profile};
 use self::streaks::Streaks;
-use self::veil::Veil;
+use self::veiling_glare::VeilingGlare;
 use super::SunSight;
 use super::plate::Plate;
 use super::shot::Shot;
@@ -55,31 +53,32 @@ use crate::camera::CameraSpec;
 const ALL_M: f64 = 550e-9;
 /// Wavelengths of red, green and blue, m.
 const RGB_M: [f64; 3] = [650e-9, 550e-9, 450e-9];
-/// Half of the Sun's disc at one astronomical unit, rad.
+/// Angular radius of the Sun at one astronomical unit, rad.
 const SUN_RADIUS_RAD: f64 = 4.65e-3;
-/// Pixels around the Sun's disc that are no source of their own: defocus may have spread it there.
+/// Width of the ring around the Sun's disc that is not a source of stray light, because defocus may have spread the
+/// disc there, pixels.
 const AROUND_SUN_PX: f64 = 6.0;
-/// The most of the light that all lobes may scatter.
+/// The largest fraction of the light that all lobes together may scatter.
 const SCATTER_MAX: f64 = 0.5;
 
-/// `flare`.
+/// `flare`: stray light in the lens.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields, default)]
 pub struct FlareSpec {
-    /// Scatter on and in the glass, a lobe for each cause.
+    /// Scatter on and in the glass, one lobe for each cause.
     #[garde(length(max = 8), dive, custom(scatter_at_most))]
     pub scatter: Vec<ScatterSpec>,
-    /// Blades of the aperture; round where left out.
+    /// Number of blades of the aperture; round when left out.
     #[garde(inner(range(min = 3, max = 32)))]
     pub blades: Option<u32>,
-    /// The ghosts.
+    /// Ghosts of the Sun.
     #[garde(length(max = 32), dive)]
     pub ghosts: Vec<GhostSpec>,
-    /// How much radii and places of ghosts grow with the wavelength: 1 in proportion, 0 not at all.
+    /// Growth of radii and positions of ghosts with the wavelength: 1 is proportional, 0 none.
     #[garde(custom(within(0.0, 2.0)))]
     pub chromatic: f64,
-    /// How far outside the frame the Sun stops to matter, as a share of the image's width:
-    /// the flare weakens evenly from the edge on, as a hood takes the light away.
+    /// Distance outside the frame beyond which the Sun has no effect, as a fraction of the image's width: like with a
+    /// hood, the flare fades linearly from the frame's edge.
     #[garde(custom(within(0.0, 2.0)))]
     pub reach: f64,
 }
@@ -88,13 +87,13 @@ pub struct FlareSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct ScatterSpec {
-    /// Share of the light.
+    /// Fraction of the light.
     #[garde(custom(within(0.0, SCATTER_MAX)))]
     pub share: f64,
-    /// l: where the lobe begins to fall, degrees.
+    /// l: angle at which the lobe begins to fall, degrees.
     #[garde(custom(within(0.01, 60.0)))]
     pub radius_deg: f64,
-    /// s: it falls as t^−s.
+    /// s: the lobe falls as t^−s.
     #[garde(custom(within(0.0, 8.0)))]
     pub slope: f64,
 }
@@ -103,13 +102,13 @@ pub struct ScatterSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct GhostSpec {
-    /// Place on the line: 1 the Sun's image, 0 the principal point, −1 opposite the Sun.
+    /// Position on the line: 1 is the Sun's image, 0 the principal point, −1 the point opposite the Sun.
     #[garde(custom(within(-4.0, 4.0)))]
     pub along: f64,
-    /// From its middle to an edge, as a share of the image's width.
+    /// Distance from its middle to an edge, as a fraction of the image's width.
     #[garde(custom(within(0.001, 1.0)))]
     pub radius: f64,
-    /// Share of the Sun's light.
+    /// Fraction of the Sun's light.
     #[garde(custom(within(0.0, 0.1)))]
     pub share: f64,
 }
@@ -123,8 +122,8 @@ fn scatter_at_most(lobes: &[ScatterSpec], (): &()) -> garde::Result {
 }
 
 impl Default for FlareSpec {
-    /// A small clean lens of several glasses behind a round aperture. The ghosts are no maker's: chosen
-    /// to look as Apollo's pictures do.
+    /// A small clean lens of several elements behind a round aperture. The ghosts are not those of a real lens: they
+    /// are chosen to resemble the pictures of Apollo.
     fn default() -> Self {
         let ghost = |along, radius, share| GhostSpec { along, radius, share };
         Self {
@@ -153,14 +152,14 @@ pub(super) struct Flare {
     channels: Vec<Channel>,
 }
 
-/// How one channel's light is spread.
+/// Stray light of one channel.
 #[derive(Clone, Debug)]
 struct Channel {
     /// The wavelength over that of green.
     wave: f64,
     glare: Profile,
     streaks: Option<Streaks>,
-    veil: Veil,
+    veil: VeilingGlare,
 }
 
 /// The Sun's flare in one channel of one image.
@@ -187,7 +186,7 @@ impl Flare {
         }
     }
 
-    /// Spreads the light of a plate, and that of the Sun where it is in sight.
+    /// Spreads the light of a plate, and that of the Sun if it is visible.
     pub(super) fn add(&self, plate: &mut Plate, shot: &Shot<'_>) {
         let width = plate.width;
         let is_source = |row: usize, column: usize| self.is_source(shot, width, row, column);
@@ -202,8 +201,8 @@ impl Flare {
         });
     }
 
-    /// Whether a pixel sends light astray by itself: the Sun is added as a whole, other light in the sky is next to
-    /// nothing.
+    /// Whether a pixel is a source of stray light. The Sun's disc is not, because its flare is added as a whole;
+    /// neither is the sky, whose other light is negligible.
     fn is_source(&self, shot: &Shot<'_>, width: usize, row: usize, column: usize) -> bool {
         if shot.frame.class[row * width + column] == Class::Sky as u16 {
             return false;
@@ -243,7 +242,7 @@ impl Flare {
         FRAC_PI_4 * sun.irradiance_w_m2 * self.vignetted(nearest) * hood / pixel_sr
     }
 
-    /// What vignetting leaves at a place.
+    /// Fraction of light that vignetting leaves at a position in the image.
     fn vignetted(&self, [u, v]: [f64; 2]) -> f64 {
         let CameraView { fx_px, fy_px, cx_px, cy_px, .. } = self.view;
         let [a, b] = [(u - cx_px) / fx_px, (v - cy_px) / fy_px];
@@ -268,7 +267,7 @@ impl Channel {
             wave: wavelength_m / ALL_M,
             glare: Profile::new(&about_sun, soft_rad, out[0].hypot(out[1])),
             streaks: spec.blades.map(|blades| Streaks::new(blades, diffraction_rad, soft_rad, lens.fx_px)),
-            veil: Veil::new(&all, lens, [width, height]),
+            veil: VeilingGlare::new(&all, lens, [width, height]),
         }
     }
 }
@@ -286,13 +285,13 @@ impl SunFlare<'_> {
     }
 }
 
-/// The whole columns from one place to another that a row has.
+/// The range of whole columns between two positions, clipped to a row of `count` columns.
 fn columns(from: f64, to: f64, count: usize) -> std::ops::Range<usize> {
     let inside = |at: f64| (at.max(0.0) as usize).min(count);
     inside(from.ceil())..inside(to.floor() + 1.0)
 }
 
-/// Directions at even angles, the first a little off the image's axes.
+/// Unit vectors at equal angles, the first slightly rotated from the image's axes.
 fn spokes(count: u32) -> Vec<[f64; 2]> {
     const TURN: f64 = 0.2;
     let angle = |k: u32| std::f64::consts::TAU * (f64::from(k) + TURN) / f64::from(count);

@@ -1,4 +1,4 @@
-//! A developed image: bytes as `sensor_msgs/Image` wants them, and their format.
+//! Developed images: the bytes of `sensor_msgs/Image` and their encoding.
 
 use super::bayer::Pattern;
 use super::plate::Plate;
@@ -6,22 +6,22 @@ use super::plate::Plate;
 /// Pixel format, by the names of `sensor_msgs/image_encodings`. 16 bits are little-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
-    /// One byte a pixel.
+    /// Grey, one byte per pixel.
     Mono8,
-    /// Two bytes a pixel.
+    /// Grey, two bytes per pixel.
     Mono16,
-    /// Red, green, blue, a byte each.
+    /// Red, green, blue, one byte each.
     Rgb8,
     /// Red, green, blue, two bytes each.
     Rgb16,
-    /// A colour mosaic, one byte a pixel.
+    /// A colour mosaic, one byte per pixel.
     Bayer8(Pattern),
-    /// A colour mosaic, two bytes a pixel.
+    /// A colour mosaic, two bytes per pixel.
     Bayer16(Pattern),
 }
 
 impl Encoding {
-    /// The format of an image with a mosaic or not, in colour or not, in words or bytes.
+    /// The encoding of an image with this mosaic pattern, if any, this number of channels, in words (`wide`) or bytes.
     #[must_use]
     pub(crate) fn of(pattern: Option<Pattern>, channels: usize, wide: bool) -> Self {
         match (pattern, channels, wide) {
@@ -34,7 +34,7 @@ impl Encoding {
         }
     }
 
-    /// Numbers of one pixel.
+    /// Number of channels of one pixel.
     #[must_use]
     pub fn channels(self) -> usize {
         match self {
@@ -43,7 +43,7 @@ impl Encoding {
         }
     }
 
-    /// Bytes of one number.
+    /// Bytes of one channel.
     #[must_use]
     pub fn bytes_per_channel(self) -> usize {
         match self {
@@ -52,7 +52,7 @@ impl Encoding {
         }
     }
 
-    /// Whether each pixel has one of several colours.
+    /// Whether each pixel has only one of the three colours.
     #[must_use]
     pub fn is_mosaic(self) -> bool {
         matches!(self, Self::Bayer8(_) | Self::Bayer16(_))
@@ -64,7 +64,7 @@ impl Encoding {
         self.channels() * self.bytes_per_channel()
     }
 
-    /// The name `sensor_msgs/Image` gives it.
+    /// Its name in `sensor_msgs/Image`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -87,24 +87,24 @@ impl Encoding {
 /// A developed image, row by row from the top left.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DevelopedImage {
-    /// Columns.
+    /// Number of columns.
     pub width: u32,
-    /// Rows.
+    /// Number of rows.
     pub height: u32,
     /// Pixel format of `data`.
     pub encoding: Encoding,
-    /// Pixels without padding.
+    /// Pixels row by row, without padding.
     pub data: Vec<u8>,
     /// The exposure time that was used, s.
     pub exposure_s: f64,
-    /// What auto exposure multiplied the ISO number by.
+    /// Factor of auto exposure on the ISO number.
     pub gain: f64,
 }
 
 /// The bytes of a plate of numbers.
 pub(super) fn bytes(plate: &Plate, encoding: Encoding) -> Vec<u8> {
     match (&plate.planes[..], encoding.bytes_per_channel()) {
-        // A float turned into an integer saturates: below 0, above the full scale.
+        // Float to integer casts saturate below 0 and above the full scale.
         ([one], 1) => one.iter().map(|dn| *dn as u8).collect(),
         ([one], _) => one.iter().flat_map(|dn| (*dn as u16).to_le_bytes()).collect(),
         (planes, 1) => interleaved(planes).map(|dn| dn as u8).collect(),
@@ -112,7 +112,7 @@ pub(super) fn bytes(plate: &Plate, encoding: Encoding) -> Vec<u8> {
     }
 }
 
-/// The numbers pixel by pixel.
+/// The values of all planes, pixel by pixel.
 fn interleaved(planes: &[Vec<f32>]) -> impl Iterator<Item = f32> + '_ {
     let pixels = planes.first().map_or(0, Vec::len);
     (0..pixels).flat_map(move |pixel| planes.iter().map(move |plane| plane[pixel]))

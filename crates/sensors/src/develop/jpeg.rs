@@ -1,5 +1,5 @@
-//! JPEG artefacts: the picture is compressed and read back, so that what is published has
-//! lost what JPEG loses. Numbers of 8 bits to the same.
+//! JPEG artefacts: compresses the image and decompresses it again, so that the published image has JPEG's losses.
+//! Numbers of 8 bits to the same.
 
 use garde::Validate;
 use image::codecs::jpeg::JpegEncoder;
@@ -11,16 +11,16 @@ use super::image as developed;
 use super::plate::Plate;
 use super::{DevelopError, Encoding};
 
-/// `jpeg`.
+/// `jpeg`: artefacts of JPEG compression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct JpegSpec {
-    /// 1 (worst) to 100, as libjpeg counts.
+    /// Quality, 1 (worst) to 100, on libjpeg's scale.
     #[garde(range(min = 1, max = 100))]
     pub quality: u8,
 }
 
-/// Compresses a plate of numbers and reads it back.
+/// Compresses a plate of numbers and decompresses it again.
 pub(super) fn lose(plate: &mut Plate, quality: u8) -> Result<(), DevelopError> {
     let encoding = Encoding::of(None, plate.planes.len(), false);
     let data = developed::bytes(plate, encoding);
@@ -35,7 +35,7 @@ pub(super) fn lose(plate: &mut Plate, quality: u8) -> Result<(), DevelopError> {
     Ok(())
 }
 
-/// A JPEG file of 8-bit pixels; a mosaic counts as grey.
+/// A JPEG file of 8-bit pixels; a mosaic is stored as grey.
 pub(super) fn encode(
     data: &[u8],
     [width, height]: [u32; 2],

@@ -1,9 +1,8 @@
-//! Noise of a detector (LUNAR eq. 6–7), electrons to electrons: μ = y g + D t, D the dark
-//! current and that of hot pixels, g a pixel's own response; Y = μ + N(0, G² μ) + N(0, σ²)
-//! for shot noise and read-out, and beside them each pixel's fixed offset and offsets of
-//! whole rows and columns, fixed or drawn anew each frame. Dead pixels show nothing. Dark
-//! current doubles every `dark_doubling_k`: D(T) = D(reference) 2^((T − reference)/doubling),
-//! the rule of thumb of data sheets (6 to 8 K for silicon).
+//! Noise of a detector (LUNAR eq. 6–7), electrons to electrons: μ = y g + D t, D the dark current and that of hot
+//! pixels, g a pixel's own response; Y = μ + N(0, G² μ) + N(0, σ²) for shot noise and read-out, plus each pixel's
+//! fixed offset and offsets of whole rows and columns, fixed or drawn for each frame. Dead pixels are 0. Dark current
+//! doubles every `dark_doubling_k`: D(T) = D(reference) 2^((T − reference)/doubling), the rule of thumb of data
+//! sheets (6 to 8 K for silicon).
 
 use garde::Validate;
 use schemars::JsonSchema;
@@ -11,56 +10,56 @@ use selene_base::input::{non_negative, positive, within};
 use serde::Deserialize;
 
 use super::fixed_pattern::FixedPattern;
-use super::shot::{Chance, RowWork};
+use super::shot::{RowStreams, RowWork};
 use crate::noise::gaussian;
 
-/// `noise`; what is left out is not there.
+/// `noise`: noise of the detector; effects whose keys are left out are off.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields, default)]
 pub struct NoiseSpec {
-    /// G: shot noise over that of counted electrons; 1 by nature.
+    /// G: factor on shot noise; 1 is physical.
     #[garde(custom(within(0.0, 100.0)))]
     pub shot_gain: f64,
-    /// Standard deviation of the read-out, electrons.
+    /// Standard deviation of read-out noise, electrons.
     #[garde(custom(non_negative))]
     pub read_sigma_e: f64,
-    /// Dark current at `dark_reference_k`, electrons a second.
+    /// Dark current at `dark_reference_k`, electrons per second.
     #[garde(custom(non_negative))]
     pub dark_current_e_per_s: f64,
-    /// Temperature that dark currents are stated for, K.
+    /// Temperature at which dark currents are given, K.
     #[garde(custom(within(50.0, 500.0)))]
     pub dark_reference_k: f64,
-    /// Warming that doubles dark currents, K.
+    /// Temperature rise that doubles dark currents, K.
     #[garde(custom(positive))]
     pub dark_doubling_k: f64,
     /// Temperature of the detector, K.
     #[garde(custom(within(50.0, 500.0)))]
     pub temperature_k: f64,
-    /// Share of pixels that are hot.
+    /// Fraction of hot pixels, 0 to 1.
     #[garde(custom(within(0.0, 1.0)))]
     pub hot_pixels: f64,
-    /// Their dark current at `dark_reference_k`, electrons a second.
+    /// Dark current of hot pixels at `dark_reference_k`, electrons per second.
     #[garde(custom(non_negative))]
     pub hot_current_e_per_s: f64,
-    /// Share of pixels that are dead.
+    /// Fraction of dead pixels, 0 to 1.
     #[garde(custom(within(0.0, 1.0)))]
     pub dead_pixels: f64,
-    /// Standard deviation of pixels' response over their mean (PRNU).
+    /// Relative standard deviation of pixels' response (PRNU).
     #[garde(custom(within(0.0, 0.5)))]
     pub gain_sigma: f64,
     /// Standard deviation of pixels' fixed offsets (DSNU), electrons.
     #[garde(custom(non_negative))]
     pub offset_sigma_e: f64,
-    /// Of rows' fixed offsets, electrons.
+    /// Standard deviation of rows' fixed offsets, electrons.
     #[garde(custom(non_negative))]
     pub row_fixed_sigma_e: f64,
-    /// Of columns' fixed offsets, electrons.
+    /// Standard deviation of columns' fixed offsets, electrons.
     #[garde(custom(non_negative))]
     pub column_fixed_sigma_e: f64,
-    /// Of rows' offsets drawn anew each frame, electrons.
+    /// Standard deviation of rows' offsets drawn for each frame, electrons.
     #[garde(custom(non_negative))]
     pub row_sigma_e: f64,
-    /// Of columns' offsets drawn anew each frame, electrons.
+    /// Standard deviation of columns' offsets drawn for each frame, electrons.
     #[garde(custom(non_negative))]
     pub column_sigma_e: f64,
 }
@@ -88,25 +87,25 @@ impl Default for NoiseSpec {
 }
 
 impl NoiseSpec {
-    /// Dark currents at the detector's temperature over those at the reference.
+    /// Ratio of dark currents at the detector's temperature to those at the reference temperature.
     #[must_use]
     pub fn dark_factor(&self) -> f64 {
         ((self.temperature_k - self.dark_reference_k) / self.dark_doubling_k).exp2()
     }
 }
 
-/// A detector's noise, its fixed part drawn.
+/// A detector's noise, with its fixed pattern drawn.
 #[derive(Clone, Debug)]
 pub(super) struct Noise {
     spec: NoiseSpec,
     columns: usize,
-    /// One for each channel.
+    /// Fixed pattern of each channel.
     patterns: Vec<FixedPattern>,
 }
 
-/// Electrons that come with the time of exposure, in a pixel and more in a hot one.
+/// Dark electrons of an exposure: in every pixel, and in addition in a hot one.
 #[derive(Clone, Copy)]
-struct Dark {
+struct DarkElectrons {
     all_e: f64,
     hot_e: f32,
 }
@@ -117,10 +116,12 @@ impl Noise {
         Self { spec, columns: size[0], patterns }
     }
 
-    pub(super) fn rows<'a>(&'a self, chance: &'a Chance, exposure_s: f64) -> RowWork<'a> {
+    pub(super) fn rows<'a>(&'a self, chance: &'a RowStreams, exposure_s: f64) -> RowWork<'a> {
         let time = exposure_s * self.spec.dark_factor();
-        let dark =
-            Dark { all_e: self.spec.dark_current_e_per_s * time, hot_e: (self.spec.hot_current_e_per_s * time) as f32 };
+        let dark = DarkElectrons {
+            all_e: self.spec.dark_current_e_per_s * time,
+            hot_e: (self.spec.hot_current_e_per_s * time) as f32,
+        };
         let anew = self.columns_anew_e(chance);
         Box::new(move |channel, row, values| {
             let mut offset_e = dark.all_e;
@@ -134,8 +135,8 @@ impl Noise {
         })
     }
 
-    /// Offsets of columns in this frame; none where there is no such noise.
-    fn columns_anew_e(&self, chance: &Chance) -> Vec<Vec<f32>> {
+    /// Offsets of columns in this frame, by channel; empty without such noise.
+    fn columns_anew_e(&self, chance: &RowStreams) -> Vec<Vec<f32>> {
         let count = if self.spec.column_sigma_e > 0.0 { self.columns } else { 0 };
         let of_channel = |channel| {
             let mut rng = chance.of_lines("columns", channel, 0);
@@ -144,7 +145,8 @@ impl Noise {
         (0..self.patterns.len()).map(of_channel).collect()
     }
 
-    /// What light and heat leave in the pixels of a row, but for the dark current of all.
+    /// Applies each pixel's response and adds the dark current of hot pixels; `read` adds the dark current of all
+    /// pixels.
     fn collect(&self, channel: usize, row: usize, hot_e: f32, values: &mut [f32]) {
         let pattern = &self.patterns[channel];
         let own = pattern.gain.iter().skip(row * self.columns);
@@ -152,9 +154,9 @@ impl Noise {
         FixedPattern::in_row(&pattern.hot, row, self.columns).for_each(|i| values[i] += hot_e);
     }
 
-    /// Shot and read-out noise in one draw (variances add), and what is added without noise
-    /// of its own; `dark_e` is part of what counts for shot noise.
-    fn read(&self, channel: usize, row: usize, [offset_e, dark_e]: [f64; 2], chance: &Chance, values: &mut [f32]) {
+    /// Adds shot and read-out noise in one draw (variances add), and the noiseless offsets; `dark_e` is the part of
+    /// them that contributes to shot noise.
+    fn read(&self, channel: usize, row: usize, [offset_e, dark_e]: [f64; 2], chance: &RowStreams, values: &mut [f32]) {
         let [shot_gain2, read_variance_e2] = [self.spec.shot_gain.powi(2), self.spec.read_sigma_e.powi(2)];
         if shot_gain2 > 0.0 || read_variance_e2 > 0.0 {
             let mut rng = chance.of_row(channel, row);
@@ -178,14 +180,14 @@ fn add(values: &mut [f32], more: &[f32]) {
 #[cfg(test)]
 mod tests {
     use super::{Noise, NoiseSpec};
-    use crate::develop::shot::Chance;
+    use crate::develop::shot::RowStreams;
 
     const SIZE: [usize; 2] = [400, 100];
 
-    /// A frame of even light, one list for all rows.
+    /// A uniformly lit frame, row by row in one list.
     fn frame(spec: NoiseSpec, light_e: f32, exposure_s: f64, index: u64) -> Vec<f32> {
         let noise = Noise::new(spec, "a camera", 5, 1, SIZE);
-        let chance = Chance::new(5, "a camera", index);
+        let chance = RowStreams::new(5, "a camera", index);
         let mut values = vec![light_e; SIZE[0] * SIZE[1]];
         let work = noise.rows(&chance, exposure_s);
         values.chunks_exact_mut(SIZE[0]).enumerate().for_each(|(row, values)| work(0, row, values));
@@ -239,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_have_one_offset_each_of_the_spread_asked_for() {
+    fn lines_have_one_offset_each_of_the_spread_requested() {
         const TOLERANCE: f64 = 0.25; // 100 rows: 7 % is one sigma
         let silent = NoiseSpec { shot_gain: 0.0, ..NoiseSpec::default() };
         for (spec, down) in [

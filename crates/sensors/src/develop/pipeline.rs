@@ -1,4 +1,4 @@
-//! The stages of one camera made ready, and a frame's way through them.
+//! The prepared stages of one camera, and the processing of a frame by them.
 
 use selene_scene::CameraFrame;
 
@@ -10,11 +10,11 @@ use super::flare::Flare;
 use super::intensity_noise::IntensityNoiseSpec;
 use super::jpeg::JpegSpec;
 use super::noise::Noise;
-use super::own::{Own, OwnStages};
+use super::own::{OwnStages, UserStage};
 use super::plate::{Plate, Quantity};
 use super::quantise::QuantiseSpec;
 use super::response::ResponseSpec;
-use super::shot::{Chance, RowWork, Shot, SunSight};
+use super::shot::{RowStreams, RowWork, Shot, SunSight};
 use super::stage::StageSpec;
 use super::vignetting::VignettingSpec;
 use super::wells::WellsSpec;
@@ -22,8 +22,8 @@ use super::{DevelopError, DevelopedImage, Encoding, aggregator, bayer, first_pla
 use crate::camera::{CameraSpec, Intrinsics};
 use crate::setting::SensorSetting;
 
-/// A camera ready to develop: what of its stages stays the same from frame to frame is
-/// made, its detector's pattern drawn.
+/// A camera prepared for development: everything that does not change from frame to frame is precomputed, and the
+/// detector's fixed pattern is drawn.
 #[derive(Clone, Debug)]
 pub struct Pipeline {
     spec: CameraSpec,
@@ -33,7 +33,7 @@ pub struct Pipeline {
     outputs: Vec<Quantity>,
 }
 
-/// A stage made ready.
+/// A prepared stage.
 #[derive(Clone, Debug)]
 enum Stage {
     Defocus(Defocus),
@@ -48,23 +48,22 @@ enum Stage {
     Bayer(Pattern),
     Quantise(QuantiseSpec, Quantity),
     Jpeg(JpegSpec),
-    Own(Own),
+    Own(UserStage),
 }
 
 impl Pipeline {
-    /// The pipeline of a camera without stages of one's own.
+    /// The pipeline of a camera without user's stages.
     ///
     /// # Errors
-    /// When the stages make no sense or one is a user's.
+    /// When the order of stages is invalid or one is a user's.
     pub fn new(spec: &CameraSpec, seed: u64) -> Result<Self, DevelopError> {
         Self::with(spec, seed, &OwnStages::new())
     }
 
-    /// The pipeline of a camera whose YAML may name the stages `own`.
+    /// The pipeline of a camera whose YAML may name the user's stages `own`.
     ///
     /// # Errors
-    /// When the stages make no sense, or one is of an unknown name or on another quantity
-    /// than it is given.
+    /// When the order of stages is invalid, or a user's stage is unknown or works on another quantity than it is given.
     pub fn with(spec: &CameraSpec, seed: u64, own: &OwnStages) -> Result<Self, DevelopError> {
         let refuse = |at: usize, what| DevelopError::Stages { camera: spec.name.clone(), number: at + 1, what };
         let encoding = spec.stages.encoding().map_err(|error| refuse(error.index, error.what))?;
@@ -73,7 +72,7 @@ impl Pipeline {
         let mut channels = spec.stages.channels();
         for (at, stage) in spec.stages.0.iter().enumerate() {
             let ready = pipeline.ready(stage, quantity, channels, own).map_err(|what| refuse(at, what))?;
-            // What follows takes the image.
+            // The remaining stages take the developed image and are not part of the pipeline.
             let Some(ready) = ready else { break };
             quantity = stage.gives(quantity);
             channels = if matches!(stage, StageSpec::Bayer(_)) { 1 } else { channels };
@@ -83,7 +82,7 @@ impl Pipeline {
         Ok(pipeline)
     }
 
-    /// A stage made ready; none where it takes the developed image.
+    /// Prepares a stage; `None` if it takes the developed image.
     fn ready(
         &self,
         stage: &StageSpec,
@@ -113,7 +112,7 @@ impl Pipeline {
         }))
     }
 
-    /// The same camera as it is set; what was drawn of its detector stays.
+    /// The same camera with a setting applied; the detector's fixed pattern stays.
     #[must_use]
     pub fn set_to(&self, setting: &SensorSetting) -> Self {
         let keeps = |stage: &Stage| setting.noise || !matches!(stage, Stage::Noise(_) | Stage::IntensityNoise(_));
@@ -122,28 +121,28 @@ impl Pipeline {
         Self { spec: self.spec.set_to(setting), seed: self.seed, encoding: self.encoding, stages, outputs }
     }
 
-    /// The camera.
+    /// The spec of the camera, with its settings applied.
     #[must_use]
     pub fn spec(&self) -> &CameraSpec {
         &self.spec
     }
 
-    /// The pixel format of its images.
+    /// The encoding of its images.
     #[must_use]
     pub fn encoding(&self) -> Encoding {
         self.encoding
     }
 
-    /// Whether a stage asks where the Sun is.
+    /// Whether a stage needs the Sun's position.
     #[must_use]
     pub fn wants_sun(&self) -> bool {
         self.stages.iter().any(|stage| matches!(stage, Stage::Flare(_) | Stage::Dust(_) | Stage::Own(_)))
     }
 
-    /// Develops frame number `index`; `sun` where any of it is seen from the lens.
+    /// Develops frame `index`; `sun` is given if any of it is visible from the lens.
     ///
     /// # Errors
-    /// When the frame is not of the camera's size, or JPEG fails.
+    /// When the frame does not have the camera's size, or JPEG fails.
     pub fn develop(
         &self,
         frame: &CameraFrame,
@@ -162,13 +161,13 @@ impl Pipeline {
         Ok(DevelopedImage { width: frame.width, height: frame.height, encoding: self.encoding, data, exposure_s, gain })
     }
 
-    /// For how long a frame is exposed, s: as metered where the camera does, the frame of any size.
+    /// Exposure time of a frame, s: metered if the camera meters; the frame may have any size.
     #[must_use]
     pub fn exposure_s(&self, frame: &CameraFrame) -> f64 {
         self.expose(frame).exposure_s
     }
 
-    /// How this frame is exposed. Colours are metered by their green.
+    /// Exposure of this frame. Colour cameras are metered by their green channel.
     fn expose(&self, frame: &CameraFrame) -> Exposure {
         let spec = &self.spec;
         let meter = spec.metering;
@@ -176,7 +175,7 @@ impl Pipeline {
             return Exposure { exposure_s: spec.exposure_s, gain: 1.0 };
         };
         let per_s = aggregator.electrons_per_s(spec);
-        // Of three bands a grey ground has a third in each.
+        // With three bands, grey ground has a third of its light in each.
         let electrons_per_s = per_s[per_s.len() / 2] / per_s.len() as f64;
         let wanted_e = match (spec.stages.response(), spec.stages.quantise()) {
             (Some(response), _) => response.curve.electrons(meter.target) / response.iso,
@@ -186,7 +185,7 @@ impl Pipeline {
         meter.meter(frame, electrons_per_s, wanted_e, spec.exposure_s)
     }
 
-    /// Passes a plate through the stages; neighbours that work by rows are done together.
+    /// Passes a plate through the stages; consecutive stages that work by rows are applied together.
     fn pass(&self, plate: &mut Plate, shot: &Shot<'_>) -> Result<(), DevelopError> {
         let chances = self.chances(shot.index);
         let mut next = 0;
@@ -206,21 +205,21 @@ impl Pipeline {
         Ok(())
     }
 
-    /// Streams for each stage; the first that draws has the camera's own name.
-    fn chances(&self, index: u64) -> Vec<Chance> {
+    /// Random streams of each stage; the first stage that draws uses the camera's own name.
+    fn chances(&self, index: u64) -> Vec<RowStreams> {
         let draws = |stage: &Stage| matches!(stage, Stage::Noise(_) | Stage::IntensityNoise(_));
         let first = self.stages.iter().position(draws);
         let name = |at: usize| {
             if first == Some(at) { self.spec.name.clone() } else { format!("{}/stage {at}", self.spec.name) }
         };
-        (0..self.stages.len()).map(|at| Chance::new(self.seed, &name(at), index)).collect()
+        (0..self.stages.len()).map(|at| RowStreams::new(self.seed, &name(at), index)).collect()
     }
 
-    /// What a stage does row by row; none where it looks across rows.
+    /// The work of a stage on a row; `None` if it needs several rows at once.
     fn row_work<'a>(
         &'a self,
         stage: &'a Stage,
-        chance: &'a Chance,
+        chance: &'a RowStreams,
         shot: &Shot<'_>,
         channels: usize,
     ) -> Option<RowWork<'a>> {
@@ -243,7 +242,7 @@ impl Pipeline {
     }
 }
 
-/// What a stage does to a plate as a whole; nothing where it works by rows.
+/// Applies a stage that works on a whole plate; does nothing for stages that work by rows.
 fn whole_work(stage: &Stage, plate: &mut Plate, shot: &Shot<'_>) -> Result<(), DevelopError> {
     match stage {
         Stage::Defocus(defocus) => defocus.blur(plate, &shot.frame.depth_m),
@@ -263,7 +262,7 @@ fn whole_work(stage: &Stage, plate: &mut Plate, shot: &Shot<'_>) -> Result<(), D
     Ok(())
 }
 
-fn found(own: &OwnStages, name: &str, taken: Quantity) -> Result<Own, String> {
+fn found(own: &OwnStages, name: &str, taken: Quantity) -> Result<UserStage, String> {
     let Some(found) = own.find(name) else {
         let others = "a stage of another process has timeout_s beside its name and comes after quantise";
         return Err(format!(

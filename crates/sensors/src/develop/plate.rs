@@ -1,21 +1,20 @@
-//! What stages hand to each other: an image as planes of `f32` in SI units, one plane for
-//! a camera that sees all light alike or a mosaic, three (red, green, blue) for colour,
-//! together with what its numbers are.
+//! The data passed between stages: an image as planes of `f32` in SI units, one plane for a monochrome camera or a
+//! mosaic, three (red, green, blue) for colour, with the physical quantity of its values.
 
 use std::fmt;
 
 use rayon::prelude::*;
 
-/// What the numbers of a plate are.
+/// The physical quantity of a plate's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
-    /// W/m² in a channel's band on the detector behind a lens of f-number 1.
+    /// Irradiance in a channel's band on the detector behind a lens of f-number 1, W/m².
     Irradiance,
-    /// Electrons of a pixel.
+    /// Electrons in a pixel.
     Electrons,
-    /// Share of the full scale, 0 to 1 where neither end is passed.
+    /// Fraction of the full scale, 0 to 1 unless clipped.
     Signal,
-    /// Digital numbers: whole, as published.
+    /// Digital numbers, whole, as published.
     Numbers,
 }
 
@@ -30,22 +29,22 @@ impl fmt::Display for Quantity {
     }
 }
 
-/// An image on its way through the stages.
+/// An image between two stages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plate {
     /// Columns.
     pub width: usize,
     /// Rows.
     pub height: usize,
-    /// What the numbers are.
+    /// Physical quantity of the values.
     pub quantity: Quantity,
     /// One plane, or red, green and blue; each row by row from the top left.
     pub planes: Vec<Vec<f32>>,
 }
 
 impl Plate {
-    /// Changes every row of every plane: `change(channel, row, values)`. Rows are done by
-    /// several threads, so `change` must depend on its arguments alone.
+    /// Applies `change(channel, row, values)` to every row of every plane. Several threads process the rows, so
+    /// `change` must depend on its arguments alone.
     pub fn for_each_row(&mut self, change: impl Fn(usize, usize, &mut [f32]) + Sync) {
         let columns = self.width.max(1);
         for (channel, plane) in self.planes.iter_mut().enumerate() {

@@ -1,8 +1,7 @@
-//! Quantisation: signal to whole numbers of 8, 10, 12, 14 or 16 bits, cut off at both
-//! ends as a converter is. 8 bits are bytes, more are words of 16 bits, in which 10 to 14
-//! bits stand at the low end (0 to 2^bits − 1, as raw frame grabbers give them) or at the
-//! high end (times 2^(16 − bits), as viewers like them). Without a response before it, a
-//! number is an electron.
+//! Quantisation: converts the signal to whole numbers of 8, 10, 12, 14 or 16 bits, clipped at both ends. 8 bits are
+//! stored in bytes, more in words of 16 bits, in which 10 to 14 bits are aligned low (0 to 2^bits − 1, as from raw
+//! frame grabbers) or high (times 2^(16 − bits), as viewers expect). Without a response before it, one number is one
+//! electron.
 
 use garde::Validate;
 use schemars::JsonSchema;
@@ -11,23 +10,23 @@ use serde::Deserialize;
 use super::plate::Quantity;
 use super::shot::RowWork;
 
-/// Depths taken.
+/// Bit depths allowed.
 const BITS: [u32; 5] = [8, 10, 12, 14, 16];
 
-/// `quantise`.
+/// `quantise`: signal to whole numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct QuantiseSpec {
-    /// 8, 10, 12, 14 or 16.
+    /// Bit depth: 8, 10, 12, 14 or 16.
     #[garde(custom(bits_known))]
     pub bits: u32,
-    /// At which end of a word fewer than 16 bits stand.
+    /// Alignment of 10 to 14 bits in a word.
     #[garde(skip)]
     #[serde(default)]
     pub align: BitAlignment,
 }
 
-/// Which end of a word of 16 bits.
+/// Alignment in a word of 16 bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum BitAlignment {
@@ -59,7 +58,7 @@ impl QuantiseSpec {
             if self.bits > 8 && self.align == BitAlignment::High { (1_u32 << (16 - self.bits)) as f32 } else { 1.0 };
         Box::new(move |_, _, values| {
             for value in values {
-                // Not a number becomes 0, as the darkest.
+                // NaN becomes 0.
                 let number = (*value * scale + 0.5).floor();
                 *value = if number > 0.0 { number.min(highest) * step } else { 0.0 };
             }

@@ -1,7 +1,7 @@
 //! Camera response (LUNAR eq. 8): linear y = a ISO x + b, gamma y = a (log2(ISO x))^γ + b,
-//! sigmoid y = 1/(1 + exp(−a log2(ISO x) − b)); x in electrons, y as a share of the full
-//! scale. Electrons to signal. Where the paper's formulas have no value (ISO x ≤ 1 of
-//! gamma, ISO x ≤ 0 of sigmoid) y is what it tends to there: b, and 0.
+//! sigmoid y = 1/(1 + exp(−a log2(ISO x) − b)); x in electrons, y as a fraction of the full
+//! scale. Electrons to signal. Where the paper's formulas are undefined (ISO x ≤ 1 for
+//! gamma, ISO x ≤ 0 for sigmoid) y takes its limit there: b, and 0.
 
 use garde::Validate;
 use schemars::JsonSchema;
@@ -17,20 +17,20 @@ use super::shot::RowWork;
 pub struct ResponseSpec {
     /// Analog gain; 1 when left out.
     pub iso: f64,
-    /// Factors on red, green and blue signal before the curve; none where left out.
+    /// White balance: factors on red, green and blue before the curve; none when left out.
     pub white_balance_rgb: Option<[f64; 3]>,
-    /// The curve.
+    /// The response curve.
     pub curve: Curve,
 }
 
-/// The closed set of curves.
+/// The response curves.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema)]
 pub enum Curve {
     /// A straight line.
     Linear(LinearSpec),
-    /// A power of the logarithm.
+    /// A power of the logarithm of the electrons.
     Gamma(GammaSpec),
-    /// A logistic of the logarithm.
+    /// A logistic function of the logarithm of the electrons.
     Sigmoid(SigmoidSpec),
 }
 
@@ -41,40 +41,40 @@ pub struct LinearSpec {
     /// Electrons from black to the full scale at ISO 1.
     #[garde(custom(positive))]
     pub full_well_e: f64,
-    /// b: signal without light, share of the full scale.
+    /// b: signal without light, as a fraction of the full scale.
     #[garde(custom(within(-0.5, 0.5)))]
     #[serde(default)]
     pub black: f64,
 }
 
-/// `gamma`.
+/// `gamma`: y = a (log2(ISO x))^γ + b.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct GammaSpec {
-    /// a.
+    /// a: factor on the power of the logarithm.
     #[garde(custom(positive))]
     pub a: f64,
-    /// γ.
+    /// γ: exponent of the logarithm.
     #[garde(custom(within(0.05, 20.0)))]
     pub gamma: f64,
-    /// b.
+    /// b: signal at ISO x = 1 and below, as a fraction of the full scale.
     #[garde(custom(finite))]
     pub b: f64,
 }
 
-/// `sigmoid`.
+/// `sigmoid`: y = 1/(1 + exp(−a log2(ISO x) − b)).
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct SigmoidSpec {
-    /// a.
+    /// a: slope over log2 of the electrons.
     #[garde(custom(positive))]
     pub a: f64,
-    /// b.
+    /// b: offset of the logistic function's argument.
     #[garde(custom(finite))]
     pub b: f64,
 }
 
-/// The stage as the file has it.
+/// The stage in the file: exactly one key names the curve.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ResponseKeys {
@@ -98,7 +98,7 @@ impl TryFrom<ResponseKeys> for ResponseSpec {
     }
 }
 
-/// Paths as in the file, so that a refusal finds its line.
+/// Validation paths follow the keys of the file, so that an error names its line.
 impl Validate for ResponseSpec {
     type Context = ();
 
@@ -124,7 +124,7 @@ impl Validate for ResponseSpec {
 }
 
 impl Curve {
-    /// Signal of `x` = ISO times electrons.
+    /// Signal for `x`, ISO times electrons, as a fraction of the full scale.
     #[must_use]
     pub fn signal(&self, x: f64) -> f64 {
         match *self {
@@ -146,7 +146,7 @@ impl Curve {
         }
     }
 
-    /// ISO times electrons that give a signal; not a number where none does.
+    /// The value of ISO times electrons that gives a signal; NaN if none does.
     #[must_use]
     pub fn electrons(&self, signal: f64) -> f64 {
         match *self {
@@ -158,7 +158,7 @@ impl Curve {
 }
 
 impl ResponseSpec {
-    /// With the ISO number times `gain`.
+    /// The work on a row, with the ISO number times `gain`.
     pub(super) fn rows(self, gain: f64) -> RowWork<'static> {
         Box::new(move |channel, _, values| {
             let balance = self.white_balance_rgb.map_or(1.0, |rgb| rgb[channel]);

@@ -1,6 +1,5 @@
-//! One stage as a camera's YAML has it: a closed set, each by its name, each with the
-//! quantity it takes and the one it gives (table in `stages`). Stages of images that every sensor's
-//! row can have are in `augment`.
+//! One stage in a camera's YAML: a closed set, each with its name, the quantity that it takes and the one that it gives
+//! (table in `stages`). Stages of images that other sensors' lists can also have are in `augment`.
 
 use garde::Validate;
 use schemars::JsonSchema;
@@ -25,41 +24,41 @@ use crate::augment::{
     AugmentSpec, ConvertSpec, CropSpec, DecimateSpec, DropOutSpec, LagSpec, OwnTopicSpec, RateJitterSpec,
 };
 
-/// One stage.
+/// The spec of one stage.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(try_from = "StageKeys")]
 pub enum StageSpec {
-    /// Blur of what is out of focus.
+    /// Blur of objects out of focus.
     Defocus(DefocusSpec),
     /// Darker corners.
     Vignetting(VignettingSpec),
-    /// Light that goes astray: bloom, veil, streaks and ghosts.
+    /// Stray light: bloom, veil, streaks and ghosts.
     Flare(FlareSpec),
-    /// Spots on the lens.
+    /// Dust spots on the lens.
     Dust(DustSpec),
     /// Light to electrons.
     Aggregator(AggregatorSpec),
-    /// Wells that hold no more, and blooming.
+    /// Full wells and blooming.
     Wells(WellsSpec),
     /// Noise of the detector.
     Noise(NoiseSpec),
     /// Electrons to signal.
     Response(ResponseSpec),
-    /// Noise by the signal alone.
+    /// Noise that depends on the signal alone.
     IntensityNoise(IntensityNoiseSpec),
     /// A colour mosaic.
     Bayer(Pattern),
     /// Signal to whole numbers.
     Quantise(QuantiseSpec),
-    /// Artefacts of compression.
+    /// Artefacts of JPEG compression.
     Jpeg(JpegSpec),
-    /// A user's, on a plate, in this process.
+    /// A user's stage on a plate, in this process.
     Own(OwnSpec),
-    /// Of the developed image.
+    /// A stage on the developed image.
     Augment(AugmentSpec),
 }
 
-/// A stage as the file has it.
+/// A stage in the file: a single key names its kind.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct StageKeys {
@@ -84,7 +83,7 @@ struct StageKeys {
     decimate: Option<DecimateSpec>,
 }
 
-/// A user's stage as the file has it: with a timeout it is another process's.
+/// A user's stage in the file: with a timeout it runs in another process.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct OwnKeys {
@@ -126,7 +125,7 @@ impl TryFrom<StageKeys> for StageSpec {
             ("drop_out", keys.drop_out.map(AugmentSpec::DropOut).map(Self::Augment)),
             ("decimate", keys.decimate.map(AugmentSpec::Decimate).map(Self::Augment)),
         ]);
-        // Some stages need no keys, and a name with nothing behind it is as good as left out.
+        // Some stages need no keys, but YAML reads a key without a value as if it were left out.
         stage.map_err(|refusal| format!("{refusal}, with its keys ({{}} for none)"))
     }
 }
@@ -153,7 +152,7 @@ impl StageSpec {
         }
     }
 
-    /// Quantities it takes; of a user's stage any, as far as a file can tell.
+    /// Quantities that it takes; for a user's stage any, because the file does not say which.
     pub(super) fn takes(&self) -> &'static [Quantity] {
         match self {
             Self::Defocus(_) | Self::Vignetting(_) | Self::Flare(_) | Self::Dust(_) | Self::Aggregator(_) => {
@@ -167,7 +166,7 @@ impl StageSpec {
         }
     }
 
-    /// The quantity it gives for the one it takes.
+    /// The quantity that it gives for the one that it takes.
     pub(super) fn gives(&self, taken: Quantity) -> Quantity {
         match self {
             Self::Aggregator(_) => Quantity::Electrons,
@@ -188,7 +187,7 @@ impl StageSpec {
     }
 }
 
-/// Paths as in the file, so that a refusal finds its line.
+/// Validation paths follow the keys of the file, so that an error names its line.
 impl Validate for StageSpec {
     type Context = ();
 

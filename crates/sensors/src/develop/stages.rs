@@ -1,6 +1,5 @@
-//! The list of stages as a sensor's YAML has it: a closed set, each by its name, each with
-//! the quantity it takes and the one it gives, so that an order that makes no sense (noise
-//! before there are electrons) is refused with the file's line.
+//! The list of stages in a camera's YAML: a closed set, each with its name, the quantity that it takes and the one
+//! that it gives, so that an invalid order (noise before there are electrons) is refused with the file's line.
 //!
 //! | stage | takes | gives |
 //! | --- | --- | --- |
@@ -12,10 +11,10 @@
 //! | `intensity_noise` | signal | signal |
 //! | `quantise` | signal, or electrons where there is no response | numbers |
 //! | `jpeg` | numbers of 8 bits, no mosaic | the same |
-//! | `own` | what its author said | the same |
+//! | `own` | the quantity that its author chose | the same |
 //!
-//! What follows takes the image that is made of the numbers: the stages of `augment`, which every sensor's row can
-//! have, and among them `own` with `timeout_s`, which is another process's.
+//! The stages after these take the image made of the numbers: the stages of `augment`, which every sensor can have,
+//! among them `own` with `timeout_s`, which runs in another process.
 
 use garde::Validate;
 use schemars::JsonSchema;
@@ -35,7 +34,7 @@ use crate::augment::Augments;
 #[serde(transparent)]
 pub struct Stages(pub Vec<StageSpec>);
 
-/// A list of stages whose order makes no sense.
+/// A list of stages with an invalid order.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("stage {}: {what}", index + 1)]
 pub struct StageOrderError {
@@ -45,59 +44,59 @@ pub struct StageOrderError {
     pub what: String,
 }
 
-/// Where a list of stages has come to.
+/// State of the data after the stages checked so far.
 struct Progress {
     quantity: Quantity,
     colour: bool,
     mosaic: Option<Pattern>,
     bits: u32,
-    /// Whether the numbers have become an image.
+    /// Whether a stage on the developed image has been reached.
     is_image: bool,
 }
 
 impl Stages {
-    /// The same list without the stages of this name.
+    /// The same list without the stages of this key.
     #[must_use]
     pub fn without(mut self, key: &str) -> Self {
         self.0.retain(|stage| stage.key() != key);
         self
     }
 
-    /// The aggregator's numbers, where there is one.
+    /// The spec of the aggregator, if there is one.
     #[must_use]
     pub fn aggregator(&self) -> Option<&AggregatorSpec> {
         self.0.iter().find_map(|stage| if let StageSpec::Aggregator(spec) = stage { Some(spec) } else { None })
     }
 
-    /// The response's numbers, where there is one.
+    /// The spec of the response, if there is one.
     #[must_use]
     pub fn response(&self) -> Option<&ResponseSpec> {
         self.0.iter().find_map(|stage| if let StageSpec::Response(spec) = stage { Some(spec) } else { None })
     }
 
-    /// The quantiser's numbers, where there is one.
+    /// The spec of the quantiser, if there is one.
     #[must_use]
     pub fn quantise(&self) -> Option<&QuantiseSpec> {
         self.0.iter().find_map(|stage| if let StageSpec::Quantise(spec) = stage { Some(spec) } else { None })
     }
 
-    /// Planes that the list begins with: three of a camera for colours, else one.
+    /// Number of planes at the beginning: three for a colour camera, otherwise one.
     #[must_use]
     pub fn channels(&self) -> usize {
         if self.aggregator().is_some_and(AggregatorSpec::is_colour) { 3 } else { 1 }
     }
 
-    /// The stages that take the developed image: the end of the list.
+    /// The stages at the end of the list, which take the developed image.
     #[must_use]
     pub fn augments(&self) -> Augments {
         let augment = |stage: &StageSpec| if let StageSpec::Augment(spec) = stage { Some(spec.clone()) } else { None };
         Augments(self.0.iter().filter_map(augment).collect())
     }
 
-    /// The pixel format of the developed image.
+    /// The encoding of the developed image.
     ///
     /// # Errors
-    /// When the order makes no sense.
+    /// When the order is invalid.
     pub fn encoding(&self) -> Result<Encoding, StageOrderError> {
         let (quantity, colour) = (Quantity::Irradiance, self.channels() == 3);
         let mut at = Progress { quantity, colour, mosaic: None, bits: 0, is_image: false };
@@ -155,7 +154,7 @@ impl Progress {
     }
 }
 
-/// Paths as in the file, so that a refusal finds its line.
+/// Validation paths follow the keys of the file, so that an error names its line.
 impl Validate for Stages {
     type Context = ();
 

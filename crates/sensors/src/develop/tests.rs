@@ -1,4 +1,4 @@
-//! The stages together: order, light to numbers, exposure, colours.
+//! Tests of whole lists of stages: order, light to numbers, exposure, colours.
 
 use selene_scene::{CameraFrame, Class};
 
@@ -31,7 +31,7 @@ fn bench_camera(electrons: f64) -> CameraSpec {
     spec
 }
 
-/// Electrons a pixel collects in a second under 1 W/(m² sr): π/(4 N²) of it on the detector.
+/// Electrons that a pixel collects per second under 1 W/(m² sr), of which π/(4 N²) reach the detector.
 fn electrons_per_radiance_second(spec: &CameraSpec) -> f64 {
     let irradiance = std::f64::consts::PI / (4.0 * spec.f_number.powi(2));
     irradiance * spec.pixel_pitch_m.powi(2) * 0.5 / 3.611_720e-19

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::shot::RowWork;
 use crate::camera::Intrinsics;
 
-/// `vignetting`.
+/// `vignetting`: darker corners.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields, default)]
 pub struct VignettingSpec {
@@ -36,7 +36,7 @@ impl VignettingSpec {
         })
     }
 
-    /// What is left of the light where 1 + tan²θ is `secant2`.
+    /// The remaining fraction of light where 1 + tan²θ is `secant2`.
     pub(super) fn left(self, secant2: f64) -> f64 {
         1.0 - self.gain * (1.0 - secant2.powi(-2))
     }
@@ -55,7 +55,7 @@ mod tests {
         for gain in [0.0, 0.4, 1.0] {
             let mut top = vec![10.0_f32; spec.width as usize];
             VignettingSpec { gain }.rows(lens)(0, 0, &mut top);
-            // On the image plane in metres, from the width of the detector.
+            // The same in metres on the image plane, from the pixel pitch.
             let f_m = lens.fx_px * spec.pixel_pitch_m;
             let [a_m, b_m] = [spec.width, spec.height].map(|side| f64::from(side - 1) / 2.0 * spec.pixel_pitch_m);
             let theta_rad = (a_m.hypot(b_m) / f_m).atan();

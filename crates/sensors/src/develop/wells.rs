@@ -1,7 +1,7 @@
-//! Full wells: a pixel holds so many electrons and no more. What is over goes down its drain, `anti_blooming` wells'
-//! worth at the most; the rest spills along the column, half up and half down, until it finds room or leaves the
-//! detector (blooming of a CCD; J. R. Janesick, Scientific Charge-Coupled Devices, §4.3). Without `anti_blooming`
-//! all that is over is drained, as each pixel of a CMOS detector does. Electrons to electrons.
+//! Full wells and blooming: a pixel holds a limited number of electrons. The excess goes to its drain, at most
+//! `anti_blooming` times the full well; the rest spills along the column, half up and half down, until it finds room or
+//! leaves the detector (blooming of a CCD; J. R. Janesick, Scientific Charge-Coupled Devices, §4.3). Without
+//! `anti_blooming` the whole excess is drained, as in the pixels of a CMOS detector. Electrons to electrons.
 
 use garde::Validate;
 use schemars::JsonSchema;
@@ -10,21 +10,21 @@ use serde::Deserialize;
 
 use super::plate::Plate;
 
-/// `wells`.
+/// `wells`: full wells and blooming.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct WellsSpec {
-    /// Electrons that a pixel holds.
+    /// Full well of a pixel, electrons.
     #[garde(custom(positive))]
     pub full_well_e: f64,
-    /// Wells that a pixel's drain takes in an exposure before charge spills; all of it where left out.
+    /// Capacity of a pixel's drain per exposure, in full wells; beyond it charge spills. Left out, the drain takes all.
     #[garde(inner(custom(within(0.0, 1e9))))]
     #[serde(default)]
     pub anti_blooming: Option<f64>,
 }
 
 impl WellsSpec {
-    /// Fills and spills the wells of a plate.
+    /// Limits the charge of all pixels of a plate and spills the excess.
     pub(super) fn fill(self, plate: &mut Plate) {
         let columns = plate.width.max(1);
         plate.planes.iter_mut().for_each(|plane| self.fill_plane(plane, columns));
@@ -44,14 +44,14 @@ impl WellsSpec {
         }
     }
 
-    /// Half of what is over well and drain, pixel by pixel.
+    /// Half of the charge that exceeds well and drain, pixel by pixel.
     fn spilt(self, plane: &[f32], drained: f32) -> Vec<f32> {
         let most = self.full_well_e as f32 + drained;
         plane.iter().map(|held| (held - most).max(0.0) / 2.0).collect()
     }
 }
 
-/// Takes what is carried into the room of a row, and carries on what is left and what spills here.
+/// Fills free wells of a row with the carried charge; carries on what is left and what spills in this row.
 fn pass(carried: &mut [f32], held: &mut [f32], over: &[f32], full: f32) {
     for ((carried, held), over) in carried.iter_mut().zip(held).zip(over) {
         let taken = carried.min(full - *held);
@@ -65,7 +65,7 @@ mod tests {
     use super::WellsSpec;
     use crate::develop::plate::{Plate, Quantity};
 
-    /// Three columns of nine rows, electrons in the middle of the second.
+    /// Three columns of nine rows, with these electrons in the middle of the second.
     fn filled(anti_blooming: Option<f64>, electrons: f32) -> Vec<f32> {
         let mut plane = vec![10.0; 27];
         plane[13] = electrons;
@@ -91,7 +91,7 @@ mod tests {
         let plane = filled(Some(2.0), 550.0);
         assert_eq!(column(&plane, 1), [10.0, 10.0, 45.0, 100.0, 100.0, 100.0, 45.0, 10.0, 10.0]);
         assert_eq!(column(&plane, 0), [10.0; 9]);
-        // More than the column holds leaves the detector.
+        // Charge beyond the column's capacity leaves the detector.
         assert_eq!(column(&filled(Some(2.0), 1e6), 1), [100.0; 9]);
     }
 }

@@ -1,4 +1,4 @@
-//! Windows of azimuth and elevation in which a lidar measures nothing, as where a mast stands before it.
+//! Dead sectors: windows of azimuth and elevation in which a lidar measures nothing, for instance behind a mast.
 
 use garde::Validate;
 use schemars::JsonSchema;
@@ -9,11 +9,11 @@ use serde::Deserialize;
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct DeadSector {
-    /// From one azimuth counter-clockwise to another, degrees from x toward y, −180 to 180; [170, −170] holds what is
-    /// straight behind.
+    /// Counter-clockwise from the first azimuth to the second, degrees from x toward y, −180 to 180; [170, −170] is the
+    /// sector straight behind.
     #[garde(custom(azimuths))]
     pub azimuth_deg: [f64; 2],
-    /// From the lowest to the highest elevation, degrees, −90 to 90.
+    /// Lowest and highest elevation, degrees, −90 to 90.
     #[garde(custom(elevations))]
     pub elevation_deg: [f64; 2],
 }

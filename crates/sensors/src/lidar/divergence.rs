@@ -1,8 +1,9 @@
-//! A beam has a width: it is traced by several rays in a fixed pattern. One ray is the beam's axis; more are the axis
-//! and rings about it. With R rings, ring k is at the share k/(R + ½) of the beam's half-angle and stands for the
-//! annulus between half a ring's distance inside and outside of it, the axis for the disc within the first annulus. A
-//! ray's weight is its part of the area, times e^(−2ρ²) at the share ρ of the half-angle for a Gaussian beam, whose
-//! divergence is that between the points of 1/e² of its peak. Weights are made to add up to 1.
+//! Beam divergence: a beam is traced by several rays in a fixed pattern. A single ray is the beam's axis; more rays
+//! are the axis and rings about it. With R rings, ring k is at the fraction k/(R + ½) of the beam's half-angle and
+//! represents the annulus that extends half a ring spacing inside and outside of it; the axis represents the disc
+//! within the first annulus. A ray's weight is its part of the area, times e^(−2ρ²) at the fraction ρ of the
+//! half-angle for a Gaussian beam, whose divergence is that between the points of 1/e² of its peak. Weights are
+//! normalised to a sum of 1.
 
 use std::f64::consts::TAU;
 
@@ -13,12 +14,12 @@ use serde::Deserialize;
 
 use crate::spec::count_within;
 
-/// The most rays of one beam.
+/// The largest number of rays of one beam.
 const SAMPLES_MAX: usize = 256;
-/// Rays of the first ring at most; ring k has k times as many.
+/// The largest number of rays of the first ring; ring k has k times as many.
 const FIRST_RING: usize = 8;
 
-/// How wide a beam is.
+/// Width of a beam.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct DivergenceSpec {
@@ -28,23 +29,23 @@ pub struct DivergenceSpec {
     /// Full angle along the elevation, mrad, 0 to 200.
     #[garde(custom(within(0.0, 200.0)))]
     pub vertical_mrad: f64,
-    /// Rays of one beam, 1 to 256; more than one needs some divergence.
+    /// Rays of one beam, 1 to 256; 1 without divergence.
     #[garde(custom(sample_count(self.horizontal_mrad + self.vertical_mrad)))]
     pub samples: u32,
-    /// How the light is spread over the beam.
+    /// Intensity profile of the beam.
     #[garde(skip)]
     #[serde(default)]
     pub profile: BeamProfile,
 }
 
-/// How the light is spread over a beam.
+/// Intensity profile of a beam.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BeamProfile {
-    /// Least at the edge: 1/e² of the middle.
+    /// Gaussian, with 1/e² of the central intensity at the edge.
     #[default]
     Gaussian,
-    /// Evenly.
+    /// Uniform.
     Uniform,
 }
 
@@ -60,7 +61,7 @@ impl Default for DivergenceSpec {
 pub(crate) struct BeamSample {
     /// Tangents of the angles off the axis, along azimuth and elevation.
     pub(crate) off_axis: [f64; 2],
-    /// Its part of the beam's light.
+    /// Its fraction of the beam's light.
     pub(crate) weight: f64,
 }
 
@@ -81,7 +82,7 @@ impl DivergenceSpec {
         rays
     }
 
-    /// Light by area at a share of the half-angle over that in the middle.
+    /// Light per area at a fraction of the half-angle, relative to the centre.
     fn density(&self, share: f64) -> f64 {
         match self.profile {
             BeamProfile::Gaussian => (-2.0 * share * share).exp(),
@@ -89,7 +90,7 @@ impl DivergenceSpec {
         }
     }
 
-    /// Every other ring is turned by half a ray's distance.
+    /// Every other ring is rotated by half the spacing of its rays.
     fn off_axis(&self, share: f64, ring: usize, ray: usize, count: usize) -> [f64; 2] {
         let turn = TAU * (ray as f64 + 0.5 * (ring % 2) as f64) / count as f64;
         let half = |full_mrad: f64| (0.5e-3 * full_mrad).tan() * share;
@@ -97,7 +98,7 @@ impl DivergenceSpec {
     }
 }
 
-/// How many rays each ring has: in proportion to its radius, the rest in the outermost.
+/// Number of rays of each ring: proportional to its radius, the remainder in the outermost.
 fn ring_counts(rays: usize) -> Vec<usize> {
     let rings = (1..).find(|rings| FIRST_RING * rings * (rings + 1) / 2 >= rays).unwrap_or(1);
     if rays == 0 {
@@ -113,7 +114,7 @@ fn ring_counts(rays: usize) -> Vec<usize> {
     counts
 }
 
-/// A garde check: rays of a beam of this width, mrad.
+/// A garde check: the number of rays of a beam of this width, mrad.
 fn sample_count(width_mrad: f64) -> impl FnOnce(&u32, &()) -> garde::Result {
     move |samples, ()| {
         count_within(1, SAMPLES_MAX, *samples as usize)?;
@@ -151,7 +152,7 @@ mod tests {
                 assert!(rays.iter().all(|ray| ray.weight > 0.0 && inside(ray.off_axis)), "{samples}");
                 assert!((rays.iter().map(|ray| ray.weight).sum::<f64>() - 1.0).abs() < 1e-12);
                 let mean: f64 = rays.iter().map(|ray| ray.weight * ray.off_axis[0]).sum();
-                // A ring of one or two rays lies to one side.
+                // A ring with few rays need not be centred on the axis.
                 assert!(samples < 4 || mean.abs() < 1e-9, "{samples}: {mean}");
             }
         }
@@ -159,7 +160,8 @@ mod tests {
 
     #[test]
     fn the_second_moment_is_that_of_the_profile() {
-        // An even disc: ρ²/4 along an axis. A Gaussian e^(−2ρ²) cut off at 1: (1 − 3 e^−2)/(1 − e^−2)/4 of ρ².
+        // Variance along an axis: ρ²/4 for a uniform disc; for a Gaussian e^(−2ρ²) cut off at 1,
+        // (1 − 3 e^−2)/(1 − e^−2)/4 of ρ².
         let cut = (1.0 - 3.0 * (-2.0_f64).exp()) / (1.0 - (-2.0_f64).exp()) / 4.0;
         for (profile, expected) in [(BeamProfile::Uniform, 0.25), (BeamProfile::Gaussian, cut)] {
             let rays = wide(225, profile).rays();

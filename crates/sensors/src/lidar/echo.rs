@@ -1,57 +1,58 @@
-//! What comes back of a beam. Each of its rays meets a diffuse surface and sends back a signal w ρ cos i / r², with w
-//! the ray's part of the light; the beam's own light is the only source. Signals count in detection thresholds: what a
-//! facing target of 10 % that fills the beam returns at `range_at_10_percent_m`. Rays that meet surfaces less than a
-//! pulse's resolution apart, one after the other along the beam, give one echo, at the mean of their ranges weighted by
-//! their signals. So a beam that meets an edge gives two echoes, each fainter by what falls beside it. Dust before a
-//! surface gives echoes of its own and leaves less for the surface's; see `selene_scene::Scene::see_dust`.
+//! The echoes of a beam. Each of its rays meets a diffuse surface of reflectance ρ at range r and incidence angle i
+//! and returns the signal w ρ cos i / r², where w is the ray's part of the light; the beam's own light is the only
+//! source. The unit of signals is the detection threshold: the return of a facing target of 10 % reflectance that
+//! fills the beam at `range_at_10_percent_m`. Rays whose surfaces follow one another along the beam at less than the
+//! pulse's resolution give one echo, at the mean of their ranges weighted by their signals. So a beam that meets an
+//! edge gives two echoes, each fainter by the light that misses its surface. Dust in front of a surface gives echoes
+//! of its own and weakens the surface's; see `selene_scene::Scene::see_dust`.
 
 use selene_scene::{BeamReturn, DustReturn};
 
 use super::spec::{LidarSpec, ReturnMode};
 
-/// The reflectance that `range_at_10_percent_m` speaks of.
+/// The reflectance for which `range_at_10_percent_m` is given.
 pub(super) const REFERENCE_REFLECTANCE: f64 = 0.1;
 
 /// Which of a beam's returns a point is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReturnKind {
-    /// The mean of all.
+    /// The mean of all returns.
     Mean,
-    /// The farthest.
+    /// The farthest return.
     Last,
-    /// The nearest.
+    /// The nearest return.
     First,
-    /// That with the most signal.
+    /// The return with the strongest signal.
     Strongest,
-    /// The strongest and the last at once.
+    /// The strongest return, which is also the last.
     StrongestAndLast,
-    /// That with the most signal but one.
+    /// The return with the second strongest signal.
     SecondStrongest,
 }
 
-/// A surface, or several close ones, that a beam came back from.
+/// The echo of a surface, or of several close ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Echo {
     pub(super) range_m: f64,
-    /// In detection thresholds.
+    /// In multiples of the detection threshold.
     pub(super) signal: f64,
-    /// Of the ray with the most signal.
+    /// Signal of its strongest ray, which determines class and instance.
     strongest: f64,
     pub(super) class: u16,
     pub(super) instance: u32,
 }
 
-/// The echoes that are told of a beam.
-pub(super) type Told = [Option<(ReturnKind, Echo)>; 2];
+/// The echoes of a beam that the lidar reports.
+pub(super) type ReportedEchoes = [Option<(ReturnKind, Echo)>; 2];
 
-/// What is kept from beam to beam so that nothing is allocated for each.
+/// Buffers that are reused from beam to beam to avoid allocations.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     rays: Vec<Echo>,
     echoes: Vec<Echo>,
 }
 
-/// What receives a beam's light.
+/// The receiver of a lidar.
 #[derive(Clone, Debug)]
 pub(super) struct Receiver {
     weights: Vec<f64>,
@@ -63,7 +64,7 @@ pub(super) struct Receiver {
 }
 
 impl Receiver {
-    /// That of a lidar; `weights` are those of a beam's rays.
+    /// The receiver of a lidar; `weights` are those of a beam's rays.
     pub(super) fn new(spec: &LidarSpec, weights: Vec<f64>) -> Self {
         Self {
             weights,
@@ -75,14 +76,14 @@ impl Receiver {
         }
     }
 
-    /// The echoes that are told of a beam whose rays met these, and before them this dust; the first ray of the beam has
-    /// the number `first` there.
-    pub(super) fn told(
+    /// The reported echoes of a beam from the returns of its rays and of dust in front of them; the beam's first ray
+    /// has the number `first` in `dust`.
+    pub(super) fn reported(
         &self,
         met: &[BeamReturn],
         (dust, first): (&[DustReturn], usize),
         scratch: &mut Scratch,
-    ) -> Told {
+    ) -> ReportedEchoes {
         scratch.rays.clear();
         scratch.rays.extend(met.iter().zip(&self.weights).filter_map(|(met, weight)| self.ray(met, *weight)));
         let weight = |dust: &DustReturn| dust.ray.checked_sub(first).and_then(|ray| self.weights.get(ray));
@@ -95,7 +96,7 @@ impl Receiver {
         choose(self.mode, &scratch.echoes)
     }
 
-    /// What one ray sends back; none where it meets nothing.
+    /// The echo of one ray; `None` where it meets nothing.
     fn ray(&self, met: &BeamReturn, weight: f64) -> Option<Echo> {
         let range_m = f64::from(met.range_m);
         if !(range_m > 0.0 && range_m.is_finite()) {
@@ -114,7 +115,7 @@ impl Receiver {
     }
 }
 
-/// Several as one.
+/// Merges several echoes into one.
 fn joined(echoes: &[Echo]) -> Option<Echo> {
     if let [one] = echoes {
         return Some(*one);
@@ -125,8 +126,8 @@ fn joined(echoes: &[Echo]) -> Option<Echo> {
     Some(Echo { range_m, signal, ..*strongest })
 }
 
-/// Those of all echoes, from the nearest on, that a mode tells.
-fn choose(mode: ReturnMode, echoes: &[Echo]) -> Told {
+/// The echoes, sorted from the nearest, that a mode reports.
+fn choose(mode: ReturnMode, echoes: &[Echo]) -> ReportedEchoes {
     let only = |kind: ReturnKind, echo: Option<Echo>| [echo.map(|echo| (kind, echo)), None];
     match mode {
         ReturnMode::First => only(ReturnKind::First, echoes.first().copied()),
@@ -137,7 +138,7 @@ fn choose(mode: ReturnMode, echoes: &[Echo]) -> Told {
     }
 }
 
-fn dual(echoes: &[Echo]) -> Told {
+fn dual(echoes: &[Echo]) -> ReportedEchoes {
     let Some(first) = strongest(echoes, usize::MAX) else { return [None; 2] };
     let last = echoes.len() - 1;
     if first != last {
@@ -147,7 +148,7 @@ fn dual(echoes: &[Echo]) -> Told {
     [Some((ReturnKind::StrongestAndLast, echoes[first])), second]
 }
 
-/// The number of the echo with the most signal, but for one.
+/// Index of the echo with the strongest signal, except the index `but`.
 fn strongest(echoes: &[Echo], but: usize) -> Option<usize> {
     let others = (0..echoes.len()).filter(|i| *i != but);
     others.max_by(|a, b| echoes[*a].signal.total_cmp(&echoes[*b].signal))

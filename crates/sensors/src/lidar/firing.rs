@@ -1,4 +1,4 @@
-//! When and whither each beam of a scan goes. Angles are those of the sensor's frame: azimuth from x toward y,
+//! Time and direction of each beam of a scan. Angles are those of the sensor's frame: azimuth from x toward y,
 //! elevation up.
 
 use std::f64::consts::{PI, TAU};
@@ -14,17 +14,17 @@ use crate::Schedule;
 /// One firing of a scan.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Firing {
-    /// From the scan's start to the firing.
+    /// Time from the scan's start to the firing.
     pub after_start: SimTime,
-    /// From x toward y, rad.
+    /// Azimuth from x toward y, rad.
     pub azimuth_rad: f64,
-    /// Up, rad.
+    /// Elevation, up, rad.
     pub elevation_rad: f64,
-    /// The channel's rank by elevation, from the lowest up; the row of rasters and flashes; the channel of patterns.
+    /// Rank of the channel by elevation, from the lowest up; for rasters and flashes the row, for patterns the channel.
     pub ring: u16,
-    /// The column of scans that have columns, else the firing's number.
+    /// Column, for scans that have columns; otherwise the firing's number.
     pub column: u32,
-    /// Whether it looks into a dead sector.
+    /// Whether it points into a dead sector.
     pub is_dead: bool,
 }
 
@@ -35,7 +35,7 @@ impl Firing {
     }
 }
 
-/// The firings of the scan that starts at `scan_start`, in the order of their instants.
+/// The firings of the scan that starts at `scan_start`, in chronological order.
 pub(super) fn firings(spec: &LidarSpec, scan_start: SimTime) -> Vec<Firing> {
     let scanner = &spec.scanner;
     let mut firings = if let Some(spinning) = &scanner.spinning {
@@ -61,14 +61,15 @@ pub(super) fn firings(spec: &LidarSpec, scan_start: SimTime) -> Vec<Firing> {
     firings
 }
 
-/// Column by column, group by group of channels; the azimuth turns on between firings. A device that fires by its clock
-/// goes on over the seam: its cycles are counted from time zero, and a scan has the firings of its own period.
+/// The firings of a spinning lidar, column by column, group by group of channels; the head also turns between the
+/// firings of a column. A device fired by its clock continues across the seam: its cycles are counted from time zero,
+/// and a scan has the firings of its own period.
 fn spinning_firings(spec: &SpinningSpec, rate_hz: f64, scan_start: SimTime) -> Vec<Firing> {
     match spec.cycle_s {
         None => firings_of(spec, rate_hz, scan_start, scan_start, 0..spec.columns_at_most(rate_hz) as u64),
         Some(cycle_s) => {
             let first = (scan_start.secs_f64() / cycle_s) as u64;
-            // One begins before the scan and one after its end, at most.
+            // At most one cycle begins before the scan and one ends after it.
             let cycles = first.saturating_sub(1)..first + spec.columns_at_most(rate_hz) as u64 + 1;
             let end = scan_end(rate_hz, scan_start);
             let mut firings = firings_of(spec, rate_hz, scan_start, SimTime::ZERO, cycles);
@@ -80,7 +81,7 @@ fn spinning_firings(spec: &SpinningSpec, rate_hz: f64, scan_start: SimTime) -> V
     }
 }
 
-/// The firings of columns that are counted from `origin`; their own numbers begin with the first of them.
+/// The firings of columns that are counted from the instant `origin`; `Firing::column` counts from the first of them.
 fn firings_of(
     spec: &SpinningSpec,
     rate_hz: f64,
@@ -98,7 +99,7 @@ fn firings_of(
         let at_s = column as f64 * column_s + (channel / group) as f64 * spec.firing_interval_s;
         let beside_rad = spec.channels.azimuth_deg(channel).to_radians();
         Firing {
-            // Rounded from the origin on, so that no firing is in two scans or in none.
+            // Rounded relative to the origin, so that each firing is in exactly one scan.
             after_start: origin + SimTime::from_secs_f64(at_s) - scan_start,
             azimuth_rad: azimuth_rad(spec.spin, (at_s - start_s) * rate_hz) + beside_rad,
             elevation_rad: elevations_deg[channel].to_radians(),
@@ -112,7 +113,7 @@ fn firings_of(
     places.map(|(column, channel)| firing(column, channel)).collect()
 }
 
-/// When the scan after that of `scan_start` begins.
+/// Start of the scan that follows the one that starts at `scan_start`.
 fn scan_end(rate_hz: f64, scan_start: SimTime) -> SimTime {
     let period = SimTime::period(rate_hz);
     let schedule = Schedule::new(rate_hz, SimTime::ZERO, SimTime::ZERO);
@@ -120,7 +121,7 @@ fn scan_end(rate_hz: f64, scan_start: SimTime) -> SimTime {
     later.next().map_or(scan_start + period, |next| next.instant)
 }
 
-/// Azimuth from x toward y after `turns` of a scan, which begins behind, so that its seam is not ahead.
+/// Azimuth from x toward y, rad, after `turns` turns of a scan, which begins behind so that its seam is not ahead.
 fn azimuth_rad(spin: Spin, turns: f64) -> f64 {
     let half_turns_from_ahead = 1.0 - 2.0 * turns;
     match spin {
@@ -140,7 +141,7 @@ fn rings(elevations_deg: &[f64]) -> Vec<u16> {
     rings
 }
 
-/// Row by row from the upper left, evenly in time.
+/// The firings of a raster: row by row from the upper left, evenly spaced in time.
 fn raster_firings(spec: &RasterSpec) -> Vec<Firing> {
     let RasterSpec { columns, rows, scan_s, .. } = *spec;
     let [wide_rad, high_rad] = [spec.horizontal_fov_deg, spec.vertical_fov_deg].map(f64::to_radians);
@@ -155,7 +156,7 @@ fn raster_firings(spec: &RasterSpec) -> Vec<Firing> {
     places.map(|(row, column)| firing(row, column)).collect()
 }
 
-/// Along the rosette, which goes on through all scans.
+/// The firings of a rosette, whose pattern continues through all scans.
 fn rosette_firings(spec: &RosetteSpec, rate_hz: f64, scan_start: SimTime) -> Vec<Firing> {
     let each_rad = 0.5 * spec.half_angle_deg.to_radians();
     let firing = |number: usize| {
@@ -167,7 +168,7 @@ fn rosette_firings(spec: &RosetteSpec, rate_hz: f64, scan_start: SimTime) -> Vec
     (0..spec.firings(rate_hz)).map(firing).collect()
 }
 
-/// Azimuth and elevation of a direction that is bent off x by an angle, rad, toward y and z.
+/// Azimuth and elevation, rad, of a direction that is deflected from x by this angle vector, rad, toward y and z.
 fn off_axis([toward_y, toward_z]: [f64; 2]) -> [f64; 2] {
     let angle = toward_y.hypot(toward_z);
     let sine_over_angle = if angle > 0.0 { angle.sin() / angle } else { 1.0 };
@@ -175,7 +176,8 @@ fn off_axis([toward_y, toward_z]: [f64; 2]) -> [f64; 2] {
     [y.atan2(x), z.clamp(-1.0, 1.0).asin()]
 }
 
-/// The unit vector of azimuth and elevation, and those across it: along growing azimuth and along growing elevation.
+/// The unit vector of this azimuth and elevation, and the unit vectors along increasing azimuth and increasing
+/// elevation.
 pub(crate) fn directions(azimuth_rad: f64, elevation_rad: f64) -> [Vector3<f64>; 3] {
     let (sin_az, cos_az) = azimuth_rad.sin_cos();
     let (sin_el, cos_el) = elevation_rad.sin_cos();

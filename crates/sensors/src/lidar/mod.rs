@@ -1,17 +1,19 @@
-//! Lidars (SENSOR §3.1): spinning, raster, solid-state and flash. Each beam leaves at its own instant from where the
-//! sensor then is; where it goes and when is the firing table's (`firing`), how wide it is is `divergence`'s, what comes
-//! back and is told is `echo`'s. Beams are diffusely reflected; what a surface's gloss or its opposition surge would add
-//! is left out. Noise is on range, the two angles and intensity, never on x, y, z.
+//! Models of lidars (SENSOR §3.1): spinning, raster, solid-state and flash. Each beam leaves at its own instant from
+//! the sensor's pose at that instant; `firing` computes its direction and time, `divergence` its width, `echo` its
+//! returns. Surfaces are diffuse; gloss and the opposition surge are left out. Noise is applied to range, the two
+//! angles and intensity, never to x, y, z.
 //!
-//! A spinning scan is one turn that begins behind the sensor, so that its seam is not ahead. A device whose firing cycle
-//! is no whole part of a turn fires on over the seam: the cycle that the seam falls into is in two scans in parts.
+//! A spinning scan is one turn that begins behind the sensor, so that its seam is not ahead. A device whose firing
+//! cycle does not divide a turn continues firing across the seam: the cycle in which the seam falls is split between
+//! two scans.
 //!
-//! Points are as drivers have them: in the sensor's frame at the point's own instant (not deskewed), stamped with the
-//! scan's start. The cloud is unorganised: beams without a return are left out (REP-117's infinities are for images).
+//! Points are as real drivers publish them: in the sensor's frame at the point's own instant (not deskewed), stamped
+//! with the scan's start. The cloud is unorganised: beams without a return are left out (REP-117's infinities are for
+//! images).
 //!
-//! A scan is traced in slices of at most `SLICE`, in each of which bodies go evenly from where they are at its
-//! beginning to where they are at its end; a beam meets them at its own instant. A body with the acceleration a is so
-//! off by a `SLICE`²/8 at most: 0.1 mm at 10 m/s².
+//! A scan is traced in slices of at most `SLICE`. Within a slice, bodies move uniformly from their pose at its
+//! beginning to that at its end; a beam meets them at its own instant. A body with acceleration a is therefore off by
+//! at most a `SLICE`²/8: 0.1 mm at 10 m/s².
 
 mod dead_sector;
 mod divergence;
@@ -46,53 +48,53 @@ pub(crate) use firing::directions;
 use firing::firings;
 pub(crate) use scanner::RAYS_MAX;
 
-/// Firings of a scan that are worked out together: slices begin with such a block, and each has its own place in the
-/// scan's stream of noise, so that threads and slices change nothing.
+/// Number of firings that are processed together: slices begin with such a block, and each block has its own place in
+/// the scan's noise stream, so that threads and slices do not change the result.
 const BLOCK: usize = 64;
-/// From the noise of a block to that of the next one, in words of the stream: a block takes about 800.
+/// Distance in the noise stream from one block to the next, in words: a block uses about 800.
 const NOISE_WORDS: u128 = 1 << 12;
-/// How long a slice of a scan lasts at most, but for its last block.
+/// Longest duration of a slice of a scan, apart from its last block.
 const SLICE: SimTime = SimTime::from_nanos(10_000_000);
-/// Reflectivity of a perfectly white surface that faces the beam, as makers scale it.
+/// Reflectivity of a perfectly white surface that faces the beam, on the manufacturers' scale.
 const REFLECTIVITY_FULL: f64 = 100.0;
-/// What retroreflectors have at most.
+/// The largest reflectivity, that of retroreflectors.
 const REFLECTIVITY_MAX: f64 = 255.0;
 
 /// A point of a cloud.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LidarPoint {
-    /// Where it is in the sensor's frame at its own instant, m.
+    /// Position in the sensor's frame at its own instant, m.
     pub position_m: [f32; 3],
     /// Measured distance, m.
     pub range_m: f32,
-    /// As the lidar's `IntensityScale` has it.
+    /// Intensity on the lidar's `IntensityScale`.
     pub intensity: f32,
     /// Reflectivity corrected for range, whole numbers 0 to 255, whatever `intensity` is.
     pub reflectivity: f32,
-    /// Channel, from the lowest up.
+    /// Channel, counted from the lowest up.
     pub ring: u16,
-    /// As in `Firing`.
+    /// Column, as in `Firing`.
     pub column: u32,
-    /// Which of its beam's returns it is.
+    /// Which of the beam's returns it is.
     pub kind: ReturnKind,
-    /// From the scan's start to its firing.
+    /// Time from the scan's start to its firing.
     pub after_start: SimTime,
-    /// What is true of it.
+    /// Ground truth of the point.
     pub truth: PointTruth,
 }
 
-/// What is true of a point.
+/// Ground truth of a point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PointTruth {
     /// Distance without noise, m.
     pub range_m: f32,
-    /// `Class` code of what the beam met; of the surface with the most signal, where it met several.
+    /// `Class` code of the surface; of the one with the strongest signal, if the beam met several.
     pub class: u16,
-    /// Instance number of the same, see `Label`.
+    /// Instance number of that surface, see `Label`.
     pub instance: u32,
 }
 
-/// A lidar with its firing table and its beam worked out.
+/// A lidar with its firing table and the rays of its beam.
 #[derive(Clone, Debug)]
 pub struct Lidar {
     spec: LidarSpec,
@@ -109,17 +111,17 @@ pub struct Scan<'a> {
     firings: Cow<'a, [Firing]>,
 }
 
-/// A part of a scan that is traced at once.
+/// A part of a scan that is traced in one call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slice {
-    /// Which firings.
+    /// Indices of its firings in the scan.
     pub firings: Range<usize>,
     /// The instants of its first and its last firing.
     pub span: [SimTime; 2],
 }
 
 impl Lidar {
-    /// Works out when and whither each beam of a scan goes.
+    /// The lidar of a spec; computes the time and direction of each beam of a scan.
     #[must_use]
     pub fn new(spec: LidarSpec) -> Self {
         let rays = spec.divergence.rays();
@@ -127,38 +129,39 @@ impl Lidar {
         Self { rays, receiver, firings: firings(&spec, SimTime::ZERO), spec }
     }
 
-    /// What it was made from.
+    /// The spec that it was made from.
     #[must_use]
     pub fn spec(&self) -> &LidarSpec {
         &self.spec
     }
 
-    /// Rays of each beam.
+    /// Number of rays of each beam.
     #[must_use]
     pub fn rays_of_beam(&self) -> usize {
         self.rays.len()
     }
 
-    /// Rows and columns that a scan has at most, where it has them: rows from the highest ring down, columns in firing
-    /// order.
+    /// The largest numbers of rows and columns of a scan, if it has them: rows from the highest ring down, columns in
+    /// firing order.
     #[must_use]
     pub fn grid(&self) -> Option<[usize; 2]> {
         self.spec.scanner.grid(self.spec.rate_hz)
     }
 
-    /// From the start of a scan to its last firing; where the device fires on from scan to scan, to its end.
+    /// Time from the start of a scan to its last firing, or to its end if the device fires continuously from scan to
+    /// scan.
     #[must_use]
     pub fn scan_duration(&self) -> SimTime {
         let last = self.firings.last().map_or(SimTime::ZERO, |firing| firing.after_start);
         if self.fires_by_clock() { SimTime::period(self.spec.rate_hz) } else { last }
     }
 
-    /// Whether it spins and its clock says when it fires.
+    /// Whether it spins and is fired by a clock rather than by an encoder.
     fn fires_by_clock(&self) -> bool {
         self.spec.scanner.spinning.as_ref().is_some_and(|spinning| spinning.cycle_s.is_some())
     }
 
-    /// When scans start; one is handed over when it is complete and its lag is over.
+    /// The schedule of scan starts; a scan is published after it is complete and its lag has passed.
     #[must_use]
     pub fn schedule(&self) -> Schedule {
         let until_due = self.scan_duration() + SimTime::from_secs_f64(self.spec.lag_s + self.spec.stages.lag_s());
@@ -168,13 +171,13 @@ impl Lidar {
     /// The scan that starts at `start`.
     #[must_use]
     pub fn scan(&self, start: SimTime) -> Scan<'_> {
-        let goes_on = self.spec.scanner.rosette.is_some() || self.fires_by_clock();
-        let firings = if goes_on { Cow::Owned(firings(&self.spec, start)) } else { Cow::Borrowed(&self.firings[..]) };
+        let continues = self.spec.scanner.rosette.is_some() || self.fires_by_clock();
+        let firings = if continues { Cow::Owned(firings(&self.spec, start)) } else { Cow::Borrowed(&self.firings[..]) };
         Scan { lidar: self, start, firings }
     }
 
     /// All rays of the scan that starts at `start`, beam by beam; `world_from_lidar_at` gives the sensor's pose at an
-    /// instant. None where it does not know one of them.
+    /// instant. `None` if it returns `None` for one of them.
     #[must_use]
     pub fn beams(
         &self,
@@ -185,7 +188,7 @@ impl Lidar {
         scan.beams(&scan.whole(), world_from_lidar_at)
     }
 
-    /// The point of an echo.
+    /// The point of an echo, with noise; `number` is 0 for the first return and 1 for the second.
     fn point(&self, firing: &Firing, kind: ReturnKind, echo: &Echo, noise: &Noise, number: usize) -> LidarPoint {
         let range_m = echo.range_m + self.spec.range_sigma_m * noise.range[number];
         let [toward, ..] = directions(
@@ -210,13 +213,13 @@ impl Lidar {
         }
     }
 
-    /// A signal as the detector tells it, in thresholds.
+    /// The signal that the detector measures, in multiples of the detection threshold: saturated, with noise.
     fn measured_signal(&self, signal: f64, noise: f64) -> f64 {
         let saturated = self.spec.saturation.map_or(signal, |most| signal.min(most));
         (saturated * (1.0 + self.spec.intensity_sigma * noise)).max(0.0)
     }
 
-    /// A signal corrected for its range.
+    /// The reflectivity, 0 to 255, of a signal at a range.
     fn reflectivity(&self, signal: f64, range_m: f64) -> f64 {
         let reflectance = signal * REFERENCE_REFLECTANCE * (range_m / self.spec.range_at_10_percent_m).powi(2);
         (REFLECTIVITY_FULL * reflectance).round().min(REFLECTIVITY_MAX)
@@ -224,13 +227,13 @@ impl Lidar {
 }
 
 impl Scan<'_> {
-    /// Its firings in the order of their instants.
+    /// Its firings in chronological order.
     #[must_use]
     pub fn firings(&self) -> &[Firing] {
         &self.firings
     }
 
-    /// All of it as one slice.
+    /// The whole scan as one slice.
     #[must_use]
     pub fn whole(&self) -> Slice {
         self.slice(0..self.firings.len())
@@ -260,8 +263,8 @@ impl Scan<'_> {
         Slice { span: [at(of.first()), at(of.last())], firings }
     }
 
-    /// The rays of a slice, beam by beam, each at its share of the slice's span; `world_from_lidar_at` gives the
-    /// sensor's pose at an instant. None where it does not know one of them.
+    /// The rays of a slice, beam by beam, each with its instant as a fraction of the slice's span;
+    /// `world_from_lidar_at` gives the sensor's pose at an instant. `None` if it returns `None` for one of them.
     #[must_use]
     pub fn beams(
         &self,
@@ -287,14 +290,14 @@ impl Scan<'_> {
         Some(blocks?.concat())
     }
 
-    /// The points of a slice from what its rays met, in the order of `beams`; `seed` is the scenario's, `index` the
-    /// scan's number.
+    /// The points of a slice from the returns of its rays, in the order of `beams`; `seed` is the scenario's, `index`
+    /// the scan's number.
     #[must_use]
     pub fn points(&self, slice: &Slice, met: &[BeamReturn], seed: u64, index: u64) -> Vec<LidarPoint> {
         self.points_through_dust(slice, met, &[], seed, index)
     }
 
-    /// The same where dust, by ray, sends light back from before what the rays met.
+    /// As `points`, with additional returns from dust in front of the surfaces, in the order of rays.
     #[must_use]
     pub fn points_through_dust(
         &self,
@@ -316,7 +319,7 @@ impl Scan<'_> {
         points.concat()
     }
 
-    /// The first ray of the block has the number `first` in `dust`.
+    /// The points of one block; `first` is the number in `dust` of the block's first ray.
     fn points_of_block(
         &self,
         firings: &[Firing],
@@ -328,15 +331,15 @@ impl Scan<'_> {
         let mut scratch = Scratch::default();
         let rays = self.lidar.rays.len();
         for (number, (firing, met)) in firings.iter().zip(met.chunks_exact(rays)).enumerate() {
-            // Drawn for lost beams too: one more rock must not shift the others' noise.
+            // Also drawn for beams without a return, so that one more rock does not change the noise of other beams.
             let noise = Noise::draw(rng);
             if firing.is_dead {
                 continue;
             }
             let first = first + number * rays;
             let dust = of_rays(dust, first..first + rays);
-            let told = self.lidar.receiver.told(met, (dust, first), &mut scratch);
-            for (number, (kind, echo)) in told.iter().flatten().enumerate() {
+            let reported = self.lidar.receiver.reported(met, (dust, first), &mut scratch);
+            for (number, (kind, echo)) in reported.iter().flatten().enumerate() {
                 points.push(self.lidar.point(firing, *kind, echo, &noise, number));
             }
         }
@@ -344,7 +347,7 @@ impl Scan<'_> {
     }
 }
 
-/// What dust sends back of some rays; all of it is in the order of rays.
+/// The dust returns of a range of rays; `dust` is sorted by ray.
 fn of_rays(dust: &[DustReturn], rays: Range<usize>) -> &[DustReturn] {
     let before = |ray: usize| dust.partition_point(|dust| dust.ray < ray);
     &dust[before(rays.start)..before(rays.end)]
@@ -354,7 +357,7 @@ fn of_rays(dust: &[DustReturn], rays: Range<usize>) -> &[DustReturn] {
 struct Noise {
     azimuth: f64,
     elevation: f64,
-    /// Of the first and the second return.
+    /// For the first and the second return.
     range: [f64; 2],
     intensity: [f64; 2],
 }
@@ -368,13 +371,13 @@ impl Noise {
     }
 }
 
-/// The share of a span that has passed at an instant.
+/// The elapsed fraction of a span at an instant.
 fn share([from, to]: [SimTime; 2], at: SimTime) -> f32 {
     let span_ns = (to - from).nanos();
     if span_ns > 0 { ((at - from).nanos() as f64 / span_ns as f64) as f32 } else { 0.0 }
 }
 
-/// A ray of a beam from the sensor at `world_from_lidar`.
+/// A ray of a beam from the sensor at pose `world_from_lidar`.
 fn beam(world_from_lidar: &Pose, firing: &Firing, ray: &BeamSample, share: f32) -> Beam {
     let [axis, along_azimuth, along_elevation] = directions(firing.azimuth_rad, firing.elevation_rad);
     let [beside, above] = ray.off_axis;

@@ -1,6 +1,6 @@
-//! A pattern file: where and when each beam of a scan goes, line by line, as CSV with the header
-//! `time_s,azimuth_deg,elevation_deg,channel`. Times count from the scan's start, never fall and end within the scan's
-//! period; azimuths are degrees from x toward y, elevations degrees up. Lines that begin with # say nothing.
+//! Pattern files: time and direction of each beam of a scan, line by line, as CSV with the header
+//! `time_s,azimuth_deg,elevation_deg,channel`. Times count from the scan's start, never decrease and stay below the
+//! scan's period; azimuths are degrees from x toward y, elevations degrees up. Lines that begin with # are comments.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -14,18 +14,18 @@ use serde::Deserialize;
 
 use super::scanner::{FIRINGS_MAX, few_enough};
 
-/// The largest pattern file taken.
+/// The largest pattern file allowed, bytes.
 const BYTES_MAX: u64 = 96 << 20;
 const HEADER: [&str; 4] = ["time_s", "azimuth_deg", "elevation_deg", "channel"];
 
-/// Beams as a file tells.
+/// Beams of a pattern file.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct PatternSpec {
     /// The CSV file, named relative to the sensor's file.
     #[garde(skip)]
     pub file: PathBuf,
-    /// What was read from it.
+    /// The beams read from the file.
     #[serde(skip)]
     #[garde(skip)]
     pub(super) beams: Arc<Vec<PatternBeam>>,
@@ -41,10 +41,10 @@ pub(super) struct PatternBeam {
 }
 
 impl PatternSpec {
-    /// Reads the file, for scans at `rate_hz` with `samples` rays a beam.
+    /// Reads the file, for scans at `rate_hz` with `samples` rays per beam.
     ///
     /// # Errors
-    /// When it is refused: file, line, value and what is allowed.
+    /// When it is invalid: file, line, value and what is allowed.
     pub(super) fn read(&mut self, folder: &Path, rate_hz: f64, samples: u32) -> Result<(), InputError> {
         let path = folder.join(&self.file);
         let bytes = read_bytes(&path, BYTES_MAX)?;
@@ -77,7 +77,7 @@ fn parse(text: &str, period_s: f64) -> Result<Vec<PatternBeam>, String> {
     if beams.is_empty() { Err("has no beams; at least one is wanted".to_owned()) } else { Ok(beams) }
 }
 
-/// The beam of a line, not before an instant and before another.
+/// The beam of a line, whose time must be at least `before_s` and less than `end_s`.
 fn parse_line(line: &str, [before_s, end_s]: [f64; 2]) -> Result<PatternBeam, String> {
     let values: Vec<&str> = line.split(',').map(str::trim).collect();
     let [time, azimuth, elevation, channel] = values[..] else {
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_pattern_is_told_with_line_value_and_what_is_allowed() {
+    fn a_refused_pattern_is_reported_with_line_value_and_what_is_allowed() {
         for (from, to, parts) in [
             ("0.001,", "-0.001,", ["line 4", "time_s", "-0.001", "0 or more, times never fall"]),
             ("0.001,", "0.1,", ["line 4", "time_s", "0.1", "less than 0.1"]),

@@ -1,4 +1,4 @@
-//! How a lidar scans, as its file says it: exactly one of `spinning`, `raster`, `pattern`, `rosette` and `flash`.
+//! The scan pattern in a lidar's file: exactly one of `spinning`, `raster`, `pattern`, `rosette` and `flash`.
 
 use garde::Validate;
 use schemars::JsonSchema;
@@ -9,37 +9,37 @@ use serde::Deserialize;
 use super::pattern::PatternSpec;
 use crate::spec::{PIXELS_MAX, RATE_MAX_HZ, count_within, pixels, rate};
 
-/// The most channels taken.
+/// The largest number of channels.
 const CHANNELS_MAX: usize = 1024;
-/// The most firings of a scan.
+/// The largest number of firings of a scan.
 pub(super) const FIRINGS_MAX: usize = 1 << 20;
-/// The most rays of a scan: firings times rays of a beam.
+/// The largest number of rays of a scan: firings times rays of a beam.
 pub(crate) const RAYS_MAX: usize = 1 << 22;
-/// What a sum of times may be off by, relative.
+/// Relative tolerance of sums of times.
 const ROUNDING: f64 = 1e-9;
 
-/// How a lidar scans: just one of these.
+/// The scan pattern of a lidar: exactly one of these.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct ScannerSpec {
-    /// Channels on a head that turns.
+    /// Channels on a rotating head.
     #[garde(dive)]
     pub spinning: Option<SpinningSpec>,
     /// Row by row over a field of view.
     #[garde(dive)]
     pub raster: Option<RasterSpec>,
-    /// As a file tells.
+    /// Beams from a file.
     #[garde(dive)]
     pub pattern: Option<PatternSpec>,
-    /// By two prisms that turn.
+    /// A rosette drawn by two rotating prisms.
     #[garde(dive)]
     pub rosette: Option<RosetteSpec>,
-    /// All of a field of view at one instant.
+    /// The whole field of view at one instant.
     #[garde(dive)]
     pub flash: Option<FlashSpec>,
 }
 
-/// Channels on a head that turns evenly; a scan is one turn and begins behind.
+/// Channels on a head that rotates uniformly; a scan is one turn and begins behind.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct SpinningSpec {
@@ -49,29 +49,29 @@ pub struct SpinningSpec {
     /// Sense of rotation, seen from above.
     #[garde(skip)]
     pub spin: Spin,
-    /// From one firing of all channels to the next one, s, where the device's clock says when it fires: cycles are
-    /// counted from time zero and go on over the seam of a turn. Else `columns` is given.
+    /// Period of the firing cycle of all channels, s, for a device that is fired by its clock: cycles are counted
+    /// from time zero and continue across the seam of a turn. Give either this or `columns`.
     #[garde(inner(custom(positive)), custom(or_columns(self.columns.is_some())))]
     #[serde(default)]
     pub cycle_s: Option<f64>,
-    /// Columns of a turn, where the device's encoder says when it fires. Else `cycle_s` is given.
+    /// Columns per turn, for a device that is fired by its encoder. Give either this or `cycle_s`.
     #[garde(inner(custom(pixels)))]
     #[serde(default)]
     pub columns: Option<u32>,
-    /// From one firing of a column to the next one, s.
+    /// Time from one firing of a column to the next, s.
     #[garde(custom(non_negative))]
     pub firing_interval_s: f64,
-    /// Channels that fire at one instant, 1 to 1024.
+    /// Channels that fire simultaneously, 1 to 1024.
     #[garde(custom(|count: &u32, _: &()| count_within(1, CHANNELS_MAX, *count as usize)))]
     #[serde(default = "one")]
     pub group: u32,
-    /// The rates that the device can be set to, Hz; empty: any.
+    /// The scan rates that the device supports, Hz; empty for any.
     #[garde(inner(custom(within(1e-3, RATE_MAX_HZ))))]
     #[serde(default)]
     pub rates_hz: Vec<f64>,
 }
 
-/// The channels of a lidar: either a table or an even spread.
+/// The channels of a lidar: either a table or evenly spaced.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct Channels {
@@ -79,12 +79,12 @@ pub struct Channels {
     #[garde(custom(elevations))]
     #[serde(default)]
     pub elevations_deg: Option<Vec<f64>>,
-    /// Evenly spaced.
+    /// Evenly spaced elevations.
     #[garde(dive)]
     #[serde(default)]
     pub uniform: Option<UniformChannels>,
-    /// How far each channel looks beside the column's azimuth, in firing order, degrees counter-clockwise, −30 to 30;
-    /// a list that is shorter by a whole factor is repeated. None: not at all.
+    /// Azimuth offset of each channel from its column, in firing order, degrees counter-clockwise, −30 to 30. A list
+    /// whose length divides the number of channels is repeated. Left out, there is no offset.
     #[garde(custom(repeats(self.count())))]
     #[serde(default)]
     pub azimuths_deg: Option<Vec<f64>>,
@@ -94,13 +94,13 @@ pub struct Channels {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct UniformChannels {
-    /// How many.
+    /// Number of channels.
     #[garde(custom(|count: &u32, _: &()| count_within(2, CHANNELS_MAX, *count as usize)))]
     pub count: u32,
-    /// Elevation of the first, degrees.
+    /// Elevation of the first channel, degrees.
     #[garde(custom(within(-90.0, 90.0)))]
     pub lowest_deg: f64,
-    /// Elevation of the last, degrees.
+    /// Elevation of the last channel, degrees.
     #[garde(custom(within(-90.0, 90.0)))]
     pub highest_deg: f64,
 }
@@ -109,20 +109,21 @@ pub struct UniformChannels {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Spin {
-    /// Azimuth falls with time, as on a Velodyne or an Ouster.
+    /// Azimuth decreases with time, as on a Velodyne or an Ouster.
     Clockwise,
-    /// Azimuth grows with time.
+    /// Azimuth increases with time.
     CounterClockwise,
 }
 
-/// Row by row, from the upper left, over a field of view about x; each point is in the middle of its cell.
+/// A raster row by row, from the upper left, over a field of view centred on x; each point is in the middle of its
+/// cell.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct RasterSpec {
-    /// Points of a row.
+    /// Points per row.
     #[garde(custom(pixels))]
     pub columns: u32,
-    /// Rows.
+    /// Number of rows.
     #[garde(custom(pixels))]
     pub rows: u32,
     /// Field of view along the azimuth, degrees.
@@ -131,35 +132,35 @@ pub struct RasterSpec {
     /// Field of view along the elevation, degrees.
     #[garde(custom(within(0.1, 180.0)))]
     pub vertical_fov_deg: f64,
-    /// From the first point of a scan to the end of the last, s: at most a period.
+    /// Time from the first point of a scan to the end of the last, s; at most a scan period.
     #[garde(custom(positive))]
     pub scan_s: f64,
 }
 
-/// Two thin prisms that turn about x, each bending the beam by half of what they bend it together. Small angles add as
-/// vectors. The pattern goes on from scan to scan and fills the field of view.
+/// Two thin prisms that rotate about x, each deflecting the beam by half of the largest angle. Small angles add as
+/// vectors. The pattern continues from scan to scan and fills the field of view.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct RosetteSpec {
-    /// Points a second.
+    /// Points per second.
     #[garde(custom(within(1.0, 1e8)))]
     pub points_per_s: f64,
-    /// Turns of each prism a second; counter-clockwise, looking along x backward, where above 0.
+    /// Rotation rate of each prism, Hz; positive is counter-clockwise, seen from the front (looking along −x).
     #[garde(custom(both_turn))]
     pub prisms_hz: [f64; 2],
-    /// From the axis to the edge of the field of view, degrees.
+    /// Angle from the axis to the edge of the field of view, degrees.
     #[garde(custom(within(0.1, 80.0)))]
     pub half_angle_deg: f64,
 }
 
-/// All of a field of view about x at one instant; each point is in the middle of its cell.
+/// The whole field of view centred on x at one instant; each point is in the middle of its cell.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct FlashSpec {
-    /// Points of a row.
+    /// Points per row.
     #[garde(custom(pixels))]
     pub columns: u32,
-    /// Rows.
+    /// Number of rows.
     #[garde(custom(pixels))]
     pub rows: u32,
     /// Field of view along the azimuth, degrees.
@@ -176,7 +177,7 @@ impl ScannerSpec {
         self.spinning.is_some() || self.raster.is_some() || self.flash.is_some()
     }
 
-    /// Rows and columns of a scan, where it has them.
+    /// Rows and columns of a scan, if it has them.
     pub(super) fn grid(&self, rate_hz: f64) -> Option<[usize; 2]> {
         let of_spinning = |spec: &SpinningSpec| [spec.channels.count(), spec.columns_at_most(rate_hz)];
         let of_raster = |spec: &RasterSpec| [spec.rows as usize, spec.columns as usize];
@@ -185,7 +186,7 @@ impl ScannerSpec {
         spinning.or(self.raster.as_ref().map(of_raster)).or(self.flash.as_ref().map(of_flash))
     }
 
-    /// How many firings a scan has; 0 for a pattern, which its file tells.
+    /// Number of firings of a scan; 0 for a pattern, whose file has the number.
     fn firings(&self, rate_hz: f64) -> usize {
         let grid = self.grid(rate_hz).map(|[rows, columns]| rows.saturating_mul(columns));
         grid.or(self.rosette.map(|rosette| rosette.firings(rate_hz))).unwrap_or(0)
@@ -193,13 +194,14 @@ impl ScannerSpec {
 }
 
 impl SpinningSpec {
-    /// From a column's first firing to its last one, s.
+    /// Time from a column's first firing to its last, s.
     fn last_firing_s(&self) -> f64 {
         let groups = self.channels.count().div_ceil(self.group.max(1) as usize);
         groups.saturating_sub(1) as f64 * self.firing_interval_s
     }
 
-    /// Columns of a turn: those given, or as many as a turn can have a firing of, where the clock goes on over the seam.
+    /// Columns per turn: the given number or, for a device fired by its clock, the largest number of cycles that have a
+    /// firing in a turn.
     pub(super) fn columns_at_most(&self, rate_hz: f64) -> usize {
         let by_clock = |cycle_s: f64| ((1.0 / rate_hz + self.last_firing_s()) / cycle_s).ceil() as usize;
         self.columns.map_or(self.cycle_s.map_or(0, by_clock), |columns| columns as usize)
@@ -210,18 +212,18 @@ impl SpinningSpec {
         self.cycle_s.is_none() || self.last_firing_s() <= 1.0 / rate_hz
     }
 
-    /// From one column to the next one, s.
+    /// Time from one column to the next, s.
     pub(super) fn column_s(&self, rate_hz: f64) -> f64 {
         self.cycle_s.unwrap_or(1.0 / (rate_hz * f64::from(self.columns.unwrap_or(1))))
     }
 
-    /// Whether its channels and its columns are told in a way that can be reckoned with.
+    /// Whether columns and cycle are valid, so that other checks can compute with them.
     fn is_sound(&self) -> bool {
         let columns = self.columns.is_none_or(|columns| (1..=PIXELS_MAX).contains(&(columns as usize)));
         columns && self.cycle_s.is_none_or(|cycle_s| cycle_s > 0.0) && self.cycle_s.is_some() != self.columns.is_some()
     }
 
-    /// Refuses firings that are not over when the next column begins.
+    /// Refuses firings that do not end before the next column begins.
     fn fits(&self, rate_hz: f64) -> garde::Result {
         let channels = self.channels.count();
         let groups = channels.div_ceil(self.group.max(1) as usize).max(1);
@@ -243,7 +245,7 @@ impl SpinningSpec {
 }
 
 impl Channels {
-    /// How many; 0 when neither or both ways are given, which validation refuses.
+    /// Number of channels; 0 when neither or both ways are given, which validation refuses.
     pub(super) fn count(&self) -> usize {
         match (&self.elevations_deg, &self.uniform) {
             (Some(table), None) => table.len(),
@@ -261,7 +263,7 @@ impl Channels {
         }
     }
 
-    /// How far a channel looks beside the column, degrees.
+    /// Azimuth offset of a channel from its column, degrees.
     pub(super) fn azimuth_deg(&self, channel: usize) -> f64 {
         let given = self.azimuths_deg.as_ref().filter(|given| !given.is_empty());
         given.map_or(0.0, |given| given[channel % given.len()])
@@ -276,13 +278,13 @@ impl UniformChannels {
 }
 
 impl RosetteSpec {
-    /// Points of a scan.
+    /// Number of points per scan.
     pub(super) fn firings(&self, rate_hz: f64) -> usize {
         (self.points_per_s / rate_hz * (1.0 + ROUNDING)) as usize
     }
 }
 
-/// Whether it is a rate that sensors can have at all.
+/// Whether it is a valid sampling rate.
 fn is_rate(rate_hz: f64) -> bool {
     rate(&rate_hz, &()).is_ok()
 }
@@ -291,7 +293,7 @@ fn one() -> u32 {
     1
 }
 
-/// A garde check: just one scanner.
+/// A garde check: exactly one scanner.
 pub(super) fn one_scanner(scanner: &ScannerSpec, (): &()) -> garde::Result {
     one_of([
         ("spinning", scanner.spinning.as_ref().map(drop)),
@@ -303,10 +305,10 @@ pub(super) fn one_scanner(scanner: &ScannerSpec, (): &()) -> garde::Result {
     .map_err(garde::Error::new)
 }
 
-/// A garde check: a scan is over within its period and is not too large.
+/// A garde check: a scan ends within its period and is not too large.
 pub(super) fn fits(rate_hz: f64, samples: u32) -> impl FnOnce(&ScannerSpec, &()) -> garde::Result {
     move |scanner, ()| {
-        // What is wrong by itself is told by its own check, once.
+        // Other checks already report an invalid rate or scanner.
         let is_sound = scanner.spinning.as_ref().is_none_or(SpinningSpec::is_sound);
         if !is_rate(rate_hz) || !is_sound {
             return Ok(());
@@ -343,7 +345,7 @@ pub(super) fn few_enough(firings: usize, samples: u32) -> Result<(), String> {
     Ok(())
 }
 
-/// A garde check: one of the rates that the device can be set to.
+/// A garde check: one of the scan rates that the device supports.
 pub(super) fn served(scanner: &ScannerSpec) -> impl FnOnce(&f64, &()) -> garde::Result {
     let rates_hz = scanner.spinning.as_ref().map_or::<&[f64], _>(&[], |spinning| spinning.rates_hz.as_slice());
     move |rate_hz, ()| {
@@ -356,7 +358,7 @@ pub(super) fn served(scanner: &ScannerSpec) -> impl FnOnce(&f64, &()) -> garde::
     }
 }
 
-/// A garde check: one of the two ways to give channels, and not both.
+/// A garde check: exactly one of the two ways to give channels.
 fn one_way(channels: &Channels, (): &()) -> garde::Result {
     let (table, uniform) = (channels.elevations_deg.as_ref().map(drop), channels.uniform.map(drop));
     one_of([("elevations_deg", table), ("uniform", uniform)]).map_err(garde::Error::new)
@@ -369,7 +371,7 @@ fn elevations(table: &Option<Vec<f64>>, (): &()) -> garde::Result {
     table.iter().try_for_each(|elevation_deg| within(-90.0, 90.0)(elevation_deg, &()))
 }
 
-/// A garde check: azimuths of so many channels, or of a whole part of them.
+/// A garde check: azimuths of all channels, or a number of them that divides it.
 fn repeats(channels: usize) -> impl FnOnce(&Option<Vec<f64>>, &()) -> garde::Result {
     move |table, ()| {
         let Some(table) = table else { return Ok(()) };
@@ -381,7 +383,7 @@ fn repeats(channels: usize) -> impl FnOnce(&Option<Vec<f64>>, &()) -> garde::Res
     }
 }
 
-/// A garde check: `cycle_s` or `columns`, and not both.
+/// A garde check: exactly one of `cycle_s` and `columns`.
 fn or_columns(columns: bool) -> impl FnOnce(&Option<f64>, &()) -> garde::Result {
     move |cycle_s, ()| match (cycle_s.is_some(), columns) {
         (true, true) => Err(garde::Error::new("cycle_s and columns are both given: give one")),
@@ -390,7 +392,7 @@ fn or_columns(columns: bool) -> impl FnOnce(&Option<f64>, &()) -> garde::Result 
     }
 }
 
-/// A garde check: rates of prisms.
+/// A garde check: both prisms rotate, at 0.001 to 10 000 Hz either way.
 fn both_turn(prisms_hz: &[f64; 2], (): &()) -> garde::Result {
     if prisms_hz.iter().all(|hz| (1e-3..=1e4).contains(&hz.abs())) {
         return Ok(());

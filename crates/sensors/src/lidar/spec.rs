@@ -1,4 +1,4 @@
-//! A lidar's file: how it scans, what a beam is, which returns it tells, what is wrong with them and how they leave.
+//! A lidar's YAML spec: scan pattern, beam, choice of returns, errors and layout of the published cloud.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::dead_sector::DeadSector;
 use super::divergence::DivergenceSpec;
 use super::scanner::{ScannerSpec, fits, one_scanner, served};
-use crate::augment::{Augments, Datum, fits as row_fits};
+use crate::augment::{Augments, DataType, fits as row_fits};
 use crate::spec::{lag, rate, ros_name};
 use crate::{PlacementSpec, SensorQos};
 
@@ -19,69 +19,69 @@ use crate::{PlacementSpec, SensorQos};
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct LidarSpec {
-    /// Topic prefix and stream name.
+    /// Prefix of its topics and name of its random streams.
     #[garde(custom(ros_name))]
     pub name: String,
-    /// The frame it measures in: x forward, z up, along the axis of those that spin; with `mount`, the link that
-    /// carries it.
+    /// The frame it measures in: x forward, z up and, for spinning lidars, along their axis; with `mount`, the link
+    /// that carries it.
     #[garde(custom(ros_name))]
     pub link: String,
-    /// Where it sits on that link; none: in the link's frame.
+    /// Where it sits on that link; left out, its frame is the link's.
     #[serde(default)]
     #[garde(dive)]
     pub mount: Option<PlacementSpec>,
-    /// Scans a second.
+    /// Scan rate, Hz.
     #[garde(custom(rate), custom(served(&self.scanner)))]
     pub rate_hz: f64,
-    /// From the end of a scan to its hand-over, s.
+    /// Delay from the end of a scan to its publication, s.
     #[garde(custom(lag))]
     pub lag_s: f64,
-    /// How its topics are offered.
+    /// Quality of service of its topics.
     #[garde(skip)]
     pub qos: SensorQos,
-    /// What it is traced on: `cpu`, `gpu` (the best), `gpu:1` (by number) or a part of an adapter's name; left out,
-    /// what the program is told to trace on.
+    /// The device that traces its scans: `cpu`, `gpu` (the best), `gpu:1` (by number) or a part of an adapter's name;
+    /// left out, the device of the program's options.
     #[serde(default)]
     #[garde(inner(length(min = 1)))]
     pub device: Option<String>,
-    /// The stages that its clouds pass before they leave.
+    /// Stages that the clouds pass before publication, in order.
     #[serde(default)]
-    #[garde(dive, custom(row_fits(Datum::PointCloud, self.rate_hz)))]
+    #[garde(dive, custom(row_fits(DataType::PointCloud, self.rate_hz)))]
     pub stages: Augments,
-    /// Where its beams go and when.
+    /// Directions and times of its beams.
     #[garde(dive, custom(one_scanner), custom(fits(self.rate_hz, self.divergence.samples)))]
     pub scanner: ScannerSpec,
-    /// Nearer returns are left out, m.
+    /// Least range, m; nearer returns are left out.
     #[garde(custom(non_negative))]
     pub min_range_m: f64,
-    /// Farther returns are left out, m; above `min_range_m`.
+    /// Greatest range, m, above `min_range_m`; farther returns are left out.
     #[garde(custom(farther_than(self.min_range_m)))]
     pub max_range_m: f64,
-    /// Where a facing target of 10 % reflectance that fills the beam is just seen, m.
+    /// Range at which a facing target of 10 % reflectance that fills the beam is just detected, m.
     #[garde(custom(positive))]
     pub range_at_10_percent_m: f64,
-    /// The laser's wavelength, nm, 550 to 1550: which reflectance of materials counts.
+    /// Wavelength of the laser, nm, 550 to 1550: selects the reflectance of materials.
     #[garde(custom(within(550.0, 1550.0)))]
     #[serde(default = "usual_wavelength_nm")]
     pub wavelength_nm: f64,
-    /// How wide a beam is.
+    /// Width of a beam.
     #[garde(dive)]
     #[serde(default)]
     pub divergence: DivergenceSpec,
-    /// Which of a beam's returns are told.
+    /// Which of a beam's returns are published.
     #[garde(skip)]
     #[serde(default)]
     pub returns: ReturnMode,
-    /// Surfaces along a beam that are nearer to one another than this give one return, m.
+    /// Surfaces along a beam that are closer together than this give one return, m.
     #[garde(custom(positive))]
     #[serde(default = "usual_resolution_m")]
     pub range_resolution_m: f64,
-    /// What `intensity` means.
+    /// Meaning of the field `intensity`.
     #[garde(skip)]
     #[serde(default)]
     pub intensity: IntensityScale,
-    /// Signals of more than so many times the detection threshold are told as that; none: the detector never
-    /// saturates.
+    /// Saturation signal, in multiples of the detection threshold: stronger signals are clipped to it; left out, the
+    /// detector never saturates.
     #[garde(inner(custom(above_threshold)))]
     #[serde(default)]
     pub saturation: Option<f64>,
@@ -94,94 +94,94 @@ pub struct LidarSpec {
     /// Standard deviation of the elevation, degrees.
     #[garde(custom(within(0.0, 10.0)))]
     pub elevation_sigma_deg: f64,
-    /// Standard deviation of the intensity over itself.
+    /// Relative standard deviation of the intensity, 0 to 1.
     #[garde(custom(within(0.0, 1.0)))]
     #[serde(default)]
     pub intensity_sigma: f64,
-    /// Windows in which nothing is measured.
+    /// Windows of directions in which nothing is measured.
     #[garde(dive)]
     #[serde(default)]
     pub dead_sectors: Vec<DeadSector>,
-    /// Whether returns from the rover that carries it are told.
+    /// Whether returns from the rover that carries it are published.
     #[garde(skip)]
     #[serde(default)]
     pub self_hits: SelfHits,
-    /// How points lie in a cloud.
+    /// Fields of a point in the published cloud.
     #[garde(custom(holds(self.intensity)))]
     #[serde(default)]
     pub layout: CloudLayout,
-    /// Whether each point also has the class, the instance and the range that are true of it.
+    /// Whether each point also has its true class, instance and range.
     #[garde(skip)]
     #[serde(default)]
     pub truth: bool,
-    /// Whether range and intensity leave as images too; for scanners that have rows and columns.
+    /// Whether range and intensity are also published as images; only for scanners with rows and columns.
     #[garde(custom(has_columns(&self.scanner)))]
     #[serde(default)]
     pub images: bool,
-    /// The ring, counted from the lowest up, that leaves as a planar scan too; for spinning lidars.
+    /// The ring, counted from the lowest up, that is also published as a planar scan; only for spinning lidars.
     #[garde(custom(is_ring(&self.scanner)))]
     #[serde(default)]
     pub scan_ring: Option<u16>,
 }
 
-/// Which of a beam's returns are told.
+/// Which of a beam's returns are published.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReturnMode {
-    /// That with the most signal.
+    /// The return with the strongest signal.
     #[default]
     Strongest,
-    /// The nearest.
+    /// The nearest return.
     First,
-    /// The farthest.
+    /// The farthest return.
     Last,
-    /// The strongest and the last; where they are one, the strongest and the second strongest.
+    /// The strongest and the last; if they are the same, the strongest and the second strongest.
     Dual,
-    /// One at the mean range of all, weighted by their signals.
+    /// One return at the mean range of all, weighted by their signals.
     Mean,
 }
 
-/// What `intensity` means.
+/// Meaning of the field `intensity`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum IntensityScale {
-    /// Reflectivity in whole numbers 0 to 255, corrected for range: 100 is a facing white surface that fills the beam,
-    /// as Velodyne and Ouster have it.
+    /// Reflectivity in whole numbers 0 to 255, corrected for range: 100 is a facing white surface that fills the
+    /// beam, as on Velodyne and Ouster lidars.
     #[default]
     Calibrated,
-    /// The signal over the detection threshold.
+    /// The signal divided by the detection threshold.
     Raw,
 }
 
-/// Whether returns from the rover that carries a lidar are told.
+/// Whether returns from the rover that carries a lidar are published.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SelfHits {
-    /// As all others.
+    /// Published as all other returns.
     #[default]
     Keep,
-    /// No: they are lost, and nothing behind them is seen.
+    /// Left out; surfaces behind the rover's parts remain hidden.
     Drop,
 }
 
-/// How points lie in a cloud.
+/// Fields of a point in the published cloud.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CloudLayout {
-    /// That of the Velodyne driver: x y z intensity ring time.
+    /// The Velodyne driver's: x y z intensity ring time.
     #[default]
     Velodyne,
-    /// That of the Ouster driver: x y z intensity t reflectivity ring ambient range.
+    /// The Ouster driver's: x y z intensity t reflectivity ring ambient range.
     Ouster,
     /// Autoware's `PointXYZIRCAEDT`.
     Autoware,
 }
 
 impl LidarSpec {
-    /// Reads the pattern that the file at `path` names, if it names one.
+    /// Reads the pattern file named in the sensor file at `path`, if there is one.
     ///
     /// # Errors
-    /// When the pattern is refused, is not over within a scan's period or has too many beams.
+    /// When the pattern is invalid, does not end within a scan's period or has too many beams.
     pub(crate) fn read_pattern(&mut self, path: &Path) -> Result<(), InputError> {
         let Some(pattern) = &mut self.scanner.pattern else { return Ok(()) };
         let folder = path.parent().unwrap_or(Path::new(""));
@@ -193,12 +193,12 @@ fn usual_wavelength_nm() -> f64 {
     905.0
 }
 
-/// The length of a pulse of 3 ns, halved: light goes there and back.
+/// Half the length of a pulse of 3 ns, because light travels there and back.
 fn usual_resolution_m() -> f64 {
     0.45
 }
 
-/// A garde check: finite and beyond the nearest return, or there would be none at all.
+/// A garde check: finite and above the least range.
 fn farther_than(min_range_m: f64) -> impl FnOnce(&f64, &()) -> garde::Result {
     move |max_range_m, ()| {
         if max_range_m.is_finite() && *max_range_m > min_range_m {
@@ -209,7 +209,7 @@ fn farther_than(min_range_m: f64) -> impl FnOnce(&f64, &()) -> garde::Result {
     }
 }
 
-/// A garde check: what is detected is not saturated at once.
+/// A garde check: saturation above the detection threshold.
 fn above_threshold(saturation: &f64, (): &()) -> garde::Result {
     if saturation.is_finite() && *saturation > 1.0 {
         return Ok(());
@@ -217,7 +217,7 @@ fn above_threshold(saturation: &f64, (): &()) -> garde::Result {
     Err(garde::Error::new(format!("value {saturation} is not allowed: must be more than 1 and finite")))
 }
 
-/// A garde check: Autoware's points have one byte for the intensity, which a raw one would leave.
+/// A garde check: Autoware's points have one byte for the intensity, which a raw intensity would exceed.
 fn holds(intensity: IntensityScale) -> impl FnOnce(&CloudLayout, &()) -> garde::Result {
     move |layout, ()| match (layout, intensity) {
         (CloudLayout::Autoware, IntensityScale::Raw) => Err(garde::Error::new(
@@ -238,7 +238,7 @@ fn has_columns(scanner: &ScannerSpec) -> impl FnOnce(&bool, &()) -> garde::Resul
     }
 }
 
-/// A garde check: one of a spinning lidar's rings.
+/// A garde check: an existing ring of a spinning lidar.
 fn is_ring(scanner: &ScannerSpec) -> impl FnOnce(&Option<u16>, &()) -> garde::Result {
     let rings = scanner.spinning.as_ref().map_or(0, |spinning| spinning.channels.count());
     move |ring, ()| match (ring, rings) {

@@ -11,7 +11,7 @@ use std::path::Path;
 
 /// Beams are stored as f32.
 const F32: f64 = 1e-6;
-/// The VLP-16's at 5 Hz: a firing cycle each 55.296 µs.
+/// Columns of a VLP-16 at 5 Hz: one firing cycle every 55.296 µs.
 const COLUMNS: usize = 3617;
 
 fn preset(file: &str) -> LidarSpec {
@@ -26,7 +26,7 @@ fn spec() -> LidarSpec {
     preset("lidar.yaml")
 }
 
-/// Without noise, and strong enough to see anything.
+/// The same lidar without noise, and strong enough to detect any surface.
 fn exact(spec: LidarSpec) -> LidarSpec {
     let spec = LidarSpec { range_sigma_m: 0.0, azimuth_sigma_deg: 0.0, elevation_sigma_deg: 0.0, ..spec };
     LidarSpec { range_at_10_percent_m: 1e6, min_range_m: 0.0, ..spec }
@@ -51,14 +51,14 @@ fn points(lidar: &Lidar, met: &[BeamReturn], seed: u64, index: u64) -> Vec<Lidar
     scan.points(&scan.whole(), met, seed, index)
 }
 
-/// A lidar whose beams have these many rays; its scan has one firing at the least.
+/// A lidar whose beams have this many rays; its scan has at least one firing.
 fn with_rays(samples: u32, profile: BeamProfile, mode: ReturnMode) -> Lidar {
     let divergence = DivergenceSpec { horizontal_mrad: 3.0, vertical_mrad: 3.0, samples, profile };
     Lidar::new(LidarSpec { divergence, returns: mode, ..exact(spec()) })
 }
 
-/// What is told of one beam whose rays met these.
-fn told(lidar: &Lidar, met: &[BeamReturn]) -> Vec<(ReturnKind, f32)> {
+/// The reported returns of one beam whose rays met these surfaces.
+fn reported(lidar: &Lidar, met: &[BeamReturn]) -> Vec<(ReturnKind, f32)> {
     assert_eq!(met.len(), lidar.rays_of_beam());
     points(lidar, met, 1, 0).iter().map(|point| (point.kind, point.range_m)).collect()
 }
@@ -82,8 +82,8 @@ fn every_beam_leaves_along_its_closed_form_direction() {
 
 #[test]
 fn firing_tables_are_the_makers() {
-    // Rate, whole columns of the first turn, channels, from one firing to the next one in a column and from one column to the next,
-    // ns; the lowest and the highest elevation, degrees.
+    // Rate, whole columns of the first turn, channels, time between firings in a column and between columns, ns;
+    // lowest and highest elevation, degrees.
     for (file, rate_hz, columns, channels, firing_ns, column_ns, elevations_deg) in [
         ("lidar/vlp16.yaml", 10.0, 1808, 16, 2304, 55_296, [-15.0, 15.0]),
         ("lidar.yaml", 5.0, 3617, 16, 2304, 55_296, [-15.0, 15.0]),
@@ -96,7 +96,7 @@ fn firing_tables_are_the_makers() {
         let lidar = Lidar::new(preset(file));
         assert_eq!(lidar.spec().rate_hz, rate_hz, "{file}");
         let scan = lidar.scan(SimTime::ZERO);
-        // Of the column that the seam falls into, some firings at most.
+        // At most some firings of the column in which the seam falls.
         let (firings, begun) = scan.firings().split_at(channels * columns);
         assert!(begun.len() < channels && begun.iter().all(|firing| firing.column as usize == columns), "{file}");
         let by_clock = lidar.spec().scanner.spinning.as_ref().is_some_and(|spinning| spinning.cycle_s.is_some());
@@ -105,7 +105,7 @@ fn firing_tables_are_the_makers() {
         let after_ns = |firing: usize| firings[firing].after_start.nanos();
         assert_eq!((after_ns(1), after_ns(channels)), (firing_ns, column_ns), "{file}");
         let last = (columns - 1) as f64 * column_ns as f64 + (channels - 1) as f64 * firing_ns as f64;
-        // Columns of an encoder are no whole nanoseconds apart.
+        // Columns fired by an encoder are not a whole number of nanoseconds apart.
         assert!((after_ns(firings.len() - 1) as f64 - last).abs() < columns as f64, "{file}");
         assert!(lidar.scan_duration() <= SimTime::period(rate_hz), "{file}");
         assert!(firings.is_sorted_by_key(|firing| firing.after_start), "{file}");
@@ -147,7 +147,7 @@ fn rasters_go_row_by_row_and_flashes_fire_at_once() {
     let firings = scan.firings();
     assert_eq!(firings.len(), 400 * 100);
     let near = |rad: f64, degrees: f64| (rad.to_degrees() - degrees).abs() < 1e-9;
-    // The middles of cells: 60/400 and 20/100 degrees each.
+    // Points are in the middles of cells of 60/400 by 20/100 degrees.
     assert!(near(firings[0].azimuth_rad, 29.925) && near(firings[0].elevation_rad, 9.9) && firings[0].ring == 99);
     assert!(near(firings[401].azimuth_rad, 29.775) && near(firings[401].elevation_rad, 9.7) && firings[401].ring == 98);
     assert_eq!(firings[401].after_start, SimTime::from_secs_f64(401.0 * 0.09 / 40_000.0));
@@ -166,14 +166,14 @@ fn a_rosette_fills_its_field_of_view_and_goes_on_from_scan_to_scan() {
     assert!(first.firings().iter().all(|firing| off_axis_deg(firing) < 19.2 + 1e-6));
     let beyond = first.firings().iter().filter(|firing| off_axis_deg(firing) > 19.0).count();
     assert!(beyond > 100, "{beyond} near the edge");
-    // The two prisms stand alike at the beginning, and elsewhere a tenth of a second later.
+    // The two prisms have the same angle at the beginning, but not a tenth of a second later.
     assert!((off_axis_deg(&first.firings()[0]) - 19.2).abs() < 1e-6);
     let [a, b] = [121.57, -77.73].map(|hz: f64| 2.0 * PI * (hz * 0.1));
     let expected_deg = 0.5 * 19.2 * (a.cos() + b.cos()).hypot(a.sin() + b.sin());
     assert!((off_axis_deg(&second.firings()[0]) - expected_deg).abs() < 1e-6);
 }
 
-/// Each cycle of 55.296 µs is fired once, whichever scan its firings fall into, and the head is where it is then.
+/// Each cycle of 55.296 µs is fired once, whichever scan its firings fall into, at the head's angle at that instant.
 #[test]
 fn a_device_that_fires_by_its_clock_goes_on_over_the_seam() {
     for rate_hz in [10.0, 7.0] {
@@ -267,7 +267,7 @@ fn the_same_points_for_any_number_of_threads() {
 }
 
 #[test]
-fn a_scan_begins_behind_and_turns_as_it_is_told() {
+fn a_scan_begins_behind_and_turns_as_configured() {
     let quarter = |spin| {
         let mut spec = preset("obstacle_lidar.yaml");
         let spinning = spec.scanner.spinning.as_mut().expect("it spins");
@@ -280,7 +280,7 @@ fn a_scan_begins_behind_and_turns_as_it_is_told() {
 }
 
 #[test]
-fn noise_is_on_range_angles_and_intensity_as_told() {
+fn noise_is_on_range_angles_and_intensity_as_configured() {
     const TOLERANCE: f64 = 0.02; // 57 872 samples: one sigma of a standard deviation is 0.3 %
     let noisy = LidarSpec {
         range_sigma_m: 0.05,
@@ -341,7 +341,7 @@ fn intensity_is_the_signal_by_the_inverse_square_law_until_the_detector_saturate
     assert_eq!(intensity(&base, met(30.0, 0.3, 0.5)), Some(15.0));
     assert_eq!(intensity(&base, met(5.0, 0.3, 0.5)), Some(15.0));
     assert_eq!(intensity(&base, met(20.0, 0.874, 1.0)), Some(87.0));
-    // What saturates looks darker the nearer it is: 40 · 0.1 · (5/60)² = 0.028.
+    // A saturated target appears darker the nearer it is: 40 · 0.1 · (5/60)² = 0.028.
     let saturated = LidarSpec { saturation: Some(40.0), ..base };
     assert_eq!(intensity(&saturated, met(5.0, 0.3, 0.5)), Some(3.0));
 }
@@ -357,7 +357,7 @@ fn reflectance_is_that_at_the_lasers_wavelength() {
 
 #[test]
 fn an_edge_gives_both_returns_in_every_mode_with_the_lights_shares() {
-    // An even beam, cut at 0.3 of its half-angle beside the axis: a chord leaves (acos d − d √(1 − d²))/π of a disc.
+    // A uniform beam, cut at 0.3 of its half-angle from the axis: a chord leaves (acos d − d √(1 − d²))/π of a disc.
     let cut = 0.3_f64;
     let beyond = (cut.acos() - cut * (1.0 - cut * cut).sqrt()) / PI;
     for (mode, expected) in [
@@ -371,7 +371,7 @@ fn an_edge_gives_both_returns_in_every_mode_with_the_lights_shares() {
         let half = 1.5e-3_f64.tan();
         let scene: Vec<_> =
             rays.iter().map(|ray| white_at(if ray.off_axis[0] > cut * half { 20.0 } else { 10.0 })).collect();
-        assert_eq!(told(&lidar, &scene), expected, "{mode:?}");
+        assert_eq!(reported(&lidar, &scene), expected, "{mode:?}");
         for point in points(&lidar, &scene, 1, 0) {
             let share = if point.range_m < 15.0 { 1.0 - beyond } else { beyond };
             let got = f64::from(point.reflectivity) / 100.0;
@@ -390,7 +390,7 @@ fn an_edge_gives_both_returns_in_every_mode_with_the_lights_shares() {
         .collect();
     let (near, far) = ((1.0 - beyond) / 100.0, beyond / 400.0);
     let expected_m = (10.0 * near + 20.0 * far) / (near + far);
-    let (kind, range_m) = told(&lidar, &scene)[0];
+    let (kind, range_m) = reported(&lidar, &scene)[0];
     assert!(kind == ReturnKind::Mean && (f64::from(range_m) - expected_m).abs() < 0.05, "{range_m} and {expected_m}");
 }
 
@@ -398,15 +398,15 @@ fn an_edge_gives_both_returns_in_every_mode_with_the_lights_shares() {
 fn surfaces_closer_than_a_pulse_are_one_return_at_their_weighted_mean() {
     let lidar = with_rays(9, BeamProfile::Uniform, ReturnMode::Dual);
     let scene = |step_m: f32| [vec![white_at(10.0); 5], vec![white_at(10.0 + step_m); 4]].concat();
-    // 0.45 m is the shortest step that is seen.
-    let [(kind, range_m)] = told(&lidar, &scene(0.3))[..] else { panic!("one return") };
+    // 0.45 m is the smallest step that is resolved.
+    let [(kind, range_m)] = reported(&lidar, &scene(0.3))[..] else { panic!("one return") };
     let (near, far) = (5.0 / 100.0, 4.0 / 10.3_f64.powi(2));
     let expected_m = (10.0 * near + 10.3 * far) / (near + far);
     assert!(kind == ReturnKind::StrongestAndLast && (f64::from(range_m) - expected_m).abs() < 1e-5, "{range_m}");
-    assert_eq!(told(&lidar, &scene(0.6)).len(), 2);
-    // Where the strongest is the last, dual tells the second strongest beside it.
+    assert_eq!(reported(&lidar, &scene(0.6)).len(), 2);
+    // If the strongest is the last, dual mode also reports the second strongest.
     let bright = [vec![met(10.0, 0.1, 1.0); 2], vec![met(12.0, 0.2, 1.0); 2], vec![white_at(14.0); 5]].concat();
-    assert_eq!(told(&lidar, &bright), [(ReturnKind::StrongestAndLast, 14.0), (ReturnKind::SecondStrongest, 12.0)]);
+    assert_eq!(reported(&lidar, &bright), [(ReturnKind::StrongestAndLast, 14.0), (ReturnKind::SecondStrongest, 12.0)]);
 }
 
 #[test]
@@ -416,7 +416,7 @@ fn a_partial_hit_is_fainter_and_may_be_too_faint() {
         let spec = with_rays(9, BeamProfile::Uniform, ReturnMode::Strongest).spec().clone();
         Lidar::new(LidarSpec { range_at_10_percent_m: range_m, intensity: IntensityScale::Raw, ..spec })
     };
-    // A third of the beam at 10 m is a facing target of 10 % at 17.3 m.
+    // A third of the beam at 10 m gives the signal of a facing target of 10 % that fills the beam at 17.3 m.
     let seen = |range_m, hits| points(&lidar(range_m), &rays(hits), 1, 0).first().map(|point| point.intensity);
     assert!(seen(20.0, 9).is_some_and(|all| (all - 4.0).abs() < 1e-5));
     assert!(seen(20.0, 3).is_some_and(|third| (third - 4.0 / 3.0).abs() < 1e-5));

@@ -1,25 +1,25 @@
-//! Radars that scan at one instant, as automotive ones do. Rays over the field of view meet surfaces; each stands for
-//! the area that it lights and sends back the power of the cross-section σ = σ⁰(θ) r² Ω/cos θ (`surface`) by the radar
-//! equation
+//! Models of radars that scan at one instant, like automotive ones. Rays over the field of view meet surfaces; each ray
+//! represents the area that it illuminates and returns the power of the cross-section σ = σ⁰(θ) r² Ω/cos θ (`surface`)
+//! by the radar equation
 //!
 //! S/N = P G_t G_r λ² σ T / ((4π)³ r⁴ k T₀ F L)
 //!
-//! with the power P and the gains G, the wavelength λ, the time T over which echoes are summed in phase, the noise
-//! figure F at T₀ = 290 K and the losses L (Richards, Scheer and Holm (eds.), Principles of Modern Radar, 2010, chapter
-//! 2). Both antennas have the pattern 2^(−(2α/w)²) about their axis, w wide between the points of half the power.
+//! with the power P and the gains G, the wavelength λ, the coherent integration time T, the noise figure F at
+//! T₀ = 290 K and the losses L (Richards, Scheer and Holm (eds.), Principles of Modern Radar, 2010, chapter 2). Both
+//! antennas have the pattern 2^(−(2α/w)²) about their axis, where w is the half-power width.
 //!
-//! Powers of a resolution cell of range, azimuth, elevation and Doppler speed add; it is told at the mean of what is in
-//! it, weighted by power: so what is in one cell is one return. The power that is measured of a cell of the mean S/N is
-//! |√(S/N) + n|² with complex normal noise n of the power 1, or, where scatterers fluctuate (`swerling1`), (1 + S/N)
-//! times an exponential variate. Cells over the threshold are told. Range, angles and speed have noise of their own; a
-//! speed that it takes over the limits is told as one within, a range that it takes over the limits is not told. A
-//! radar that is set to have no noise tells the mean S/N and no false alarms.
-//! False alarms are as many as a Poisson variate says, anywhere, with the power of noise that has passed the threshold.
+//! Powers within a resolution cell of range, azimuth, elevation and Doppler speed add; the cell gives one return at
+//! the power-weighted mean of its contents. The measured power of a cell of mean S/N is |√(S/N) + n|² with complex
+//! normal noise n of power 1 or, where scatterers fluctuate (`swerling1`), (1 + S/N) times an exponential variate.
+//! Cells over the threshold are reported. Range, angles and speed have noise of their own; a speed beyond the limits
+//! because of noise is reported folded into them, a range beyond the limits is not reported. A radar that is set to
+//! have no noise reports the mean S/N and no false alarms. The number of false alarms is a Poisson variate; they are
+//! anywhere, with the power of noise that has passed the threshold.
 //!
-//! The speed is the rate of the range between the radar and the point that the ray meets, by the motion of both over
-//! T, in the limits that the radar tells apart. Left out: side lobes and leaking between cells, more than one
-//! reflection, interference, polarisation, waves that enter the ground, and an estimate of the clutter's power: the
-//! threshold is a fixed one over the noise.
+//! The speed is the range rate between the radar and the point that the ray meets, from the motion of both over T,
+//! folded into the unambiguous interval. Left out: side lobes and leakage between cells, more than one reflection,
+//! interference, polarisation, waves that enter the ground, and an estimate of the clutter's power: the threshold is
+//! fixed relative to the noise.
 
 mod spec;
 mod surface;
@@ -39,7 +39,7 @@ use crate::lidar::directions;
 use crate::noise::gaussian;
 use spec::to_db;
 
-/// From the noise of a cell to that of the next one, in words of the stream: a cell takes about 12.
+/// Distance in the noise stream from one cell to the next, in words: a cell uses about 12.
 const CELL_WORDS: u128 = 32;
 
 /// A return of a radar, in its frame.
@@ -47,26 +47,26 @@ const CELL_WORDS: u128 = 32;
 pub struct RadarReturn {
     /// Distance, m.
     pub range_m: f64,
-    /// From x toward y, rad.
+    /// Azimuth from x toward y, rad.
     pub azimuth_rad: f64,
-    /// Up, rad; 0 where the radar tells none.
+    /// Elevation, up, rad; 0 where the radar does not measure it.
     pub elevation_rad: f64,
-    /// Rate of the range, m/s: below 0 of what comes nearer.
+    /// Range rate, m/s: negative for approaching targets.
     pub speed_m_s: f64,
-    /// Power over the noise.
+    /// Signal-to-noise ratio of powers.
     pub snr: f64,
 }
 
-/// What a radar tells, and what a perfect one would: the strongest first.
+/// The reading of a radar, and that of a perfect one; strongest returns first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RadarReading {
-    /// What it tells.
+    /// Measured returns, with noise and false alarms.
     pub returns: Vec<RadarReturn>,
     /// The cells whose mean power is over the threshold, without noise and false alarms.
     pub truth: Vec<RadarReturn>,
 }
 
-/// A radar with its rays worked out.
+/// A radar with its rays.
 #[derive(Clone, Debug)]
 pub struct Radar {
     spec: RadarSpec,
@@ -79,14 +79,14 @@ struct Ray {
     azimuth_rad: f64,
     elevation_rad: f64,
     solid_angle_sr: f64,
-    /// What both antennas have there of what they have in the middle.
+    /// Two-way antenna gain in this direction, relative to the axis.
     pattern: f64,
 }
 
-/// Numbers of a cell in range, azimuth, elevation and speed.
+/// Indices of a cell in range, azimuth, elevation and speed.
 type Cell = [i64; 4];
 
-/// What is in a cell: its power over the noise, and that times what is told.
+/// Contents of a cell: the sum of signal-to-noise ratios, and the sums of each quantity weighted by them.
 #[derive(Clone, Copy, Debug, Default)]
 struct Content {
     snr: f64,
@@ -97,13 +97,13 @@ struct Content {
 }
 
 impl RadarReturn {
-    /// Power over the noise, dB.
+    /// Signal-to-noise ratio, dB.
     #[must_use]
     pub fn amplitude_db(&self) -> f64 {
         to_db(self.snr)
     }
 
-    /// Where it is in the radar's frame, m.
+    /// Position in the radar's frame, m.
     #[must_use]
     pub fn position_m(&self) -> Vector3<f64> {
         let [toward, ..] = directions(self.azimuth_rad, self.elevation_rad);
@@ -112,19 +112,19 @@ impl RadarReturn {
 }
 
 impl Radar {
-    /// Works out the rays.
+    /// The radar of a spec; computes its rays.
     #[must_use]
     pub fn new(spec: RadarSpec) -> Self {
         Self { rays: rays(&spec), snr_at_1_m: spec.snr_at_1_m(), spec }
     }
 
-    /// What it was made from.
+    /// The spec that it was made from.
     #[must_use]
     pub fn spec(&self) -> &RadarSpec {
         &self.spec
     }
 
-    /// All rays of a radar at this pose in the map frame, from the upper left, row by row.
+    /// All rays of the radar at this pose in the map frame, from the upper left, row by row.
     #[must_use]
     pub fn beams(&self, world_from_radar: &Pose) -> Vec<Beam> {
         let origin_m = world_from_radar.translation.vector.into();
@@ -135,14 +135,14 @@ impl Radar {
         self.rays.iter().map(beam).collect()
     }
 
-    /// Rate of the range along a ray to a point, m/s, from the velocities of both in the map frame, m/s.
+    /// Range rate along a ray from the radar to a point, m/s, from the velocities of both in the map frame, m/s.
     #[must_use]
     pub fn range_rate_m_s(beam: &Beam, of_point_m_s: &Vector3<f64>, of_radar_m_s: &Vector3<f64>) -> f64 {
         (of_point_m_s - of_radar_m_s).dot(&Vector3::from(beam.direction.map(f64::from)))
     }
 
-    /// What it tells at `sample` of what its rays met, in the order of `beams`. `speed_m_s` gives the rate of the range
-    /// of a ray, by its number, m/s; `seed` is the rover's.
+    /// The reading at `sample` from the returns of its rays, in the order of `beams`. `speed_m_s` gives the range
+    /// rate of a ray by its index, m/s; `seed` is the rover's.
     #[must_use]
     pub fn read(
         &self,
@@ -163,23 +163,23 @@ impl Radar {
         let mut returns = Vec::new();
         for (cell, content) in &cells {
             noise.set_word_pos(self.number(cell) * CELL_WORDS);
-            returns.extend(self.measured(content, &mut noise).filter(|told| self.tells(told)));
+            returns.extend(self.measured(content, &mut noise).filter(|reported| self.is_reported(reported)));
         }
         returns.append(&mut self.false_alarms(seed, sample));
-        let truth = cells.values().filter_map(Content::mean).filter(|told| self.tells(told)).collect();
+        let truth = cells.values().filter_map(Content::mean).filter(|reported| self.is_reported(reported)).collect();
         RadarReading { returns: self.strongest(returns), truth: self.strongest(truth) }
     }
 
-    /// Whether a return is strong enough and in range.
-    fn tells(&self, told: &RadarReturn) -> bool {
-        told.snr >= self.spec.threshold() && self.is_in_range(told.range_m)
+    /// Whether a return exceeds the threshold and is in range.
+    fn is_reported(&self, reported: &RadarReturn) -> bool {
+        reported.snr >= self.spec.threshold() && self.is_in_range(reported.range_m)
     }
 
     fn is_in_range(&self, range_m: f64) -> bool {
         (self.spec.min_range_m..=self.spec.max_range_m).contains(&range_m)
     }
 
-    /// Mean power over the noise of what a ray met; 0 of nothing.
+    /// Mean signal-to-noise ratio of the return of a ray; 0 if it met nothing.
     fn snr(&self, met: &BeamReturn, ray: &Ray) -> f64 {
         let range_m = f64::from(met.range_m);
         let in_range = range_m > 0.0 && self.is_in_range(range_m);
@@ -189,11 +189,11 @@ impl Radar {
     }
 
     fn echo(&self, met: &BeamReturn, ray: &Ray, speed_m_s: f64, snr: f64) -> RadarReturn {
-        let tells_elevation = self.spec.elevation_resolution_deg.is_some();
+        let reports_elevation = self.spec.elevation_resolution_deg.is_some();
         RadarReturn {
             range_m: f64::from(met.range_m),
             azimuth_rad: ray.azimuth_rad,
-            elevation_rad: if tells_elevation { ray.elevation_rad } else { 0.0 },
+            elevation_rad: if reports_elevation { ray.elevation_rad } else { 0.0 },
             speed_m_s: self.spec.folded_m_s(speed_m_s),
             snr,
         }
@@ -214,7 +214,7 @@ impl Radar {
         ]
     }
 
-    /// A number for each cell, so that what is in others does not shift its noise.
+    /// A unique number of a cell, so that its noise does not depend on other cells.
     fn number(&self, cell: &Cell) -> u128 {
         let spec = &self.spec;
         let count = |full: f64, cell: f64| (full / cell).ceil() as u128 + 1;
@@ -227,10 +227,10 @@ impl Radar {
         others.iter().zip(counts).fold(range, |number, (of, count)| number * count + of)
     }
 
-    /// A cell as it is measured.
+    /// The measured return of a cell.
     fn measured(&self, content: &Content, rng: &mut Stream) -> Option<RadarReturn> {
         let spec = &self.spec;
-        // Always the same draws.
+        // The number of draws is always the same.
         let [along, across, range, azimuth, elevation, speed] = [0; 6].map(|_| gaussian(rng));
         let measured = |mean: RadarReturn| {
             let snr = match spec.fluctuation {
@@ -241,11 +241,11 @@ impl Radar {
                 Fluctuation::Noiseless => mean.snr,
                 Fluctuation::Swerling1 => (1.0 + mean.snr) * 0.5 * (along * along + across * across),
             };
-            let told = spec.elevation_resolution_deg.map_or(0.0, |_| 1.0);
+            let reported = spec.elevation_resolution_deg.map_or(0.0, |_| 1.0);
             RadarReturn {
                 range_m: mean.range_m + spec.range_sigma_m * range,
                 azimuth_rad: mean.azimuth_rad + spec.azimuth_sigma_deg.to_radians() * azimuth,
-                elevation_rad: mean.elevation_rad + told * spec.elevation_sigma_deg.to_radians() * elevation,
+                elevation_rad: mean.elevation_rad + reported * spec.elevation_sigma_deg.to_radians() * elevation,
                 speed_m_s: spec.folded_m_s(mean.speed_m_s + spec.speed_sigma_m_s * speed),
                 snr,
             }
@@ -258,7 +258,7 @@ impl Radar {
         let spec = &self.spec;
         let mut rng = stream_at(seed, &format!("{}/false_alarms", spec.name), sample.index);
         let mut alarms = Vec::new();
-        // A Poisson variate: how many exponential steps fit into the mean.
+        // A Poisson variate: the number of exponential steps that fit into the mean.
         let mut passed = exponential(&mut rng);
         while passed < spec.false_alarms {
             let mut between = |[low, high]: [f64; 2]| low + (high - low) * rng.random::<f64>();
@@ -277,7 +277,7 @@ impl Radar {
         alarms
     }
 
-    /// The strongest returns, as many as are told.
+    /// The strongest returns, at most `returns_max`, strongest first.
     fn strongest(&self, mut returns: Vec<RadarReturn>) -> Vec<RadarReturn> {
         returns.sort_by(|a, b| b.snr.total_cmp(&a.snr));
         returns.truncate(self.spec.returns_max as usize);
@@ -294,7 +294,7 @@ impl Content {
         self.speed += echo.snr * echo.speed_m_s;
     }
 
-    /// What is told of it without noise.
+    /// The return of the cell without noise.
     fn mean(&self) -> Option<RadarReturn> {
         let mean = |sum: f64| sum / self.snr;
         (self.snr > 0.0).then(|| RadarReturn {
@@ -307,7 +307,7 @@ impl Content {
     }
 }
 
-/// One draw of the mean 1.
+/// An exponential variate of mean 1.
 fn exponential(rng: &mut Stream) -> f64 {
     -(1.0 - rng.random::<f64>()).ln()
 }
@@ -331,7 +331,7 @@ fn rays(spec: &RadarSpec) -> Vec<Ray> {
     (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column))).map(ray).collect()
 }
 
-/// What both antennas have in a direction of what they have in the middle.
+/// Two-way antenna gain in a direction, relative to the axis.
 fn pattern(widths_deg: [f64; 2], angles_rad: [f64; 2]) -> f64 {
     let off = |i: usize| (2.0 * angles_rad[i].to_degrees() / widths_deg[i]).powi(2);
     let one_way = (-(off(0) + off(1))).exp2();

@@ -1,20 +1,20 @@
-//! How a surface sends a radar's waves back: its cross-section per area, σ⁰, at the angle of incidence θ.
+//! Radar backscatter of a surface: its cross-section per area, σ⁰, at the angle of incidence θ.
 //!
 //! σ⁰(θ) = q · g(θ) + d · (n + 1)/2 · cosⁿθ
 //!
-//! The quasi-specular part comes from facets that face the radar, among slopes of the root mean square s:
+//! The quasi-specular part comes from facets that face the radar, with root mean square slope s:
 //!
 //! - `hagfors`: g = C/2 · (cos⁴θ + C sin²θ)^(−3/2), C = 1/s² (Hagfors, Backscattering from an undulating surface with
 //!   applications to radar returns from the Moon, Journal of Geophysical Research 69, 1964), for natural ground;
 //! - `gaussian`: g = s⁻² sec⁴θ exp(−tan²θ/s²) (Barrick, Rough surface scattering based on the specular point theory,
 //!   IEEE Transactions on Antennas and Propagation 16, 1968), for made surfaces.
 //!
-//! The diffuse part has the exponent n: 2 is Lambert's law. Both are scaled so that a large sphere of the radius a has
-//! the cross-section (q + d) πa², as cross-sections of planets are told; for the quasi-specular part that holds for
-//! gentle slopes (11 % too much at s = ½).
+//! The diffuse part has the exponent n: 2 is Lambert's law. Both are scaled so that a large sphere of radius a has
+//! the cross-section (q + d) πa², as is usual for planets; for the quasi-specular part that holds for gentle slopes
+//! (11 % too much at s = ½).
 //!
-//! q and d are the material's where it says them (`BeamReturn::radar`): they follow from what it is made of. The slopes
-//! and n are those of its class: they follow from its shape at the radar's wavelength.
+//! q and d are those of the material if it specifies them (`BeamReturn::radar`), because they follow from its
+//! composition. The slopes and n are those of its class: they follow from its shape at the radar's wavelength.
 
 use garde::Validate;
 use schemars::JsonSchema;
@@ -22,41 +22,42 @@ use selene_base::input::within;
 use selene_scene::{BeamReturn, Class};
 use serde::Deserialize;
 
-/// Surfaces more grazing than this send nothing back: they lie in the shadow of their own roughness.
+/// Cosine of incidence below which a surface returns nothing, because its own roughness shadows it.
 const COS_MIN: f64 = 1e-3;
 
-/// How one kind of surface sends waves back.
+/// Radar scattering of one class of surfaces.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct SurfaceSpec {
-    /// q: cross-section of a large sphere over πa², by facets, 0 to 1: 1 of a perfect conductor.
+    /// q: quasi-specular cross-section of a large sphere over πa², 0 to 1; 1 for a perfect conductor.
     #[garde(custom(within(0.0, 1.0)))]
     pub quasi_specular: f64,
-    /// s: root mean square of the slopes of these facets, 0.02 to 2.
+    /// s: root mean square slope of the facets, 0.02 to 2.
     #[garde(custom(within(0.02, 2.0)))]
     pub slope: f64,
-    /// How these slopes are spread.
+    /// Distribution of the slopes.
     #[garde(skip)]
     pub slopes: SlopeLaw,
-    /// d: the same, diffusely, 0 to 8/3: a sphere that sends all back by Lambert's law (n = 2) has 8/3.
+    /// d: diffuse cross-section of a large sphere over πa², 0 to 8/3; a sphere that reflects everything by Lambert's
+    /// law (n = 2) has 8/3.
     #[garde(custom(within(0.0, 8.0 / 3.0)))]
     pub diffuse: f64,
-    /// n, 1 to 4.
+    /// n: exponent of the diffuse part, 1 to 4.
     #[garde(custom(within(1.0, 4.0)))]
     pub diffuse_exponent: f64,
 }
 
-/// How slopes of facets are spread.
+/// Distribution of the slopes of facets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SlopeLaw {
-    /// With a long tail.
+    /// Hagfors's law, with a long tail.
     Hagfors,
-    /// Normally.
+    /// A normal distribution.
     Gaussian,
 }
 
-/// How everything sends waves back, by the classes of truth images; materials may have shares of their own.
+/// Radar scattering by the classes of truth images; materials may override `quasi_specular` and `diffuse`.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct SurfacesSpec {
@@ -69,13 +70,13 @@ pub struct SurfacesSpec {
     /// Parts of rovers.
     #[garde(dive)]
     pub rover: SurfaceSpec,
-    /// Objects that stand fast.
+    /// Fixed objects.
     #[garde(dive)]
     pub object: SurfaceSpec,
 }
 
 impl SurfacesSpec {
-    /// That of what a ray met: its class's, but for what its material says by itself; none of the sky.
+    /// The surface that a ray met: that of its class with the material's own shares; `None` for the sky.
     pub(super) fn of(&self, met: &BeamReturn) -> Option<SurfaceSpec> {
         let all = [
             (Class::Ground, &self.ground),
@@ -100,7 +101,7 @@ impl SurfaceSpec {
         self.quasi_specular * self.facets(cos) + self.diffuse * 0.5 * (n + 1.0) * cos.powf(n)
     }
 
-    /// g.
+    /// g of the module's equation.
     fn facets(&self, cos: f64) -> f64 {
         let cos2 = cos * cos;
         let sin2 = (1.0 - cos2).max(0.0);
@@ -111,8 +112,8 @@ impl SurfaceSpec {
         }
     }
 
-    /// Cross-section of what a ray of the solid angle `solid_angle_sr` meets at `range_m`, m²: the ray lights the area
-    /// r² Ω/cos θ.
+    /// Cross-section, m², of the surface that a ray of solid angle `solid_angle_sr` meets at `range_m`: the ray
+    /// illuminates the area r² Ω/cos θ.
     pub(super) fn cross_section_m2(&self, cos: f64, range_m: f64, solid_angle_sr: f64) -> f64 {
         if cos < COS_MIN { 0.0 } else { self.sigma0(cos) * range_m * range_m * solid_angle_sr / cos }
     }

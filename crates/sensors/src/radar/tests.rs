@@ -7,7 +7,7 @@ use selene_base::{Pose, SimTime};
 use selene_scene::{Beam, BeamReturn, Class};
 use std::f64::consts::{FRAC_PI_2, PI};
 
-/// What is read of a return.
+/// A quantity of a return.
 type Quantity = fn(&RadarReturn) -> f64;
 
 const SEED: u64 = 3;
@@ -15,7 +15,7 @@ const SEED: u64 = 3;
 const DULL: SurfaceSpec =
     SurfaceSpec { quasi_specular: 0.0, slope: 0.5, slopes: SlopeLaw::Hagfors, diffuse: 0.06, diffuse_exponent: 1.0 };
 
-/// Without noise of its own.
+/// A radar whose range, angles and speed have no noise.
 fn spec() -> RadarSpec {
     RadarSpec {
         name: "radar".into(),
@@ -73,7 +73,7 @@ fn met(range_m: f64, cos_incidence: f64) -> BeamReturn {
     }
 }
 
-/// Mean power of what one ray of the solid angle that `spec` gives meets, without noise.
+/// The return of a single ray of the solid angle in `spec`, without noise.
 fn one_ray(spec: &RadarSpec, range_m: f64) -> Option<RadarReturn> {
     let one = RadarSpec { rays: [1, 1], ..spec.clone() };
     Radar::new(one).read(&[met(range_m, 1.0)], |_| 0.0, SEED, sample(0)).truth.first().copied()
@@ -124,9 +124,9 @@ fn a_surface_that_fills_a_ray_falls_with_the_square_and_one_that_does_not_with_t
     let four = Radar::new(RadarSpec { rays: [2, 2], azimuth_resolution_deg: 10.0, ..spec.clone() });
     let quarter = [met(10.0, 1.0), BeamReturn::NONE, BeamReturn::NONE, BeamReturn::NONE];
     let far = four.read(&quarter, |_| 0.0, SEED, sample(0)).truth[0].snr;
-    // Rays of the same row have the same solid angle but for its cosine.
+    // Each of the four rays has a quarter of the solid angle, apart from the cosine of its elevation.
     assert!((near / far - 16.0).abs() < 0.01, "{}", near / far);
-    // At 60° twice the area is lit, of half σ⁰ where that goes with the cosine.
+    // At 60° twice the area is illuminated, with half σ⁰ where that is proportional to the cosine.
     let slant = Radar::new(RadarSpec { rays: [1, 1], ..spec });
     let slant = slant.read(&[met(5.0, 0.5)], |_| 0.0, SEED, sample(0)).truth[0].snr;
     assert!((slant / near - 1.0).abs() < 1e-5, "{slant} and not {near}");
@@ -141,15 +141,15 @@ fn a_material_sends_back_its_own_shares_with_the_slopes_of_its_class() {
         let met = BeamReturn { class: Class::Rover as u16, radar: radar_shares, ..met(10.0, cos) };
         radar.read(&[met], |_| 0.0, SEED, sample(0)).truth[0].snr
     };
-    // Rows of what is said of the material, and of σ⁰ written out: q s⁻² sec⁴θ exp(−tan²θ/s²) + d cos θ.
+    // Pairs of the material's values and σ⁰ written out: q s⁻² sec⁴θ exp(−tan²θ/s²) + d cos θ.
     for cos in [1.0_f64, 0.98, 0.5] {
         let tan2 = 1.0 / (cos * cos) - 1.0;
         let sigma0 = |q: f64, d: f64| q * 100.0 / cos.powi(4) * (-tan2 * 100.0).exp() + d * cos;
         let usual = snr(cos, None) / sigma0(0.2, 0.06);
         for [q, d] in [[1.0_f32, 0.01], [0.04, 0.3], [0.0, 2.0]] {
             let expected = usual * sigma0(f64::from(q), f64::from(d));
-            let told = snr(cos, Some([q, d]));
-            assert!((told / expected - 1.0).abs() < 1e-4, "{cos} [{q}, {d}]: {told} and not {expected}");
+            let reported = snr(cos, Some([q, d]));
+            assert!((reported / expected - 1.0).abs() < 1e-4, "{cos} [{q}, {d}]: {reported} and not {expected}");
         }
     }
 }
@@ -157,12 +157,12 @@ fn a_material_sends_back_its_own_shares_with_the_slopes_of_its_class() {
 #[test]
 fn a_target_is_lost_where_its_power_falls_below_the_threshold() {
     let spec = RadarSpec { horizontal_fov_deg: 0.5, vertical_fov_deg: 0.5, max_range_m: 1e4, ..spec() };
-    // The ray lights r² Ω, so that σ = σ⁰ r² Ω: the power falls with r² down to the threshold.
+    // The ray illuminates r² Ω, so that σ = σ⁰ r² Ω: the power falls as r⁻² down to the threshold.
     let solid_angle = 0.5_f64.to_radians() * 2.0 * 0.25_f64.to_radians().sin();
     let cross_section_at_1_m = 0.06 * solid_angle;
     let lost_m = (spec.snr(cross_section_at_1_m, 1.0) / 10.0_f64.powf(1.2)).sqrt();
     assert!(one_ray(&spec, lost_m * 0.999).is_some() && one_ray(&spec, lost_m * 1.001).is_none(), "{lost_m}");
-    // Of a target of a fixed cross-section, by the fourth root.
+    // For a target of fixed cross-section the range grows with its fourth root.
     let (near, far) = (spec.detection_range_m(1.0), spec.detection_range_m(16.0));
     assert!((far / near - 2.0).abs() < 1e-12 && (spec.snr(1.0, near) / spec.threshold() - 1.0).abs() < 1e-12);
 }
@@ -178,18 +178,18 @@ fn a_wall_that_is_approached_comes_nearer_by_the_cosine_and_a_receding_one_goes(
         let rate = |i: usize| Radar::range_rate_m_s(&beams[i], &along(of_wall), &along(of_radar));
         let truth = radar.read(&met, rate, SEED, sample(0)).truth;
         assert!(truth.len() >= 60, "{} cells", truth.len());
-        for told in truth {
-            let expected = (of_wall - of_radar) * told.azimuth_rad.cos();
-            assert!((told.speed_m_s - expected).abs() < 1e-6, "{} and not {expected}", told.speed_m_s);
+        for reported in truth {
+            let expected = (of_wall - of_radar) * reported.azimuth_rad.cos();
+            assert!((reported.speed_m_s - expected).abs() < 1e-6, "{} and not {expected}", reported.speed_m_s);
         }
     }
 }
 
 #[test]
-fn speeds_beyond_the_limits_are_told_as_others() {
+fn speeds_beyond_the_limits_are_reported_as_others() {
     let spec = RadarSpec { speed_limits_m_s: [-10.0, 5.0], ..spec() };
-    for (rate, told) in [(0.0, 0.0), (-9.9, -9.9), (6.0, -9.0), (-12.0, 3.0), (20.0, -10.0)] {
-        assert!((spec.folded_m_s(rate) - told).abs() < 1e-12, "{rate}: {}", spec.folded_m_s(rate));
+    for (rate, reported) in [(0.0, 0.0), (-9.9, -9.9), (6.0, -9.0), (-12.0, 3.0), (20.0, -10.0)] {
+        assert!((spec.folded_m_s(rate) - reported).abs() < 1e-12, "{rate}: {}", spec.folded_m_s(rate));
     }
 }
 
@@ -216,7 +216,7 @@ fn what_is_in_one_cell_is_one_return_and_what_differs_in_range_azimuth_or_speed_
     assert_eq!(count([30, 31], [10.1, 10.3], [0.02, 0.16]).len(), 2, "speed");
 }
 
-/// Powers that are measured of a cell of this mean.
+/// Measured powers of a cell of this mean signal-to-noise ratio.
 fn powers(fluctuation: Fluctuation, snr: f64, samples: u64) -> Vec<f64> {
     let radar = Radar::new(RadarSpec { fluctuation, ..spec() });
     let mut content = Content::default();
@@ -238,12 +238,12 @@ fn fluctuating_targets_are_detected_as_often_as_swerling_has_it_and_noise_as_oft
         // √(p (1 − p)/20 000) is 0.0035 at most.
         assert!((got - expected).abs() < 0.015, "{snr}: {got} and not {expected}");
     }
-    // A steady target of the mean S has the mean power S + 1 and the variance 2 S + 1.
+    // A steady target of mean S has mean power S + 1 and variance 2 S + 1.
     let steady = powers(Fluctuation::Steady, 30.0, SAMPLES);
     let mean = steady.iter().sum::<f64>() / SAMPLES as f64;
     let variance = steady.iter().map(|power| (power - mean).powi(2)).sum::<f64>() / SAMPLES as f64;
     assert!((mean - 31.0).abs() < 0.25 && (variance / 61.0 - 1.0).abs() < 0.05, "{mean}, {variance}");
-    // Hardly any target: the noise alone passes 3 with e^−3.
+    // Almost no target: noise alone exceeds 3 with probability e^−3.
     let alone = detected(powers(Fluctuation::Steady, 1e-12, SAMPLES), 3.0);
     assert!((alone - (-3.0_f64).exp()).abs() < 0.007, "{alone}");
 }
@@ -260,37 +260,42 @@ fn range_azimuth_elevation_and_speed_scatter_as_configured() {
         ..spec()
     };
     let radar = Radar::new(RadarSpec { rays: [1, 1], ..noisy });
-    let told = |index| radar.read(&[met(20.0, 1.0)], |_| 2.0, SEED, sample(index)).returns[0];
-    let told: Vec<RadarReturn> = (0..SAMPLES as u64).map(told).collect();
+    let reported = |index| radar.read(&[met(20.0, 1.0)], |_| 2.0, SEED, sample(index)).returns[0];
+    let reported: Vec<RadarReturn> = (0..SAMPLES as u64).map(reported).collect();
     let quantities: [(Quantity, f64, f64); 4] = [
-        (|told| told.range_m, 20.0, 0.1),
-        (|told| told.azimuth_rad.to_degrees(), 0.0, 0.3),
-        (|told| told.elevation_rad.to_degrees(), 0.0, 0.5),
-        (|told| told.speed_m_s, 2.0, 0.03),
+        (|reported| reported.range_m, 20.0, 0.1),
+        (|reported| reported.azimuth_rad.to_degrees(), 0.0, 0.3),
+        (|reported| reported.elevation_rad.to_degrees(), 0.0, 0.5),
+        (|reported| reported.speed_m_s, 2.0, 0.03),
     ];
     for (of, mean, sigma) in quantities {
-        let values: Vec<f64> = told.iter().map(of).collect();
+        let values: Vec<f64> = reported.iter().map(of).collect();
         let got = values.iter().sum::<f64>() / SAMPLES as f64;
         let variance = values.iter().map(|value| (value - got).powi(2)).sum::<f64>() / SAMPLES as f64;
-        // A mean of 4000 has a deviation of 0.016 sigma, a variance one of 2.2 %.
+        // The mean of 4000 values has a standard deviation of 0.016 sigma, their variance one of 2.2 %.
         assert!((got - mean).abs() < 0.08 * sigma && (variance / (sigma * sigma) - 1.0).abs() < 0.1, "{got}");
     }
 }
 
 #[test]
-fn what_noise_takes_over_the_limits_is_told_as_another_speed_or_not_at_all() {
+fn what_noise_takes_over_the_limits_is_reported_as_another_speed_or_not_at_all() {
     let limits = RadarSpec { speed_limits_m_s: [-2.0, 2.0], min_range_m: 9.0, max_range_m: 10.0, ..spec() };
     let noisy = Radar::new(RadarSpec { rays: [1, 1], range_sigma_m: 0.5, speed_sigma_m_s: 1.0, ..limits });
     let read = |index| noisy.read(&[met(9.9, 1.0)], |_| 1.9, SEED, sample(index)).returns;
-    let told: Vec<RadarReturn> = (0..1000).flat_map(read).collect();
-    assert!(told.iter().all(|told| (9.0..=10.0).contains(&told.range_m) && (-2.0..=2.0).contains(&told.speed_m_s)));
-    // Of a normal variate, −1.8 to 0.2 deviations have 0.543; more than 0.1 deviations over it, 0.46, come out below 0.
-    assert!((480..610).contains(&told.len()), "{} of 1000", told.len());
-    assert!(told.iter().filter(|told| told.speed_m_s < 0.0).count() > 150);
+    let reported: Vec<RadarReturn> = (0..1000).flat_map(read).collect();
+    assert!(
+        reported
+            .iter()
+            .all(|reported| (9.0..=10.0).contains(&reported.range_m) && (-2.0..=2.0).contains(&reported.speed_m_s))
+    );
+    // Ranges stay within the limits, −1.8 to 0.2 sigma, with probability 0.543; speeds exceed their limit, by more than
+    // 0.1 sigma, and fold to negative ones with probability 0.46.
+    assert!((480..610).contains(&reported.len()), "{} of 1000", reported.len());
+    assert!(reported.iter().filter(|reported| reported.speed_m_s < 0.0).count() > 150);
 }
 
 #[test]
-fn without_noise_all_samples_tell_the_truth() {
+fn without_noise_all_samples_are_the_truth() {
     let noisy = RadarSpec {
         fluctuation: Fluctuation::Swerling1,
         range_sigma_m: 0.1,
@@ -330,7 +335,7 @@ fn the_finest_cells_of_the_largest_field_have_numbers_of_their_own() {
 }
 
 #[test]
-fn false_alarms_come_at_their_rate_and_the_strongest_returns_are_told() {
+fn false_alarms_come_at_their_rate_and_the_strongest_returns_are_reported() {
     const SCANS: u64 = 3000;
     let radar = Radar::new(RadarSpec { false_alarms: 2.5, ..spec() });
     let alarms: Vec<usize> = (0..SCANS).map(|i| radar.read(&[], |_| 0.0, SEED, sample(i)).returns.len()).collect();
@@ -342,8 +347,8 @@ fn false_alarms_come_at_their_rate_and_the_strongest_returns_are_told() {
     assert!(reading.truth.is_empty());
     let few = Radar::new(RadarSpec { returns_max: 3, rays: [60, 1], ..spec() });
     let all: Vec<BeamReturn> = (0..60).map(|i| met(5.0 + f64::from(i), 1.0)).collect();
-    let told = few.read(&all, |_| 0.0, SEED, sample(0)).truth;
-    let ranges: Vec<i64> = told.iter().map(|told| told.range_m as i64).collect();
+    let reported = few.read(&all, |_| 0.0, SEED, sample(0)).truth;
+    let ranges: Vec<i64> = reported.iter().map(|reported| reported.range_m as i64).collect();
     assert_eq!(ranges, [5, 6, 7]);
 }
 
@@ -355,10 +360,10 @@ fn a_cells_noise_is_its_own_and_is_the_same_each_time() {
     let first = read(&scene, SEED, 5);
     assert_eq!(first, read(&scene, SEED, 5));
     assert!(first != read(&scene, SEED, 6) && first != read(&scene, SEED + 1, 5));
-    // One more thing, near by, is one more return; the others stay but for the rays that it took.
+    // One more nearby target adds one return; the others change only by the rays that it hides.
     scene[0] = met(3.0, 1.0);
     let other = read(&scene, SEED, 5);
-    let same = first.iter().filter(|told| other.contains(told)).count();
+    let same = first.iter().filter(|reported| other.contains(reported)).count();
     assert_eq!(same, first.len() - 1);
 }
 
@@ -368,8 +373,8 @@ fn the_beam_has_half_its_power_twice_at_half_its_width() {
     let radar = Radar::new(RadarSpec { horizontal_fov_deg: 60.0, ..wide });
     let snr: Vec<f64> = {
         let met = [met(10.0, 1.0); 3];
-        radar.read(&met, |_| 0.0, SEED, sample(0)).truth.iter().map(|told| told.snr).collect()
+        radar.read(&met, |_| 0.0, SEED, sample(0)).truth.iter().map(|reported| reported.snr).collect()
     };
-    // Rays at 20°, 0° and −20°; both antennas have half there.
+    // Rays at 20°, 0° and −20°; both antennas have half their gain at ±20°.
     assert!((snr[0] / snr[1] - 4.0).abs() < 1e-9 && (snr[1] - snr[2]).abs() < 1e-9 * snr[1], "{snr:?}");
 }

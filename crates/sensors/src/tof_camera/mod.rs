@@ -1,17 +1,19 @@
-//! Time-of-flight cameras: modulated light of their own, whose phase tells how far each pixel sees (`phase`).
+//! Models of time-of-flight cameras: they emit modulated light, whose phase gives the distance of each pixel (`phase`).
 //!
-//! A source of the radiant intensity I (W/sr) gives a diffuse surface of the reflectance ρ at the distance r, under the
-//! angle i, the radiance ρ/π · I cos i/r². It lights a pyramid evenly and nothing outside of it. A pixel collects L · a² · π/4N² of a radiance L through the lens. Of the N_s
-//! electrons of its own light and the N_a of sunlight that a pixel so gets in the time of a phase, each of its two taps
-//! takes half: B = (N_s + N_a)/2 and A = m N_s/2 with the modulation contrast m. Each sample has shot noise (Gaussian,
-//! of the variance of its mean) and read noise. Sunlight is what the pixel's centre sees of it, as cameras are traced;
-//! of it counts the part that passes the filter, reflected as at the light's wavelength.
+//! A source of radiant intensity I (W/sr) gives a diffuse surface of reflectance ρ at distance r and incidence angle
+//! i the radiance ρ/π · I cos i/r². It illuminates a pyramid uniformly and nothing outside of it. A pixel of side a
+//! collects L · a² · π/4N² of a radiance L through a lens of f-number N. Of the N_s electrons of its own light and
+//! the N_a of sunlight that a pixel collects in the time of a phase, each of its two taps takes half:
+//! B = (N_s + N_a)/2 and A = m N_s/2 with the modulation contrast m. Each sample has shot noise (Gaussian, with the
+//! variance of its mean) and read noise. Sunlight is traced at the pixel's centre, as for cameras; the part that passes
+//! the filter counts, with the reflectance at the light's wavelength.
 //!
-//! A pixel's rays are summed as phasors, so that one that sees two surfaces tells a distance between or beyond them: a
-//! flying pixel. A pixel with a sample over the full well, or with too little amplitude, tells none.
+//! A pixel's rays are summed as phasors, so that a pixel that sees two surfaces reports a distance between or beyond
+//! them: a flying pixel. A pixel with a sample over the full well, or with too small an amplitude, reports no
+//! distance.
 //!
-//! All is one instant: what moves between the phases gives no errors here. Light between pixels and in the lens,
-//! several bounces, harmonics of the modulation, temperature and the fall of light toward the corners are left out.
+//! The whole image is measured at one instant: motion between the phases causes no errors. Stray light between pixels
+//! and in the lens, multiple bounces, harmonics of the modulation, temperature and vignetting are left out.
 
 mod phase;
 mod spec;
@@ -28,40 +30,40 @@ use crate::Sample;
 use crate::noise::gaussian;
 use phase::{Demodulated, Phasor, demodulated, distance_m, unwrapped_m};
 
-/// From the noise of a pixel to that of the next one, in words of a row's stream: a pixel takes about 16.
+/// Distance in a row's noise stream from one pixel to the next, in words: a pixel uses about 16.
 const PIXEL_WORDS: u128 = 32;
 
-/// What a time-of-flight camera tells, row by row from the top left.
+/// The images of a time-of-flight camera, row by row from the top left.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TofImage {
-    /// Distance along the optical axis, m; NaN where none is told.
+    /// Distance along the optical axis, m; NaN where there is no measurement.
     pub depth_m: Vec<f32>,
     /// Amplitude A of its own light, whole electrons; the mean of all frequencies.
     pub amplitude_e: Vec<u16>,
-    /// Mean B of all light, likewise.
+    /// Mean B of all light, whole electrons; the mean of all frequencies.
     pub intensity_e: Vec<u16>,
 }
 
-/// A time-of-flight camera with its geometry worked out.
+/// A time-of-flight camera with its precomputed geometry.
 #[derive(Clone, Debug)]
 pub struct TofCamera {
     spec: TofCameraSpec,
-    /// Of the rays of all pixels in the optical frame, pixel by pixel, unit.
+    /// Unit directions of the rays of all pixels in the optical frame, pixel by pixel.
     directions: Vec<Vector3<f64>>,
-    /// Which of these rays its own light goes along.
+    /// Whether its own light illuminates each of these rays.
     is_lit: Vec<bool>,
-    /// Distance along the axis over that along the ray of each pixel's centre.
+    /// Ratio of distance along the optical axis to distance along the ray, for each pixel's centre.
     along_axis: Vec<f64>,
     electrons_of_radiance: f64,
     intensity_w_sr: f64,
     sun_share: f64,
 }
 
-/// A pixel as it is told.
+/// A pixel of the images: depth, amplitude and intensity.
 type Pixel = (f32, u16, u16);
 
 impl TofCamera {
-    /// Works out the rays.
+    /// The camera of a spec; computes its rays.
     #[must_use]
     pub fn new(spec: TofCameraSpec) -> Self {
         let (width, height) = (spec.width, spec.height);
@@ -84,13 +86,13 @@ impl TofCamera {
         }
     }
 
-    /// What it was made from.
+    /// The spec that it was made from.
     #[must_use]
     pub fn spec(&self) -> &TofCameraSpec {
         &self.spec
     }
 
-    /// Rays of each pixel.
+    /// Number of rays of each pixel.
     #[must_use]
     pub fn rays_of_pixel(&self) -> usize {
         (self.spec.samples_across * self.spec.samples_across) as usize
@@ -104,15 +106,15 @@ impl TofCamera {
         self.directions.par_iter().map(|direction| Beam::new(origin_m, turned(direction))).collect()
     }
 
-    /// The image number `sample.index`, from what its rays met, in the order of `beams`, and from the radiance of
-    /// sunlight that each pixel's centre sees, W/(m² sr); `seed` is the rover's.
+    /// The images at `sample`, from the returns of its rays, in the order of `beams`, and the radiance of sunlight at
+    /// each pixel's centre, W/(m² sr); `seed` is the rover's.
     #[must_use]
     pub fn image(&self, met: &[BeamReturn], sunlit: &[f32], seed: u64, sample: Sample) -> TofImage {
         self.rows(met, sunlit, |row| Some(stream_at(seed, &self.spec.name, sample.index * self.rows_max() + row)))
     }
 
-    /// What a perfect one would tell: light without noise, and the depth of each pixel's centre, m, which is given;
-    /// infinity where that is the sky.
+    /// The images of a perfect camera: light without noise, and the given depth of each pixel's centre, m, infinite
+    /// for the sky.
     #[must_use]
     pub fn exact(&self, met: &[BeamReturn], sunlit: &[f32], depth_m: &[f32]) -> TofImage {
         let mut image = self.rows(met, sunlit, |_| None);
@@ -120,7 +122,7 @@ impl TofCamera {
         image
     }
 
-    /// Streams of one image: one for each row.
+    /// Number of random streams of one image: one for each row.
     fn rows_max(&self) -> u64 {
         u64::from(self.spec.height)
     }
@@ -172,17 +174,17 @@ impl TofCamera {
             is_full |= samples.iter().any(|sample| *sample > self.spec.full_well_e);
             demodulated(samples.map(|sample| sample.min(self.spec.full_well_e)))
         };
-        let told: Vec<Demodulated> = self.spec.frequencies_mhz.iter().map(demodulate).collect();
-        let mean = |of: fn(&Demodulated) -> f64| told.iter().map(of).sum::<f64>() / told.len() as f64;
-        // A full well has 16 bits at most, and a negative mean is one of read noise alone.
+        let reported: Vec<Demodulated> = self.spec.frequencies_mhz.iter().map(demodulate).collect();
+        let mean = |of: fn(&Demodulated) -> f64| reported.iter().map(of).sum::<f64>() / reported.len() as f64;
+        // A full well fits in 16 bits; a mean can be negative only because of read noise.
         let electrons = |mean_e: f64| mean_e.round().max(0.0) as u16;
-        let is_dark = told.iter().any(|told| told.amplitude_e < self.spec.amplitude_min_e);
+        let is_dark = reported.iter().any(|reported| reported.amplitude_e < self.spec.amplitude_min_e);
         let is_seen = !is_full && !is_dark && met.iter().any(|met| met.range_m.is_finite());
-        let depth_m = if is_seen { (self.distance_m(&told) * along_axis) as f32 } else { f32::NAN };
-        (depth_m, electrons(mean(|told| told.amplitude_e)), electrons(mean(|told| told.mean_e)))
+        let depth_m = if is_seen { (self.distance_m(&reported) * along_axis) as f32 } else { f32::NAN };
+        (depth_m, electrons(mean(|reported| reported.amplitude_e)), electrons(mean(|reported| reported.mean_e)))
     }
 
-    /// What a pixel's rays bring of one frequency.
+    /// The sum of the light of a pixel's rays at one modulation frequency.
     fn phasor(&self, frequency_mhz: u32, met: &[BeamReturn], is_lit: &[bool], sunlit: f64) -> Phasor {
         let mut phasor = Phasor::default();
         let each = 1.0 / met.len() as f64;
@@ -197,19 +199,19 @@ impl TofCamera {
             let visible = f64::from(met.reflectance);
             redder += each * if visible > 0.0 { reflectance / visible } else { 1.0 };
         }
-        // The sky reflects nothing: light from there (the Sun itself) is as it is.
+        // The sky reflects nothing, so light from there (the Sun itself) needs no correction.
         let ratio = if redder > 0.0 { redder } else { 1.0 };
         phasor.mean += 0.5 * self.electrons_of_radiance * self.sun_share * sunlit * ratio;
         phasor
     }
 
-    /// Standard deviation of a sample of this mean, electrons.
+    /// Standard deviation, electrons, of a sample with this mean.
     fn sigma_e(&self, mean_e: f64) -> f64 {
         (mean_e.max(0.0) + self.spec.read_noise_e.powi(2)).sqrt()
     }
 
-    fn distance_m(&self, told: &[Demodulated]) -> f64 {
-        match (self.spec.frequencies_mhz.as_slice(), told) {
+    fn distance_m(&self, reported: &[Demodulated]) -> f64 {
+        match (self.spec.frequencies_mhz.as_slice(), reported) {
             ([one, other], [first, second]) => {
                 unwrapped_m([*one, *other], [*first, *second], self.spec.read_noise_e.powi(2))
             }
@@ -219,7 +221,7 @@ impl TofCamera {
     }
 }
 
-/// Places of a pixel's rays off its centre, pixels.
+/// Offsets of a pixel's rays from its centre (right, down), pixels.
 fn offsets(across: u32) -> Vec<[f64; 2]> {
     let place = |i: u32| (f64::from(i) + 0.5) / f64::from(across) - 0.5;
     (0..across).flat_map(|down| (0..across).map(move |right| [place(right), place(down)])).collect()

@@ -1,17 +1,17 @@
-//! From light to phase and back (Lange and Seitz, Solid-state time-of-flight range camera, IEEE Journal of Quantum
-//! Electronics 37(3), 2001, 390–397). Light that is modulated with the frequency f comes back from the distance r with
-//! the phase φ = 4πfr/c. Four samples A_i = B + A cos(φ + iπ/2) a quarter of a period apart give
+//! Modulation and demodulation of light (Lange and Seitz, Solid-state time-of-flight range camera, IEEE Journal of
+//! Quantum Electronics 37(3), 2001, 390–397). Light modulated with the frequency f returns from the distance r with the
+//! phase φ = 4πfr/c. Four samples A_i = B + A cos(φ + iπ/2) a quarter of a period apart give
 //!
 //! φ = atan2(A₃ − A₁, A₀ − A₂),   A = √((A₃ − A₁)² + (A₀ − A₂)²)/2,   B = (A₀ + A₁ + A₂ + A₃)/4
 //!
-//! and the distance cφ/4πf, which begins anew at c/2f. With A and B in electrons, shot noise and the variance σ² of
-//! each sample beside it give φ the standard deviation √((B + σ²)/2)/A.
+//! and the distance cφ/4πf, which is unambiguous up to c/2f. With A and B in electrons, shot noise and the additional
+//! variance σ² of each sample give φ the standard deviation √((B + σ²)/2)/A.
 
 use std::f64::consts::{FRAC_PI_2, TAU};
 
 use super::spec::{LIGHT_M_S, greatest_common_divisor};
 
-/// Light of one frequency in a pixel, in electrons of a phase's time: the sum of what its rays bring.
+/// Light of one modulation frequency in a pixel, in electrons per phase: the sum over its rays.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Phasor {
     /// A cos φ.
@@ -22,10 +22,10 @@ pub(super) struct Phasor {
     pub(super) mean: f64,
 }
 
-/// What four samples tell.
+/// Phase, amplitude and mean from four samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Demodulated {
-    /// 0 to 2π.
+    /// Phase, 0 to 2π.
     pub(super) phase_rad: f64,
     /// A, electrons.
     pub(super) amplitude_e: f64,
@@ -62,19 +62,20 @@ pub(super) fn demodulated([a0, a1, a2, a3]: [f64; 4]) -> Demodulated {
     }
 }
 
-/// The distance that one phase tells, m.
+/// The distance of a phase, m, within the unambiguous range.
 pub(super) fn distance_m(phase_rad: f64, frequency_mhz: u32) -> f64 {
     phase_rad * LIGHT_M_S / (2.0 * TAU * f64::from(frequency_mhz) * 1e6)
 }
 
-/// The distance that two phases agree on best, m: of all whole numbers of turns within the common distance those
-/// whose two distances differ least, and of these two the mean, weighted by (f A)²/(B + σ²), to which the inverse of
-/// their variances is in proportion. `variance_e2` is σ², electrons squared.
-pub(super) fn unwrapped_m(frequencies_mhz: [u32; 2], told: [Demodulated; 2], variance_e2: f64) -> f64 {
+/// Phase unwrapping with two frequencies: the distance on which they agree best, m. Of all whole numbers of turns
+/// within the common unambiguous range, it chooses those whose two distances differ least, and returns the mean of
+/// the two, weighted by (f A)²/(B + σ²), which is proportional to the inverse of their variances. `variance_e2` is
+/// σ², electrons squared.
+pub(super) fn unwrapped_m(frequencies_mhz: [u32; 2], reported: [Demodulated; 2], variance_e2: f64) -> f64 {
     let common_mhz = greatest_common_divisor(frequencies_mhz[0], frequencies_mhz[1]).max(1);
     let common_m = wrap_m(common_mhz);
     let [wrap_0, wrap_1] = frequencies_mhz.map(wrap_m);
-    let [first_m, second_m] = [0, 1].map(|i| distance_m(told[i].phase_rad, frequencies_mhz[i]));
+    let [first_m, second_m] = [0, 1].map(|i| distance_m(reported[i].phase_rad, frequencies_mhz[i]));
     let candidate = |turns: u32| {
         let one_m = first_m + f64::from(turns) * wrap_0;
         let other_m = second_m + ((one_m - second_m) / wrap_1).round() * wrap_1;
@@ -84,8 +85,8 @@ pub(super) fn unwrapped_m(frequencies_mhz: [u32; 2], told: [Demodulated; 2], var
     let candidates = (0..frequencies_mhz[0] / common_mhz).map(candidate);
     let best = candidates.min_by(|a, b| apart(*a).total_cmp(&apart(*b))).unwrap_or([first_m, second_m]);
     let weight = |i: usize| {
-        let sharp = f64::from(frequencies_mhz[i]) * told[i].amplitude_e;
-        sharp * sharp / (told[i].mean_e + variance_e2).max(1.0)
+        let sharp = f64::from(frequencies_mhz[i]) * reported[i].amplitude_e;
+        sharp * sharp / (reported[i].mean_e + variance_e2).max(1.0)
     };
     let [w0, w1] = [weight(0), weight(1)];
     let share = if w0 + w1 > 0.0 { w1 / (w0 + w1) } else { 0.5 };
@@ -104,21 +105,21 @@ mod tests {
     fn two_distances_are_weighted_by_the_inverse_of_their_variances() {
         const VARIANCE_E2: f64 = 200.0;
         let frequencies_mhz = [20, 30];
-        // At 3 m, the phase of one off by a bit.
+        // At 3 m, with a small error in one phase.
         let phase = |mhz: u32| 3.0 / distance_m(1.0, mhz);
-        let told = [
+        let reported = [
             Demodulated { phase_rad: phase(20) + 0.01, amplitude_e: 90.0, mean_e: 100.0 },
             Demodulated { phase_rad: phase(30), amplitude_e: 60.0, mean_e: 400.0 },
         ];
-        assert!(told.iter().all(|told| told.phase_rad < TAU));
+        assert!(reported.iter().all(|reported| reported.phase_rad < TAU));
         // √((B + σ²)/2)/A, in metres.
         let variance = |i: usize| {
-            let sigma_rad = ((told[i].mean_e + VARIANCE_E2) / 2.0).sqrt() / told[i].amplitude_e;
+            let sigma_rad = ((reported[i].mean_e + VARIANCE_E2) / 2.0).sqrt() / reported[i].amplitude_e;
             distance_m(sigma_rad, frequencies_mhz[i]).powi(2)
         };
         let [first, second] = [0, 1].map(|i| 1.0 / variance(i));
         let expected_m = 3.0 + distance_m(0.01, 20) * first / (first + second);
-        let got_m = unwrapped_m(frequencies_mhz, told, VARIANCE_E2);
+        let got_m = unwrapped_m(frequencies_mhz, reported, VARIANCE_E2);
         assert!((got_m - expected_m).abs() < 1e-9, "{got_m} and not {expected_m}");
     }
 }

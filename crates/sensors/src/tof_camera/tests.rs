@@ -7,10 +7,10 @@ use std::f64::consts::{PI, TAU};
 
 const SEED: u64 = 5;
 const LIGHT_M_S: f64 = 299_792_458.0;
-/// Of depths that are stored as f32.
+/// Tolerance of depths that are stored as f32, m.
 const F32_M: f64 = 1e-5;
 
-/// A small one with a lot of light and no read noise.
+/// A small camera with a lot of light and no read noise.
 fn spec() -> TofCameraSpec {
     TofCameraSpec {
         name: "tof".into(),
@@ -60,7 +60,7 @@ fn sample(index: u64) -> Sample {
     Sample { index, instant: SimTime::ZERO }
 }
 
-/// The image of a sphere about the camera in sunlight, and that without noise.
+/// The image of a sunlit sphere around the camera, and the same without noise.
 fn of_sphere(camera: &TofCamera, range_m: f64, sunlit: f32) -> [TofImage; 2] {
     let pixels = (camera.spec().width * camera.spec().height) as usize;
     let (met, sunlit) = (vec![met(range_m); pixels * camera.rays_of_pixel()], vec![sunlit; pixels]);
@@ -97,11 +97,11 @@ fn distances_begin_anew_at_half_a_wavelength_of_the_modulation() {
 }
 
 #[test]
-fn two_frequencies_tell_apart_what_one_cannot() {
+fn two_frequencies_distinguish_what_one_cannot() {
     let two = TofCameraSpec { frequencies_mhz: vec![80, 100], ..spec() };
     // Their common divisor is 20 MHz.
     assert!((two.unambiguous_m() - LIGHT_M_S / 40e6).abs() < 1e-12);
-    // Nearer than that a pixel is full.
+    // Below 0.5 m pixels saturate.
     for range_m in [0.5, 1.0, 1.8, 2.5, 4.9, 7.2] {
         let got = exact_m(two.clone(), &[met(range_m)]);
         assert!((got - range_m).abs() < F32_M, "{range_m}: {got}");
@@ -148,19 +148,20 @@ fn distances_scatter_as_lange_and_seitz_have_it_in_the_dark_and_in_sunlight() {
         let camera = TofCamera::new(TofCameraSpec { read_noise_e, ..spec() });
         let [noisy, exact] = of_sphere(&camera, 2.0, sunlit);
         let [a, b] = [&exact.amplitude_e, &exact.intensity_e].map(|image| f64::from(image[0]));
-        // Linear in the noise: it must be small against the amplitude.
+        // The formula is linear in the noise, which must be small against the amplitude.
         let phase_sigma = ((b + read_noise_e * read_noise_e) / 2.0).sqrt() / a;
         assert!(phase_sigma < 0.15, "{phase_sigma}");
         let expected_m = LIGHT_M_S / (2.0 * TAU * 20e6) * phase_sigma;
         let [mean_m, sigma_m] = mean_and_sigma(&ranges_m(&camera, &noisy));
-        // A deviation of 8000 pixels has one of 0.8 %; the image's electrons are rounded, and the arc tangent is bent.
+        // The standard deviation of 8000 pixels is known to 0.8 %; besides, electrons are rounded and the arc tangent
+        // is not linear.
         assert!((sigma_m / expected_m - 1.0).abs() < 0.04, "{sunlit} W/(m² sr): {sigma_m} and not {expected_m}");
         assert!((mean_m - 2.0).abs() < 5.0 * expected_m / 8000.0_f64.sqrt(), "{mean_m}");
     }
 }
 
 #[test]
-fn a_pixel_at_an_edge_tells_the_phase_of_the_sum() {
+fn a_pixel_at_an_edge_reports_the_phase_of_the_sum() {
     let near_and_far = |near: usize| {
         let mut rays = vec![met(2.5); 4];
         rays[..near].fill(met(2.0));
@@ -181,7 +182,7 @@ fn a_pixel_at_an_edge_tells_the_phase_of_the_sum() {
 }
 
 #[test]
-fn full_dark_and_empty_pixels_tell_no_distance() {
+fn full_dark_and_empty_pixels_give_no_distance() {
     let camera = TofCamera::new(spec());
     let depth = |met: &BeamReturn, sunlit: f64| camera.pixel(std::slice::from_ref(met), &[true], sunlit, 1.0, None).0;
     assert!(depth(&met(2.0), 0.0).is_finite());
@@ -203,7 +204,7 @@ fn depth_is_along_the_axis_and_the_middle_looks_ahead() {
         .sum();
     assert!((middle / 4.0 - Vector3::z()).norm() < 1e-3, "{middle}");
     let edge = f64::from(beams[39 * 100].direction[0]) / f64::from(beams[39 * 100].direction[2]);
-    // The middle of the first pixel is half a pixel inside of the edge at tan 30°.
+    // The centre of the first pixel is half a pixel inside the edge at tan 30°.
     assert!((edge + 30.0_f64.to_radians().tan() * 0.99).abs() < 1e-6, "{edge}");
     let ratio = camera.along_axis[39 * 100] - f64::from(beams[39 * 100].direction[2]);
     assert!(ratio.abs() < 1e-6, "{ratio}");
@@ -212,7 +213,7 @@ fn depth_is_along_the_axis_and_the_middle_looks_ahead() {
 #[test]
 fn the_filter_passes_its_part_of_a_black_bodys_light() {
     let share = |wavelength_nm: f64| TofCameraSpec { wavelength_nm, filter_width_nm: 1.0, ..spec() }.sun_share();
-    // Of a black body at 5772 K, by the series 15/π⁴ Σ e^(−nx) (x³ + 3x²/n + 6x/n² + 6/n³)/n at both wavelengths.
+    // For a black body at 5772 K, by the series 15/π⁴ Σ e^(−nx) (x³ + 3x²/n + 6x/n² + 6/n³)/n at both wavelengths.
     let sum: f64 = (550..1550).map(|nm| 0.5 * (share(f64::from(nm)) + share(f64::from(nm) + 1.0))).sum();
     assert!((sum - 0.5760).abs() < 1e-3, "{sum}");
 }

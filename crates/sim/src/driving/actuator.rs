@@ -5,17 +5,17 @@ use selene_vehicle::{JointState, RoverModel, ServoKind};
 /// A joint that takes commands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Actuator {
-    /// Name of its topic: that of the joint, or of the servo.
+    /// Name of its topic: the name of the joint, or of the servo.
     pub name: String,
     /// Name of the joint in the URDF.
     pub joint: String,
-    /// What it moves.
+    /// What the joint moves.
     pub role: Role,
-    /// Least target, rad or rad/s.
+    /// Lowest target, rad or rad/s.
     pub lowest: f64,
-    /// Greatest target, rad or rad/s.
+    /// Highest target, rad or rad/s.
     pub highest: f64,
-    /// Where its state is among [`selene_vehicle::Rover::joint_states`].
+    /// Index of its state in [`selene_vehicle::Rover::joint_states`].
     state: usize,
 }
 
@@ -26,7 +26,7 @@ pub enum Role {
     Drive(usize),
     /// The wheel of this index is steered; targets are angles.
     Steer(usize),
-    /// The servo of this index; targets are what its kind says.
+    /// The servo of this index moves; targets are angles or rates, by its kind.
     Servo(usize, ServoKind),
 }
 
@@ -40,7 +40,7 @@ impl Role {
         }
     }
 
-    /// Whether it is a wheel's.
+    /// Whether the joint drives or steers a wheel.
     #[must_use]
     pub fn of_wheel(self) -> bool {
         match self {
@@ -74,7 +74,7 @@ impl Actuator {
         drives.chain(steers).chain(servos).flatten().collect()
     }
 
-    /// Its angle or rate among the states of the rover's joints; zero when it is missing.
+    /// Its angle or rate from the states of the rover's joints, rad or rad/s; zero when it is missing.
     pub(crate) fn measured(&self, joints: &[JointState]) -> f64 {
         let state = joints.get(self.state).copied().unwrap_or_default();
         if self.role.by_rate() { state.velocity } else { state.position }

@@ -1,12 +1,12 @@
-//! What can be asked of a rover from outside. Each kind is checked when it comes;
-//! which of several commands a joint obeys is the [`Driver`](crate::Driver)'s matter.
+//! Commands to a rover from outside. Each is checked when it arrives; the
+//! [`Driver`](crate::Driver) decides which of several commands a joint obeys.
 
 use selene_vehicle::{Ackermann, BodyTwist};
 use serde::{Deserialize, Serialize};
 
 use crate::driving::trajectory::JointTrajectory;
 
-/// A command.
+/// A command to a rover.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Command {
     /// A planar velocity of `base_link`: all wheels.
@@ -31,12 +31,12 @@ pub struct JointCommand {
     pub target: f64,
 }
 
-/// How bright a lamp should be from now on.
+/// Sets the brightness of a lamp.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LampCommand {
-    /// Its name.
+    /// Name of the lamp.
     pub lamp: String,
-    /// Part of its full flux, 0 (off) to 1.
+    /// Fraction of its full flux, 0 (off) to 1.
     pub level: f64,
 }
 
@@ -46,7 +46,7 @@ pub enum CommandError {
     /// A number is NaN or infinite.
     #[error("{what}: {value} is not allowed: must be finite")]
     NotFinite {
-        /// Which number of which command.
+        /// Name of the command and of its number.
         what: String,
         /// Its value.
         value: f64,
@@ -54,7 +54,7 @@ pub enum CommandError {
     /// A magnitude is negative.
     #[error("{what}: {value} is not allowed: must be 0 (no limit) or above")]
     Negative {
-        /// Which number of which command.
+        /// Name of the command and of its number.
         what: &'static str,
         /// Its value.
         value: f64,
@@ -67,7 +67,7 @@ pub enum CommandError {
     UnknownJoint {
         /// The name given.
         joint: String,
-        /// The names there are.
+        /// The known names.
         known: String,
     },
     /// No such lamp.
@@ -75,7 +75,7 @@ pub enum CommandError {
     UnknownLamp {
         /// The name given.
         lamp: String,
-        /// The names there are.
+        /// The known names.
         known: String,
     },
     /// A lamp cannot be that bright.
@@ -86,13 +86,13 @@ pub enum CommandError {
         /// The level given.
         level: f64,
     },
-    /// A joint comes twice.
+    /// A joint is named twice.
     #[error("trajectory: joint \"{joint}\" is given twice; once is enough")]
     RepeatedJoint {
         /// Its name.
         joint: String,
     },
-    /// A trajectory says nothing.
+    /// A trajectory has no joints or no points.
     #[error("trajectory: it has no {what}; it needs at least one")]
     Empty {
         /// What is missing.
@@ -110,7 +110,7 @@ pub enum CommandError {
         /// How many joints there are.
         joints: usize,
     },
-    /// A joint's points lack what it is moved by.
+    /// A joint's points lack the positions or velocities that move it.
     #[error("trajectory: point {point} has no {what}, which joint \"{joint}\" is moved by")]
     RowMissing {
         /// Index of the point, from 0.
@@ -130,26 +130,26 @@ pub enum CommandError {
         /// The time of the point before it, s.
         before_s: f64,
     },
-    /// The start is far off: a stamp of another clock.
+    /// The start is too far ahead, as with the stamp of another clock.
     #[error(
         "trajectory: it would start {ahead_s:.0} s after simulated now; must be within {most_s} s: stamp it by /clock, or with 0 to start at once"
     )]
     FarAhead {
-        /// How far ahead, s.
+        /// Time until the start, s.
         ahead_s: f64,
-        /// The most allowed, s.
+        /// Longest time until a start that is allowed, s.
         most_s: f64,
     },
 }
 
 impl Command {
-    /// Refuses a velocity or driving command that cannot be meant.
+    /// Refuses a command with numbers that are not finite or not in their range.
     pub(crate) fn check_numbers(&self) -> Result<(), CommandError> {
         match self {
             Self::Body(BodyTwist { forward_m_s, left_m_s, turn_rad_s }) => {
                 finite("body velocity", &[("forward", *forward_m_s), ("left", *left_m_s), ("turn rate", *turn_rad_s)])
             }
-            Self::Ackermann(asked) => check_ackermann(asked),
+            Self::Ackermann(requested) => check_ackermann(requested),
             Self::Joint(JointCommand { joint, target }) => finite(joint, &[("target", *target)]),
             Self::Trajectory(trajectory) => trajectory.check(),
             Self::Lamp(LampCommand { lamp, level }) if !(0.0..=1.0).contains(level) => {
@@ -160,13 +160,13 @@ impl Command {
     }
 }
 
-fn check_ackermann(asked: &Ackermann) -> Result<(), CommandError> {
+fn check_ackermann(requested: &Ackermann) -> Result<(), CommandError> {
     let magnitudes = [
-        ("steering angle velocity", asked.steering_rate_rad_s),
-        ("acceleration", asked.acceleration_m_s2),
-        ("jerk", asked.jerk_m_s3),
+        ("steering angle velocity", requested.steering_rate_rad_s),
+        ("acceleration", requested.acceleration_m_s2),
+        ("jerk", requested.jerk_m_s3),
     ];
-    finite("Ackermann command", &[("speed", asked.speed_m_s), ("steering angle", asked.steering_angle_rad)])?;
+    finite("Ackermann command", &[("speed", requested.speed_m_s), ("steering angle", requested.steering_angle_rad)])?;
     finite("Ackermann command", &magnitudes)?;
     match magnitudes.into_iter().find(|(_, value)| *value < 0.0) {
         Some((what, value)) => Err(CommandError::Negative { what, value }),

@@ -1,16 +1,14 @@
-//! Who drives: commands from outside become targets of joints.
+//! The driver turns commands from outside into targets of joints.
 //!
-//! The newest command decides, joint by joint: a body or Ackermann command takes all
-//! drives and steers, a joint command or trajectory those that it names; servos obey
-//! theirs alone. Rates hold for half a second of simulated time, then what they moved
-//! stops: a body velocity, an Ackermann command, a joint's rate, the last point of a
-//! trajectory of rates. Angles hold. Wheels of a stopped body keep the angle they had.
+//! The newest command decides for each joint: a body or Ackermann command sets all drives and steers, a joint
+//! command or trajectory sets the joints that it names; a servo obeys only commands that name it. A rate holds for
+//! half a second of simulated time, then the motion stops. That applies to a body velocity, an Ackermann command, a
+//! joint's rate, and the last point of a trajectory of rates. Angles hold. Wheels of a stopped body keep their angle.
 //!
-//! Until the first command to a wheel comes the scenario's route is followed; once
-//! somebody has driven, the follower stays off, so that the rover never starts by
-//! itself under an operator's hands. What cannot be meant is refused as a whole and
-//! counted; what is beyond a limit is limited and counted, once a command and joint.
-//! Lamps stay as bright as they were last told.
+//! Until the first command to a wheel, the rover follows the scenario's route. After it the route follower stays
+//! off, so that the rover never starts by itself under an operator's hands. An invalid command is refused as a whole
+//! and counted; a value beyond a limit is limited and counted, once per command and joint. Lamps keep the level of
+//! their latest command.
 
 use std::sync::Arc;
 
@@ -23,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::driving::actuator::{Actuator, Role};
 use crate::driving::command::{Command, CommandError, JointCommand, LampCommand};
-use crate::driving::set_point::{Asked, RATE_HOLD, SetPoint};
+use crate::driving::set_point::{JointTarget, RATE_HOLD, SetPoint};
 use crate::driving::trajectory::{JointSpline, JointTrajectory};
 
 /// Turns a rover's commands into targets of its joints.
@@ -33,15 +31,16 @@ pub struct Driver {
     actuators: Vec<Actuator>,
 }
 
-/// What each joint and lamp of a rover was told last.
+/// The latest commands to the joints and lamps of a rover.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DriverState {
     body: Option<BodyCommand>,
-    /// In the order of the rover's actuators; `None` leaves a wheel's joint to the body command.
+    /// Commands to single joints, in the order of the rover's actuators; `None` leaves a wheel's joint to the body
+    /// command.
     joints: Vec<Option<SetPoint>>,
-    /// Where each wheel's steer stands while the body does, rad.
+    /// Steering angle that each wheel keeps while the body is stopped, rad.
     held_rad: Vec<f64>,
-    /// Of each lamp, 0 to 1.
+    /// Level of each lamp, 0 to 1.
     lamp_levels: Vec<f64>,
     has_driven: bool,
     refused: u64,
@@ -62,8 +61,8 @@ struct BodyCommand {
 enum Motion {
     Twist(BodyTwist),
     Car {
-        asked: Ackermann,
-        /// Where speed and angle are, and when; `None` before the first step.
+        requested: Ackermann,
+        /// Time of the last step, and the speed and angle then; `None` before the first step.
         so_far: Option<(SimTime, AckermannState)>,
     },
 }
@@ -75,31 +74,31 @@ impl DriverState {
         self.refused
     }
 
-    /// Why the latest of them was.
+    /// Why the latest refused command was refused.
     #[must_use]
     pub fn last_refusal(&self) -> Option<&str> {
         self.last_refusal.as_deref()
     }
 
-    /// How many commands were beyond a limit, each counted once a joint.
+    /// How many commands were beyond a limit, each counted once per joint.
     #[must_use]
     pub fn limited(&self) -> u64 {
         self.limited
     }
 
-    /// How bright each lamp is, 0 to 1, in the order of the rover's.
+    /// Level of each lamp, 0 to 1, in the order of the rover's lamps.
     #[must_use]
     pub fn lamp_levels(&self) -> &[f64] {
         &self.lamp_levels
     }
 
-    /// Whether anybody has commanded a wheel.
+    /// Whether a wheel has been commanded.
     #[must_use]
     pub fn has_driven(&self) -> bool {
         self.has_driven
     }
 
-    /// The same as if everything had been told `by` earlier: for a clock that is set back by that.
+    /// Moves the times of all commands back by `by`: for a clock that is set back by this span.
     pub(crate) fn move_back(&mut self, by: SimTime) {
         if let Some(BodyCommand { since, motion, .. }) = &mut self.body {
             *since = *since - by;
@@ -110,7 +109,7 @@ impl DriverState {
         self.joints.iter_mut().flatten().for_each(|set_point| set_point.move_back(by));
     }
 
-    /// How far a car that still drives has come.
+    /// Time of the last step, and speed and angle then, of an Ackermann command that still holds.
     fn car_so_far(&self, now: SimTime) -> Option<(SimTime, AckermannState)> {
         match &self.body {
             Some(BodyCommand { since, motion: Motion::Car { so_far, .. }, .. }) if now - *since < RATE_HOLD => *so_far,
@@ -126,9 +125,9 @@ impl Driver {
         Self { model: Arc::clone(model), actuators: Actuator::of(model) }
     }
 
-    /// The state of a rover whom nobody has told anything.
+    /// The state of a rover before any command.
     #[must_use]
-    pub fn untold(&self) -> DriverState {
+    pub fn unreported(&self) -> DriverState {
         DriverState {
             body: None,
             joints: vec![None; self.actuators.len()],
@@ -141,7 +140,7 @@ impl Driver {
         }
     }
 
-    /// Whether a state has as many numbers as the rover asks for.
+    /// Whether a state has as many numbers as the rover has joints, wheels and lamps.
     #[must_use]
     pub fn fits(&self, state: &DriverState) -> bool {
         state.joints.len() == self.actuators.len()
@@ -157,9 +156,9 @@ impl Driver {
                 Ok(())
             }
             Command::Ackermann(_) if wheelbase_m(&self.model).is_none() => Err(CommandError::NoWheelbase),
-            Command::Ackermann(asked) => {
+            Command::Ackermann(requested) => {
                 let so_far = state.car_so_far(now);
-                self.take_body(state, Motion::Car { asked: *asked, so_far }, now);
+                self.take_body(state, Motion::Car { requested: *requested, so_far }, now);
                 Ok(())
             }
             Command::Joint(joint) => self.take_joint(state, joint, now),
@@ -172,8 +171,8 @@ impl Driver {
         }
     }
 
-    /// What all joints should do from `now` on, for a rover whose moving joints are at
-    /// `joints`. `undriven` is the body's motion until somebody has driven.
+    /// Targets of all joints from `now` on, for a rover whose moving joints are at
+    /// `joints`. `undriven` is the body's motion until the first command to a wheel.
     pub fn targets(
         &self,
         state: &mut DriverState,
@@ -184,7 +183,7 @@ impl Driver {
         let steer_now_rad = self.of_wheels(joints, |role| matches!(role, Role::Steer(_)));
         let (mut wheels, steers_move) = self.body_targets(state, now, joints, undriven);
         let set_points = self.set_points(state, now, joints);
-        let mut servos = vec![f64::NAN; self.model.servos().len()]; // NaN: as it was
+        let mut servos = vec![f64::NAN; self.model.servos().len()]; // NaN keeps the last target
         for (role, target) in &set_points {
             match *role {
                 Role::Steer(wheel) => wheels.steer_rad[wheel] = *target,
@@ -214,7 +213,7 @@ impl Driver {
 
     fn take_joint(&self, state: &mut DriverState, command: &JointCommand, now: SimTime) -> Result<(), CommandError> {
         let joint = self.find(&command.joint)?;
-        self.set(state, joint, now, Asked::Target(command.target));
+        self.set(state, joint, now, JointTarget::Target(command.target));
         Ok(())
     }
 
@@ -234,7 +233,7 @@ impl Driver {
             splines.push((joint, trajectory.spline(column, self.actuators[joint].role.by_rate(), start)?));
         }
         for (joint, spline) in splines {
-            self.set(state, joint, now, Asked::Spline { spline, from: None });
+            self.set(state, joint, now, JointTarget::Spline { spline, from: None });
         }
         Ok(())
     }
@@ -250,8 +249,8 @@ impl Driver {
         Ok(())
     }
 
-    fn set(&self, state: &mut DriverState, joint: usize, since: SimTime, asked: Asked) {
-        state.joints[joint] = Some(SetPoint::new(since, asked));
+    fn set(&self, state: &mut DriverState, joint: usize, since: SimTime, requested: JointTarget) {
+        state.joints[joint] = Some(SetPoint::new(since, requested));
         state.has_driven |= self.actuators[joint].role.of_wheel();
     }
 
@@ -262,7 +261,7 @@ impl Driver {
         })
     }
 
-    /// What the body command makes of the wheels, and whether it moves their steers.
+    /// Targets of the wheels by the body command, and whether it moves their steers.
     fn body_targets(
         &self,
         state: &mut DriverState,
@@ -278,9 +277,9 @@ impl Driver {
         };
         let (targets, steers_move) = match &mut body.motion {
             Motion::Twist(twist) => (wheel_targets(&self.model, twist, &state.held_rad), !twist.is_rest()),
-            Motion::Car { asked, so_far } => {
+            Motion::Car { requested, so_far } => {
                 let (last, mut car) = so_far.unwrap_or((now, car_now));
-                car.advance(asked, (now - last).secs_f64());
+                car.advance(requested, (now - last).secs_f64());
                 *so_far = Some((now, car));
                 (ackermann_targets(&self.model, &car), true)
             }

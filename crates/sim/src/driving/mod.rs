@@ -1,4 +1,4 @@
-//! Who drives a rover, and what its joints are told.
+//! Driving a rover: commands, the route follower, and the targets of its joints.
 
 mod actuator;
 mod command;

@@ -1,8 +1,7 @@
-//! The built-in driver: pure pursuit along straight legs between waypoints
-//! (R. C. Coulter, "Implementation of the Pure Pursuit Path Tracking Algorithm",
-//! CMU-RI-TR-92-01, 1992). It steers toward the point a fixed distance ahead on the
-//! route and stops at the last waypoint. A route may end where it begins, and cross itself: it is
-//! driven leg by leg.
+//! The route follower: pure pursuit along straight legs between waypoints (R. C. Coulter, "Implementation of the Pure
+//! Pursuit Path Tracking Algorithm", CMU-RI-TR-92-01, 1992). It steers toward the point a fixed distance ahead on the
+//! route and stops at the last waypoint. A route may cross itself and end where it begins, because the rover drives it
+//! leg by leg.
 
 use garde::Validate;
 use nalgebra::{Point2, Vector2};
@@ -13,9 +12,9 @@ use serde::{Deserialize, Serialize};
 
 /// How far ahead on the route the rover aims, m.
 const LOOKAHEAD_M: f64 = 1.5;
-/// The route ends when the rover is this near the last waypoint, m.
+/// Distance from the last waypoint at which the route ends, m.
 const ARRIVAL_M: f64 = 0.25;
-/// Most waypoints of a route.
+/// Maximum number of waypoints of a route.
 const WAYPOINTS_MAX: usize = 10_000;
 
 /// A route in a scenario's file.
@@ -33,16 +32,16 @@ pub struct RouteSpec {
 /// How far along its route a rover is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RouteProgress {
-    /// The leg from waypoint `leg` to the next is being driven; the start is waypoint 0.
+    /// Index of the current leg, from waypoint `leg` to the next; the start is waypoint 0.
     leg: u32,
     arrived: bool,
 }
 
-/// A route.
+/// Follows a route with a rover.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RouteFollower {
     speed_m_s: f64,
-    /// The start, then waypoints that lie apart.
+    /// The start and the waypoints, map x and y, m; neighbours differ.
     points: Vec<Point2<f64>>,
 }
 
@@ -55,7 +54,7 @@ impl RouteProgress {
 }
 
 impl RouteFollower {
-    /// A route that begins at `start_m`.
+    /// Follows a route that begins at `start_m`, map x and y, m.
     #[must_use]
     pub fn new(spec: &RouteSpec, start_m: [f64; 2]) -> Self {
         let mut points: Vec<_> =
@@ -64,7 +63,7 @@ impl RouteFollower {
         Self { speed_m_s: spec.speed_m_s, points }
     }
 
-    /// The motion for a rover at `world_from_base`.
+    /// The motion that a rover at `world_from_base` should make next.
     pub fn command(&self, progress: &mut RouteProgress, world_from_base: &Pose) -> BodyTwist {
         let here = Point2::new(world_from_base.translation.x, world_from_base.translation.y);
         self.advance(progress, here);
@@ -77,8 +76,8 @@ impl RouteFollower {
         BodyTwist::arc(self.speed_m_s, self.speed_m_s * curvature_per_m)
     }
 
-    /// Passes legs whose end is behind the rover or within the look-ahead. Only on the last leg
-    /// can it arrive: earlier ones may lead past the end.
+    /// Passes legs whose end is behind the rover or within the look-ahead. The rover arrives only
+    /// on the last leg, since earlier ones may pass the end.
     fn advance(&self, progress: &mut RouteProgress, here: Point2<f64>) {
         let Some(last) = self.points.len().checked_sub(2) else {
             progress.arrived = true;
@@ -94,8 +93,8 @@ impl RouteFollower {
         }
     }
 
-    /// Whether a rover that stands at its start has gone anywhere: a single leg shorter than `ARRIVAL_M` is
-    /// no reason to call it there.
+    /// Whether the rover has left its start. On a single leg shorter than `ARRIVAL_M` it would otherwise
+    /// arrive before it moves.
     fn has_left_the_start(&self, leg: usize, here: Point2<f64>) -> bool {
         leg > 0 || (here - self.points[0]).norm() > 0.5 * (self.points[1] - self.points[0]).norm()
     }
@@ -120,7 +119,7 @@ mod tests {
     use nalgebra::{UnitQuaternion, Vector3};
     use selene_base::Pose;
 
-    /// A unicycle that obeys exactly, stepped at 10 Hz, and how far it drove.
+    /// Drives a unicycle that obeys exactly, stepped at 10 Hz; returns its last x and y, m, and the number of steps.
     fn drive(waypoints_m: Vec<[f64; 2]>) -> (f64, f64, usize) {
         let follower = RouteFollower::new(&RouteSpec { speed_m_s: 0.2, waypoints_m }, [0.0, 0.0]);
         let mut progress = RouteProgress::default();

@@ -1,5 +1,5 @@
-//! The latest command to one joint, and what it asks as time passes: rates hold for
-//! half a second of simulated time, angles until they are told otherwise.
+//! The latest command to one joint, and its target over time: a rate holds for
+//! half a second of simulated time, an angle until the next command.
 
 use selene_base::SimTime;
 use serde::{Deserialize, Serialize};
@@ -7,21 +7,21 @@ use serde::{Deserialize, Serialize};
 use crate::driving::actuator::Actuator;
 use crate::driving::trajectory::JointSpline;
 
-/// How long a rate holds, simulated time.
+/// How long a rate holds, in simulated time.
 pub(crate) const RATE_HOLD: SimTime = SimTime::from_nanos(500_000_000);
 
 /// A joint's latest command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct SetPoint {
     since: SimTime,
-    asked: Asked,
+    requested: JointTarget,
     /// Whether it has been counted as beyond a limit.
     counted: bool,
 }
 
-/// What is asked of a joint.
+/// The command to a joint.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) enum Asked {
+pub(crate) enum JointTarget {
     /// An angle or a rate.
     Target(f64),
     /// Its part of a trajectory.
@@ -33,34 +33,36 @@ pub(crate) enum Asked {
 }
 
 impl SetPoint {
-    pub(crate) fn new(since: SimTime, asked: Asked) -> Self {
-        Self { since, asked, counted: false }
+    pub(crate) fn new(since: SimTime, requested: JointTarget) -> Self {
+        Self { since, requested, counted: false }
     }
 
-    /// The same told `by` earlier.
+    /// Moves its times back by `by`.
     pub(crate) fn move_back(&mut self, by: SimTime) {
         self.since = self.since - by;
-        if let Asked::Spline { spline, .. } = &mut self.asked {
+        if let JointTarget::Spline { spline, .. } = &mut self.requested {
             spline.move_back(by);
         }
     }
 
     /// The target at `now` for a joint that is at `measured`, and whether this is the
-    /// first time that it is less than asked.
+    /// first time that a limit changes it.
     pub(crate) fn target(&mut self, now: SimTime, joint: &Actuator, measured: f64) -> (f64, bool) {
-        let asked = self.at(now, joint.role.by_rate(), measured);
-        let target = asked.clamp(joint.lowest, joint.highest);
-        let newly_limited = target != asked && !self.counted;
+        let requested = self.at(now, joint.role.by_rate(), measured);
+        let target = requested.clamp(joint.lowest, joint.highest);
+        let newly_limited = target != requested && !self.counted;
         self.counted |= newly_limited;
         (target, newly_limited)
     }
 
     fn at(&mut self, now: SimTime, by_rate: bool, measured: f64) -> f64 {
-        match &mut self.asked {
-            Asked::Target(_) if by_rate && now - self.since >= RATE_HOLD => 0.0,
-            Asked::Target(target) => *target,
-            Asked::Spline { spline, .. } if by_rate && (spline.waits(now) || now - spline.end() >= RATE_HOLD) => 0.0,
-            Asked::Spline { spline, from } => {
+        match &mut self.requested {
+            JointTarget::Target(_) if by_rate && now - self.since >= RATE_HOLD => 0.0,
+            JointTarget::Target(target) => *target,
+            JointTarget::Spline { spline, .. } if by_rate && (spline.waits(now) || now - spline.end() >= RATE_HOLD) => {
+                0.0
+            }
+            JointTarget::Spline { spline, from } => {
                 let from = *from.get_or_insert(measured);
                 if spline.waits(now) { from } else { spline.target(now, from) }
             }

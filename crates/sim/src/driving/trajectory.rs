@@ -1,19 +1,18 @@
-//! Joints over time (`trajectory_msgs/JointTrajectory`): angles for steers and servos
-//! by position, rates for drives and servos by rate. Between two points an angle runs
-//! straight, or along the cubic that meets both velocities when they are given
-//! (Hermite); a rate runs straight. Toward the first point it runs from where the
-//! joint is when the trajectory begins. After the last point an angle is held; a
-//! rate is held as long as any rate command.
+//! Trajectories of joints (`trajectory_msgs/JointTrajectory`): angles for steers and servos
+//! by position, rates for drives and servos by rate. Between two points an angle is linear
+//! in time, or the cubic that meets both velocities when they are given (Hermite); a rate
+//! is linear. The way to the first point begins where the joint is when the trajectory
+//! begins. After the last point an angle is held; a rate is held as long as any rate command.
 
 use selene_base::SimTime;
 use serde::{Deserialize, Serialize};
 
 use crate::driving::command::CommandError;
 
-/// A trajectory that would start later than this is of another clock.
+/// Longest time until a start. A later start is taken for the stamp of another clock.
 const AHEAD_MAX: SimTime = SimTime::from_nanos(3_600_000_000_000);
 
-/// Joints and where they should be when.
+/// Targets of several joints over time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct JointTrajectory {
     /// When it starts; at once when `None`.
@@ -24,7 +23,7 @@ pub struct JointTrajectory {
     pub points: Vec<TrajectoryPoint>,
 }
 
-/// Where the joints should be at one time: a number for each joint, or none at all.
+/// Targets of the joints at one time; each row has a number for each joint or is empty.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TrajectoryPoint {
     /// Time from the trajectory's start.
@@ -36,7 +35,7 @@ pub struct TrajectoryPoint {
 }
 
 impl JointTrajectory {
-    /// Refuses rows, times and numbers that cannot be followed.
+    /// Refuses invalid rows, times and numbers.
     pub(crate) fn check(&self) -> Result<(), CommandError> {
         for (what, empty) in [("joint_names", self.joints.is_empty()), ("points", self.points.is_empty())] {
             if empty {
@@ -66,7 +65,7 @@ impl JointTrajectory {
         Ok(())
     }
 
-    /// When it starts if it came at `now`.
+    /// Start time of the trajectory if it arrives at `now`.
     pub(crate) fn starts(&self, now: SimTime) -> Result<SimTime, CommandError> {
         let start = self.start.unwrap_or(now);
         if start > now && start - now > AHEAD_MAX {
@@ -76,7 +75,7 @@ impl JointTrajectory {
         Ok(start)
     }
 
-    /// The part of its joint number `column`, by angles or by rates.
+    /// The part of the joint with index `column`, by angles or by rates.
     pub(crate) fn spline(&self, column: usize, by_rate: bool, start: SimTime) -> Result<JointSpline, CommandError> {
         let missing = |point, what| CommandError::RowMissing { point, what, joint: self.joints[column].clone() };
         let knot = |(i, point): (usize, &TrajectoryPoint)| {
@@ -97,7 +96,7 @@ impl JointTrajectory {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct JointSpline {
     start: SimTime,
-    /// At least one; times increase.
+    /// Points of the joint, at least one; times increase.
     knots: Vec<Knot>,
 }
 
@@ -109,7 +108,7 @@ struct Knot {
 }
 
 impl JointSpline {
-    /// The same, begun `by` earlier.
+    /// Moves its start back by `by`.
     pub(crate) fn move_back(&mut self, by: SimTime) {
         self.start = self.start - by;
     }

@@ -1,11 +1,11 @@
-//! What sensors of a rover's own body must know of its build.
+//! The layout of a rover's joints and wheels, for sensors of its own body such as encoders and odometry.
 
 use selene_sensors::{BodyPlan, BodySensor, OdometryWheel};
 use selene_vehicle::{RoverModel, Wheel};
 
 use crate::scenario::rover::{MountedSensor, RoverSetup};
 
-/// A rover's joints and its driven wheels, and which joints motors move: those that drive and steer wheels, and servos.
+/// Layout of a rover: its moving joints, its driven wheels, and the joints with motors (drives, steers and servos).
 pub(crate) fn body_plan(rover: &RoverModel) -> BodyPlan {
     let place = |joint: usize| rover.moving_joints().iter().position(|&moving| moving == joint);
     let wheel = |wheel: &Wheel| {
@@ -29,8 +29,8 @@ pub(crate) fn body_plan(rover: &RoverModel) -> BodyPlan {
 }
 
 impl RoverSetup {
-    /// One of its sensors as one of its body; none for a sensor of another kind. One that does not fit the rover was
-    /// refused when it was loaded.
+    /// One of the rover's sensors as a sensor of its body; `None` for another kind of sensor. A sensor that does not
+    /// fit the rover is refused when it is loaded.
     #[must_use]
     pub fn body_sensor(&self, MountedSensor { spec, link }: &MountedSensor) -> Option<BodySensor> {
         BodySensor::new(spec, *link, &body_plan(&self.model), self.sensor_seed).ok().flatten()

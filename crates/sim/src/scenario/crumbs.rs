@@ -1,29 +1,29 @@
-//! Crumbs along ruts: what of a wall of pressed soil has come off, as cameras and lidars see it from close by. They are
-//! drawn only: wheels do not meet them, and no soil is counted for them.
+//! Crumbs along ruts: pieces broken off walls of compacted soil, as cameras and lidars see them from close by. They
+//! are only drawn: wheels do not touch them, and no soil is taken from the ground for them.
 
 use garde::Validate;
 use schemars::JsonSchema;
 use selene_base::input::within;
 use serde::Deserialize;
 
-/// The most crumbs around a rover, were all of its ground the wall of a rut.
+/// Maximum number of crumbs around a rover, if all of its ground were the wall of a rut.
 const CRUMBS_MAX: f64 = 4e6;
 
 /// Crumbs on and below the walls of ruts.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct CrumbsSpec {
-    /// Crumbs on a square metre of ground as steep as loose soil stands; fewer where it is flatter.
+    /// Crumbs per square metre of ground at the angle of repose of loose soil; fewer where it is flatter.
     #[garde(custom(within(1.0, 1e6)), custom(few_crumbs(self.within_m)))]
     pub per_m2: f64,
-    /// Their median diameter, m.
+    /// Median diameter of crumbs, m.
     #[garde(custom(within(0.0005, 0.05)))]
     pub diameter_m: f64,
-    /// About two thirds of the diameters lie within this factor of the median, all within its third power; 1 where all
-    /// are alike.
+    /// About two thirds of the diameters lie within this factor of the median, all within its third power; 1 if all are
+    /// equal.
     #[garde(custom(within(1.0, 2.0)))]
     pub spread: f64,
-    /// Beyond this distance from the rover that looks, m, there are none; from half of it on they become fewer.
+    /// Distance from the observing rover beyond which there are none, m; from half of it on they become fewer.
     #[garde(custom(within(0.1, 20.0)))]
     pub within_m: f64,
 }
@@ -31,7 +31,7 @@ pub struct CrumbsSpec {
 fn few_crumbs(within_m: f64) -> impl FnOnce(&f64, &()) -> garde::Result {
     move |per_m2, ()| {
         let crumbs = std::f64::consts::PI * within_m.powi(2) * per_m2;
-        // A distance that is no number is refused where it stands.
+        // A distance that is NaN is refused by its own check.
         if crumbs.is_nan() || crumbs <= CRUMBS_MAX {
             return Ok(());
         }

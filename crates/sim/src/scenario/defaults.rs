@@ -1,4 +1,4 @@
-//! What a scenario has of which its file says nothing: a file that names a rover and a site is whole.
+//! Values of keys that a scenario's file leaves out: a file that names a rover and a site is complete.
 
 use selene_soil::SoilsSpec;
 

@@ -1,6 +1,6 @@
-//! Topics of programs outside that simulated time waits for. At every multiple of a topic's period it holds until
-//! the topic has a message that answers what was told until then, or until a timeout of wall time is over;
-//! `nodes/simulation` says which messages answer. A topic without a leading slash is the rover's.
+//! Lockstep with external programs: topics for which simulated time waits. At every multiple of a topic's period,
+//! simulated time holds until the topic has a message that answers what was published until then, or until a timeout
+//! of wall time; `nodes/simulation` says which messages answer. A topic without a leading slash is the rover's.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,35 +15,35 @@ use serde::Deserialize;
 use crate::scenario::rover::RoverSetup;
 use crate::scenario::spec::RoverEntrySpec;
 
-/// Topics of one list at most.
+/// Maximum number of topics of one list.
 pub(crate) const AWAITED_MAX: usize = 64;
-/// Characters of a topic or a type at most.
+/// Maximum number of characters of a topic or a type.
 const LENGTH_MAX: usize = 200;
 /// Wall time that a hold waits for a message, s.
 const TIMEOUT_S: f64 = 2.0;
 /// Wall time that the first hold waits for a topic's first message, s.
 const START_TIMEOUT_S: f64 = 30.0;
 
-/// What is told of a topic without a slash beside a list of rovers.
+/// Error about a topic without a leading slash beside a list of rovers.
 const OF_NO_ROVER: &str =
     "beside `rovers` belongs to none of them: begin it with a slash, or put it into an entry of `rovers`";
 
-/// A topic that simulated time waits for.
+/// A topic for which simulated time waits.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct LockstepSpec {
     /// The topic; without a leading slash it is under the rover's namespace.
     #[garde(custom(topic_name))]
     pub topic: String,
-    /// Its type, such as `geometry_msgs/msg/TwistStamped`; needed where Selene takes no commands on the topic.
+    /// Its type, such as `geometry_msgs/msg/TwistStamped`; needed unless Selene takes commands on the topic.
     #[garde(inner(custom(type_name)))]
     #[serde(default)]
     pub r#type: Option<String>,
     /// Simulated time between two holds, s: not shorter than any heartbeat.
     #[garde(custom(within(0.01, 3600.0)))]
     pub period_s: f64,
-    /// How far an answer's stamp may be before the held instant, s: less than the period, so that a message
-    /// answers one hold only.
+    /// By how much an answer's stamp may precede the held instant, s: less than the period, so that a message answers
+    /// only one hold.
     #[garde(custom(shorter_than(self.period_s)))]
     #[serde(default)]
     pub lag_s: f64,
@@ -51,23 +51,23 @@ pub struct LockstepSpec {
     #[garde(custom(within(0.001, 3600.0)))]
     #[serde(default = "timeout_s")]
     pub timeout_s: f64,
-    /// Wall time that the first hold waits for the topic's first message, s. After that simulated time is not
-    /// held for the topic before it has one.
+    /// Wall time that the first hold waits for the topic's first message, s. Thereafter simulated time is not held for
+    /// the topic until it has a message.
     #[garde(custom(within(0.001, 3600.0)))]
     #[serde(default = "start_timeout_s")]
     pub start_timeout_s: f64,
 }
 
-/// A topic that simulated time waits for, by its full name.
+/// A topic for which simulated time waits, with its full name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AwaitedTopic {
     /// Full name, `/viper/cmd_vel`.
     pub name: String,
-    /// Its type, where the scenario gives one.
+    /// Its type, if the scenario gives one.
     pub type_name: Option<String>,
     /// Simulated time between two holds.
     pub period: SimTime,
-    /// How far an answer's stamp may be before the held instant.
+    /// By how much an answer's stamp may precede the held instant.
     pub lag: SimTime,
     /// Wall time that a hold waits.
     pub timeout: Duration,
@@ -88,8 +88,8 @@ impl LockstepSpec {
     }
 }
 
-/// All topics that simulated time waits for: those of the world, and those of each rover with its spec. `path` is
-/// named in errors.
+/// All topics for which simulated time waits: those of the world, and those of each rover. `specs` and `rovers` have
+/// the same order; `path` is named in errors.
 pub(crate) fn awaited(
     of_world: &[LockstepSpec],
     specs: &[RoverEntrySpec],
@@ -123,7 +123,7 @@ fn start_timeout_s() -> f64 {
     START_TIMEOUT_S
 }
 
-/// Part of a name as ROS 2 allows it.
+/// Whether `text` is a valid part of a ROS 2 name.
 fn is_word(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
@@ -168,7 +168,7 @@ mod tests {
         Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../config/scenario/{name}.yaml"))
     }
 
-    /// A shipped scenario with more at its end.
+    /// A shipped scenario with `more` text at its end.
     fn with(name: &str, more: &str, options: &LoadOptions) -> Result<Scenario, ScenarioError> {
         let text = std::fs::read_to_string(file(name)).expect("a scenario");
         Scenario::parse(&format!("{text}{more}"), &file(name), options)

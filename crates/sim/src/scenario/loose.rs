@@ -1,4 +1,4 @@
-//! Which rocks of a scenario are loose: some of the site's own by their size, and others
+//! The loose rocks of a scenario: some of the site's own, chosen by their size, and others
 //! that the scenario lays on the ground.
 
 use garde::Validate;
@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 use crate::scenario::Scenario;
 use crate::scenario::rover::Start;
 
-/// Rocks that were laid are numbered from here: beyond all that landscapes have.
+/// First id of rocks that are laid on the ground, beyond the ids of all rocks of landscapes.
 pub(crate) const FIRST_LAID: u32 = 7 << 29;
-/// Density of rock where none is told, kg/m³: basalt with a few pores.
+/// Default density of rock, kg/m³: basalt with a few pores.
 pub(crate) const DENSITY_KG_M3: f64 = 2700.0;
 
 /// A loose rock that the scenario lays on the ground.
@@ -30,7 +30,7 @@ pub struct LooseRockSpec {
     /// Mean diameter, m.
     #[garde(custom(within(0.02, 10.0)))]
     pub diameter_m: f64,
-    /// Which of the site's shapes, from 0; without, rocks take them in turn.
+    /// Index of its shape among the site's, from 0; by default rocks take the shapes in turn.
     #[garde(skip)]
     #[serde(default)]
     pub shape: Option<usize>,
@@ -38,7 +38,7 @@ pub struct LooseRockSpec {
     #[garde(custom(within(100.0, 20_000.0)))]
     #[serde(default = "density_kg_m3")]
     pub density_kg_m3: f64,
-    /// How it is turned about the vertical.
+    /// Rotation about the vertical, from map x (east), degrees, counter-clockwise.
     #[garde(custom(within(-360.0, 360.0)))]
     #[serde(default)]
     pub yaw_deg: f64,
@@ -48,10 +48,10 @@ pub struct LooseRockSpec {
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct LooseFromSiteSpec {
-    /// Mean diameter at least, m.
+    /// Smallest mean diameter, m.
     #[garde(custom(positive))]
     pub diameter_min_m: f64,
-    /// Mean diameter at most, m.
+    /// Largest mean diameter, m.
     #[garde(custom(at_least(self.diameter_min_m)))]
     pub diameter_max_m: f64,
 }
@@ -69,22 +69,22 @@ fn density_kg_m3() -> f64 {
     DENSITY_KG_M3
 }
 
-/// A loose rock as it lies at the start.
+/// A loose rock at the start of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LooseRockSetup {
-    /// Its number on the site.
+    /// Id of the rock on the site.
     pub id: u32,
-    /// Which of the ground's shapes it has.
+    /// Index of its shape among the ground's.
     pub shape: usize,
     /// Mean radius, m: the shape's scale.
     pub radius_m: f64,
     /// Density, kg/m³.
     pub density_kg_m3: f64,
-    /// Where it lies.
+    /// Its pose in the map frame.
     pub world_from_rock: Pose,
 }
 
-/// The site's rocks about the rovers' starts that the scenario loosens.
+/// The site's rocks around the rovers' starts that the scenario makes loose.
 pub(crate) fn from_site(scenario: &Scenario, terrain: &Terrain) -> Vec<LooseRockSetup> {
     let Some(sizes) = scenario.loose_from_site else { return Vec::new() };
     let reach_m = 0.5 * scenario.site.levels[0].side_m;
@@ -96,7 +96,7 @@ pub(crate) fn from_site(scenario: &Scenario, terrain: &Terrain) -> Vec<LooseRock
             let diameter_m = 2.0 * rock.radius_m;
             diameter_m >= sizes.diameter_min_m && diameter_m <= sizes.diameter_max_m
         };
-        // What is wedged between others would be thrown out by them.
+        // Rocks that overlap a wedged one would throw it out.
         let free = rocks.iter().filter(is_loose).filter(|rock| !is_wedged(rock, &rocks, terrain.shapes()));
         loose.extend(free.map(|rock| LooseRockSetup {
             id: rock.id,
@@ -111,7 +111,7 @@ pub(crate) fn from_site(scenario: &Scenario, terrain: &Terrain) -> Vec<LooseRock
     loose
 }
 
-/// Whether a rock's bounding ball meets that of another.
+/// Whether a rock's bounding sphere overlaps that of another.
 fn is_wedged(rock: &Rock, all: &[Rock], shapes: &[RockShape]) -> bool {
     let reach_m = |rock: &Rock| shapes.get(rock.shape).map_or(1.0, RockShape::reach) * rock.radius_m;
     let at = rock.world_from_rock.translation.vector;
@@ -122,7 +122,7 @@ fn is_wedged(rock: &Rock, all: &[Rock], shapes: &[RockShape]) -> bool {
     })
 }
 
-/// The scenario's own rocks laid on the ground, numbered from `FIRST_LAID` on.
+/// The rocks that the scenario lays on the ground, with ids from `FIRST_LAID` on.
 pub(crate) fn laid(scenario: &Scenario, terrain: &Terrain, ruts: &Ruts) -> Result<Vec<LooseRockSetup>, InputError> {
     let count = terrain.shapes().len();
     let lay = |(i, spec): (usize, &LooseRockSpec)| {
@@ -140,7 +140,7 @@ pub(crate) fn laid(scenario: &Scenario, terrain: &Terrain, ruts: &Ruts) -> Resul
     scenario.loose_rocks.iter().enumerate().map(lay).collect()
 }
 
-/// A rock laid on the soil, its lowest corner touching; none off the ground or for a shape that is not there.
+/// A rock laid on the soil, its lowest corner touching; `None` off the ground or for an unknown shape.
 pub(crate) fn lay_rock(
     spec: &LooseRockSpec,
     shape: usize,
@@ -155,8 +155,8 @@ pub(crate) fn lay_rock(
     Some(LooseRockSetup { id, shape, radius_m, density_kg_m3, world_from_rock })
 }
 
-/// Where a rock of a shape rests that is turned like this, its lowest corner touching the soil; none off the
-/// ground.
+/// Pose in the map frame of a rock with this shape and rotation whose lowest corner touches the soil; `None` off
+/// the ground.
 pub(crate) fn resting(
     shape: &RockShape,
     radius_m: f64,

@@ -46,7 +46,7 @@ pub use sky::SkySpec;
 pub use spec::{LampLevelSpec, ObjectSpec, RoverEntrySpec, ScenarioSpec, SingleRoverSpec, StartSpec};
 pub use stereo::StereoError;
 
-/// Where to look and what to change when a scenario is loaded.
+/// Folders to search and overrides to apply when a scenario is loaded.
 #[derive(Clone, Debug, Default)]
 pub struct LoadOptions {
     /// Folder of third-party data that sites name.
@@ -55,29 +55,29 @@ pub struct LoadOptions {
     pub seed: Option<u64>,
     /// Replaces the instant at which simulated time is zero.
     pub utc: Option<Utc>,
-    /// Replaces the one rover by that of another file, with its own sensors.
+    /// Replaces the one rover by the rover of another file, with its own sensors.
     pub rover: Option<PathBuf>,
     /// Replaces the soil, everywhere and under every rover.
     pub soil: Option<PathBuf>,
-    /// Folders of the configuration, first choice first, as whole paths: what a scenario names and is no file beside
-    /// it is sought there.
+    /// Folders of the configuration, first choice first, as absolute paths. A name in a scenario that is no file beside
+    /// it is looked up there.
     pub configuration: Vec<PathBuf>,
     /// Replaces the namespace of the one rover's topics.
     pub namespace: Option<String>,
-    /// Replaces where the one rover starts.
+    /// Replaces the start of the one rover.
     pub start: StartOptions,
-    /// Further sensors of the one rover, by their files; one that is named as a sensor of the scenario replaces it.
+    /// Files of further sensors of the one rover; one with the name of a sensor of the scenario replaces that sensor.
     pub sensors: Vec<PathBuf>,
 }
 
-/// What to change of a start.
+/// Overrides of a start.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StartOptions {
     /// Map x, m.
     pub x_m: Option<f64>,
     /// Map y, m.
     pub y_m: Option<f64>,
-    /// Height above standing, m.
+    /// Height above standing on the ground, m.
     pub z_m: Option<f64>,
     /// Heading, degrees.
     pub yaw_deg: Option<f64>,
@@ -86,7 +86,7 @@ pub struct StartOptions {
 /// A scenario with everything it names, loaded and checked.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// What it is called.
+    /// Name of the scenario.
     pub name: String,
     /// Seed of every random stream.
     pub seed: u64,
@@ -100,9 +100,9 @@ pub struct Scenario {
     pub heartbeat: SimTime,
     /// The site.
     pub site: SiteSpec,
-    /// Its sky.
+    /// The sky over the site.
     pub sky: SiteSky,
-    /// Its stars, brightest first; none where the scenario names no catalogue.
+    /// Its stars, brightest first; empty if the scenario names no catalogue.
     pub stars: Arc<[CatalogueStar]>,
     /// The soils.
     pub soils: Soils,
@@ -114,7 +114,7 @@ pub struct Scenario {
     pub pebbles: Option<PebblesSpec>,
     /// The rovers, in the order of the file.
     pub rovers: Vec<RoverSetup>,
-    /// Objects that stand fast, in the order of the file.
+    /// Fixed objects, in the order of the file.
     pub objects: Vec<ObjectSetup>,
     /// Loose rocks laid on the ground.
     pub loose_rocks: Vec<LooseRockSpec>,
@@ -124,11 +124,11 @@ pub struct Scenario {
     pub end_at_site_border: bool,
     /// Topics that simulated time waits for.
     pub lockstep: Vec<AwaitedTopic>,
-    /// The files that its sky comes from.
+    /// The files of its sky.
     pub sky_files: SkySpec,
-    file: PathBuf,
-    site_file: PathBuf,
-    data_dir: Option<PathBuf>,
+    pub(crate) file: PathBuf,
+    pub(crate) site_file: PathBuf,
+    pub(crate) data_dir: Option<PathBuf>,
 }
 
 /// Why a scenario cannot be used.
@@ -155,15 +155,15 @@ impl Scenario {
     /// Reads a scenario and every file it names.
     ///
     /// # Errors
-    /// With file, line, value and what is allowed.
+    /// When a file is missing or refused; the error names file, line, value and what is allowed.
     pub fn load(path: &Path, options: &LoadOptions) -> Result<Self, ScenarioError> {
         Self::of_spec(input::load_yaml(path)?, path, options)
     }
 
-    /// The same of a text that stands as if at `path`.
+    /// Reads a scenario from `text`, as if it were the file `path`.
     ///
     /// # Errors
-    /// As `load`.
+    /// As [`Scenario::load`].
     pub fn parse(text: &str, path: &Path, options: &LoadOptions) -> Result<Self, ScenarioError> {
         Self::of_spec(input::parse_yaml(text, path)?, path, options)
     }
@@ -243,7 +243,7 @@ impl Scenario {
         self.rovers.iter().find(|rover| rover.name == name)
     }
 
-    /// Where the Sun stands at a simulated time.
+    /// Position of the Sun at a simulated time.
     ///
     /// # Errors
     /// When the scenario's kernels do not cover it.
@@ -251,7 +251,7 @@ impl Scenario {
         self.sky.sun(self.utc.after(time))
     }
 
-    /// Starts, waypoints, objects and rocks must be where tiles of the finest level have numbers.
+    /// Refuses starts, waypoints, objects and rocks beyond the numbered tiles of the finest level.
     fn refuse_places_off_the_site(&self, path: &Path) -> Result<(), InputError> {
         let plan = WindowPlan::of(&self.site);
         let rovers = self.rovers.iter().flat_map(|rover| {
@@ -263,17 +263,17 @@ impl Scenario {
         let rocks = self.loose_rocks.iter().map(|rock| ("loose rock", [rock.x_m, rock.y_m]));
         for (what, [x, y]) in rovers.chain(objects).chain(rocks) {
             if !plan.has(plan.centre_of(x, y)) {
-                let told = format!(
+                let reported = format!(
                     "{what} ({x}, {y}) m is too far from 0: tiles of this site's finest level are numbered for some {:.0} km each way",
                     plan.reach_m() / 1000.0
                 );
-                return Err(InputError::content(path, told));
+                return Err(InputError::content(path, reported));
             }
         }
         Ok(())
     }
 
-    /// Names of granular windows must differ.
+    /// Refuses granular windows with the same name.
     fn refuse_repeated_windows(&self, path: &Path) -> Result<(), InputError> {
         let mut known = BTreeSet::new();
         match self.granular.iter().find(|window| !known.insert(&window.name)) {
@@ -282,7 +282,7 @@ impl Scenario {
         }
     }
 
-    /// Names of rovers and objects must differ, and so must the namespaces of rovers.
+    /// Refuses rovers or objects with the same name, and rovers with the same namespace.
     fn refuse_repeated_names(&self, path: &Path) -> Result<(), InputError> {
         let names = self.rovers.iter().map(|rover| &rover.name).chain(self.objects.iter().map(|object| &object.name));
         let mut known = BTreeSet::new();
@@ -303,7 +303,7 @@ impl Scenario {
     }
 }
 
-/// The name of a scenario whose file says none: the file's.
+/// Default name of a scenario: that of its file.
 fn name_of(path: &Path) -> String {
     path.file_stem().map_or_else(|| "scenario".to_owned(), |stem| stem.to_string_lossy().into_owned())
 }
@@ -311,18 +311,18 @@ fn name_of(path: &Path) -> String {
 impl LoadOptions {
     fn replace_soil(&self, spec: &mut ScenarioSpec) -> Result<(), InputError> {
         let Some(soil) = &self.soil else { return Ok(()) };
-        // Whole, since paths of a scenario are relative to it.
+        // Absolute, since paths in a scenario are relative to it.
         let file = std::path::absolute(soil).map_err(|e| InputError::content(soil, e.to_string()))?;
         spec.soil = SoilsSpec::uniform(file);
         spec.rovers.iter_mut().for_each(|rover| rover.soil = None);
         Ok(())
     }
 
-    /// Takes over what the command line says instead, under the same rules.
+    /// Applies the overrides of the command line to the one rover, and validates it as in a file.
     fn replace(&self, rovers: &mut [RoverEntrySpec], path: &Path) -> Result<(), InputError> {
         let Self { rover: other, namespace, start, sensors, .. } = self;
-        let is_asked = other.is_some() || namespace.is_some() || *start != StartOptions::default();
-        if !is_asked && sensors.is_empty() {
+        let is_requested = other.is_some() || namespace.is_some() || *start != StartOptions::default();
+        if !is_requested && sensors.is_empty() {
             return Ok(());
         }
         let count = rovers.len();

@@ -1,5 +1,5 @@
-//! What a rover's joints do by themselves from the run's begin on: as `trajectory_msgs/JointTrajectory` would tell them, and
-//! until somebody tells them otherwise.
+//! Scripted motions of a rover's joints from the start of a run. They act like a command of type
+//! `trajectory_msgs/JointTrajectory`, until another command replaces them.
 
 use std::path::Path;
 
@@ -11,11 +11,11 @@ use serde::Deserialize;
 use crate::driving::{Command, Driver, JointTrajectory, TrajectoryPoint};
 use crate::scenario::rover::RoverSetup;
 
-/// Motions of a rover at most, and instants of one.
+/// Maximum number of motions of a rover, and of instants of one motion.
 pub(crate) const MOTIONS_MAX: usize = 100;
 const INSTANTS_MAX: usize = 10_000;
 
-/// Joints that do the same, by angles or by rates. Between two instants values run straight.
+/// A motion of several joints, by angles or by rates, which are interpolated linearly between instants.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct MotionSpec {
@@ -25,11 +25,11 @@ pub struct MotionSpec {
     /// Instants of simulated time, s: each later than the one before.
     #[garde(length(min = 1, max = INSTANTS_MAX), inner(custom(input::within(0.0, 1e6))))]
     pub at_s: Vec<f64>,
-    /// Their angles then, of steers and of servos by position.
+    /// Angles at these instants, degrees, for steers and servos by position.
     #[garde(inner(custom(input::finite)), custom(one_of_two(&self.at_s, &self.rates_deg_s)))]
     #[serde(default)]
     pub angles_deg: Vec<f64>,
-    /// Their rates then, of drives and of servos by rate. The last one is held as long as any rate command.
+    /// Rates at these instants, deg/s, for drives and servos by rate. The last one holds as long as any rate command.
     #[garde(inner(custom(input::finite)))]
     #[serde(default)]
     pub rates_deg_s: Vec<f64>,
@@ -47,7 +47,7 @@ fn one_of_two(at_s: &[f64], rates: &[f64]) -> impl FnOnce(&Vec<f64>, &()) -> gar
 }
 
 impl MotionSpec {
-    /// As a command that begins with the run.
+    /// The motion as a command that starts with the run.
     pub(crate) fn trajectory(&self) -> JointTrajectory {
         let of_all = |values: &[f64], n: usize| {
             values.get(n).map_or_else(Vec::new, |value| vec![value.to_radians(); self.joints.len()])
@@ -63,14 +63,14 @@ impl MotionSpec {
 }
 
 impl RoverSetup {
-    /// Refuses motions that its driver would.
+    /// Refuses motions that the rover's driver would refuse.
     pub(crate) fn refuse_other_motions(&self, scenario: &Path) -> Result<(), InputError> {
         let driver = Driver::new(&self.model);
-        let mut untold = driver.untold();
+        let mut unreported = driver.unreported();
         for motion in &self.motions {
-            driver.take(&mut untold, &Command::Trajectory(motion.clone()), SimTime::ZERO);
+            driver.take(&mut unreported, &Command::Trajectory(motion.clone()), SimTime::ZERO);
         }
-        match untold.last_refusal() {
+        match unreported.last_refusal() {
             None => Ok(()),
             Some(refusal) => Err(InputError::content(scenario, format!("motions of rover '{}': {refusal}", self.name))),
         }

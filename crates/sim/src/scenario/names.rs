@@ -1,5 +1,5 @@
-//! Files that a scenario names. Each is a path relative to the scenario's folder or, where there is no such file, the
-//! name of a file of the configuration without ending: `viper`, `lidar/vlp16`.
+//! Finds the files that a scenario names. A name is a path relative to the scenario's folder or, if there is no such
+//! file, a file of the configuration without its extension: `viper`, `lidar/vlp16`.
 
 use std::path::{Path, PathBuf};
 
@@ -8,16 +8,16 @@ use selene_soil::SoilsSpec;
 
 use crate::scenario::spec::ScenarioSpec;
 
-/// Where names are looked up.
+/// Folders in which names are looked up.
 pub(crate) struct Folders<'a> {
-    /// The scenario's own.
+    /// Folder of the scenario.
     pub(crate) scenario: &'a Path,
-    /// Those of the configuration, first choice first; whole paths.
+    /// Folders of the configuration, first choice first; absolute paths.
     pub(crate) configuration: &'a [PathBuf],
 }
 
 impl Folders<'_> {
-    /// Puts files in the place of names.
+    /// Replaces the names in a scenario by paths of files.
     pub(crate) fn find_all(&self, spec: &mut ScenarioSpec) {
         self.find("site", &mut spec.site);
         self.find_soils(&mut spec.soil);
@@ -35,7 +35,7 @@ impl Folders<'_> {
         soils.areas.iter_mut().for_each(|area| self.find("soil", &mut area.soil));
     }
 
-    /// What is nowhere stays as it is, so that a refusal says what was typed.
+    /// Replaces a name by the path of its file. A name that is not found stays, so that the error shows what was typed.
     fn find(&self, kind: &str, named: &mut PathBuf) {
         if named.extension().is_some() || input::is_file(&self.scenario.join(&*named)) {
             return;

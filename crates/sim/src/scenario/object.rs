@@ -1,4 +1,4 @@
-//! An object of a scenario: what it is and where it stands.
+//! A fixed object of a scenario: its shapes and its place.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,12 +9,12 @@ use selene_vehicle::{ObjectModel, VehicleError};
 
 use crate::scenario::spec::ObjectSpec;
 
-/// An object that stands fast.
+/// A fixed object.
 #[derive(Clone, Debug)]
 pub struct ObjectSetup {
     /// Its name, unique in the world.
     pub name: String,
-    /// What it is.
+    /// Its visual and collision shapes.
     pub model: Arc<ObjectModel>,
     /// Map x, m.
     pub x_m: f64,
@@ -22,9 +22,9 @@ pub struct ObjectSetup {
     pub y_m: f64,
     /// Height of its origin above the ground under it, m.
     pub z_m: f64,
-    /// How it is turned: yaw about the vertical, from map x (east), then pitch about its y, then roll about its x.
+    /// Its rotation: yaw about the vertical, from map x (east), then pitch about its y, then roll about its x.
     pub world_from_object: UnitQuaternion<f64>,
-    /// What all of it does with light; none for paint of its own colours.
+    /// Reflectance of the whole object; `None` for paint in its own colours.
     pub material: Option<ReflectanceSpec>,
 }
 

@@ -1,6 +1,6 @@
-//! Another rover in the place of a scenario's only one. What the scenario says of sensors and lamps is meant for its
-//! own rover and may not fit the other: that one brings the sensors of its own file, and its lamps are as bright as
-//! that says. Start, namespace and route stay.
+//! Replaces a scenario's only rover by another one. The sensors and lamp levels of the scenario are meant for its own
+//! rover and may not fit the other, which gets the sensors and lamp levels of its own file. Start, namespace and route
+//! stay.
 
 use std::path::{Path, PathBuf};
 
@@ -10,8 +10,8 @@ use selene_vehicle::{RoverModel, RoverSpec};
 use crate::scenario::spec::RoverEntrySpec;
 use crate::scenario::{MountedSensor, ScenarioError, sensors};
 
-/// Puts the rover of `file` in the place of the one of `entry`, whose files are relative to `folder`. The rover that
-/// is there already stays with what it carries.
+/// Replaces the rover of `entry`, whose files are relative to `folder`, by the rover of `file`. If they are the same,
+/// the rover keeps the sensors and lamp levels of the scenario.
 ///
 /// # Errors
 /// When the file is refused.
@@ -19,7 +19,7 @@ pub(crate) fn put(file: &Path, entry: &mut RoverEntrySpec, folder: &Path) -> Res
     if is_same(file, &folder.join(&entry.file)) {
         return Ok(());
     }
-    // Whole, since paths of an entry are relative to the scenario.
+    // Absolute, since paths of an entry are relative to the scenario.
     let file = std::path::absolute(file).map_err(|e| InputError::content(file, e.to_string()))?;
     entry.sensors = own_sensors(&file)?;
     entry.lamps.clear();
@@ -30,7 +30,7 @@ pub(crate) fn put(file: &Path, entry: &mut RoverEntrySpec, folder: &Path) -> Res
 /// Reads a rover and puts the sensors of its own file on it.
 ///
 /// # Errors
-/// When one of the files is refused, or the rover has not what a sensor names.
+/// When one of the files is refused, or the rover lacks a link that a sensor names.
 pub fn load_rover(file: &Path) -> Result<(RoverModel, Vec<MountedSensor>), ScenarioError> {
     let mut model = RoverModel::load(file)?;
     let sensors = sensors::load(&own_sensors(file)?, Path::new(""), &mut model)?;
@@ -45,7 +45,7 @@ fn own_sensors(rover: &Path) -> Result<Vec<PathBuf>, InputError> {
 }
 
 fn is_same(one: &Path, other: &Path) -> bool {
-    // What is compiled in lies in no folder that the system knows, and once in memory.
+    // A compiled-in file has no path on the disk, and its bytes are in memory once.
     if let (Some(one), Some(other)) = (compiled::bytes(one), compiled::bytes(other)) {
         return std::ptr::eq(one, other);
     }

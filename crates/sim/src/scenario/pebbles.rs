@@ -1,28 +1,28 @@
-//! Clods and pebbles too small to be rocks of the site, as cameras and lidars see them from close by. They are drawn only:
-//! wheels do not meet them, and no soil is counted for them.
+//! Clods and pebbles too small to be rocks of the site, as cameras and lidars see them from close by. They are only
+//! drawn: wheels do not touch them, and no soil is taken from the ground for them.
 
 use garde::Validate;
 use schemars::JsonSchema;
 use selene_base::input::within;
 use serde::Deserialize;
 
-/// The most pebbles around a rover.
+/// Maximum number of pebbles around a rover.
 const PEBBLES_MAX: f64 = 4e6;
 
-/// Clods and pebbles on ground that nothing has moved.
+/// Clods and pebbles on undisturbed ground.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct PebblesSpec {
-    /// Pebbles on a square metre.
+    /// Pebbles per square metre.
     #[garde(custom(within(1.0, 1e6)), custom(few_pebbles(self.within_m)))]
     pub per_m2: f64,
-    /// Their least and greatest diameter, m.
+    /// Smallest and largest diameter of pebbles, m.
     #[garde(custom(diameters))]
     pub diameter_m: [f64; 2],
-    /// Between these, the number of those larger than a diameter falls as its power of this: 2 to 3 on the Moon.
+    /// Exponent of the power law by which the number of pebbles larger than a diameter falls; 2 to 3 on the Moon.
     #[garde(custom(within(0.5, 6.0)))]
     pub exponent: f64,
-    /// Beyond this distance from the rover that looks, m, there are none; from half of it on they become fewer.
+    /// Distance from the observing rover beyond which there are none, m; from half of it on they become fewer.
     #[garde(custom(within(0.1, 20.0)))]
     pub within_m: f64,
 }
@@ -30,7 +30,7 @@ pub struct PebblesSpec {
 fn few_pebbles(within_m: f64) -> impl FnOnce(&f64, &()) -> garde::Result {
     move |per_m2, ()| {
         let pebbles = std::f64::consts::PI * within_m.powi(2) * per_m2;
-        // A distance that is no number is refused where it stands.
+        // A distance that is NaN is refused by its own check.
         if pebbles.is_nan() || pebbles <= PEBBLES_MAX {
             return Ok(());
         }

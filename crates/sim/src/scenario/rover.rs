@@ -1,5 +1,4 @@
-//! One rover of a scenario, loaded and checked: what it is, where it starts, what it carries and
-//! what it is told to do.
+//! One rover of a scenario, loaded and checked: its model, start, sensors, route, motions and soils.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,21 +20,21 @@ use crate::scenario::spec::{LampLevelSpec, RoverEntrySpec, StartSpec};
 pub struct RoverSetup {
     /// Its name, unique in the world.
     pub name: String,
-    /// What it is.
+    /// Its model.
     pub model: Arc<RoverModel>,
     /// Namespace of its topics; empty for none.
     pub namespace: String,
-    /// What its frames begin with: its name and a slash, or nothing for the rover of a scenario in short.
+    /// Prefix of its TF frames: its name and a slash; empty for the rover of a scenario in the short form.
     pub frame_prefix: String,
     /// Where it starts.
     pub start: Start,
-    /// What it senses with, each on a link.
+    /// Its sensors, each on a link.
     pub sensors: Vec<MountedSensor>,
-    /// The route that it follows when nobody drives.
+    /// The route that it follows until somebody drives it.
     pub route: Option<RouteSpec>,
-    /// What its joints do by themselves, as commands at the start.
+    /// Scripted motions of its joints, as commands at the start.
     pub motions: Vec<JointTrajectory>,
-    /// The soils under its wheels where they are not the scenario's.
+    /// The soils under its wheels, if they are not the scenario's.
     pub soils: Option<Soils>,
     /// Seed of its sensors' noise.
     pub sensor_seed: u64,
@@ -59,7 +58,7 @@ pub struct Start {
 /// A sensor and the link of its rover that carries it.
 #[derive(Clone, Debug)]
 pub struct MountedSensor {
-    /// What it is.
+    /// Parameters of the sensor.
     pub spec: SensorSpec,
     /// Index of its link among the rover's.
     pub link: usize,
@@ -68,7 +67,7 @@ pub struct MountedSensor {
 /// A sensor of one kind, and the link that carries it.
 #[derive(Clone, Copy, Debug)]
 pub struct Mounted<'a, S> {
-    /// What it is.
+    /// Parameters of the sensor.
     pub spec: &'a S,
     /// Index of its link among the rover's.
     pub link: usize,
@@ -81,7 +80,7 @@ impl From<StartSpec> for Start {
 }
 
 impl RoverSetup {
-    /// Reads all files; they are relative to `folder`, `scenario` is named in errors.
+    /// Reads all files of a rover; they are relative to `folder`, `scenario` is named in errors.
     pub(crate) fn load(
         spec: &RoverEntrySpec,
         folder: &Path,

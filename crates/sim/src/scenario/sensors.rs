@@ -1,5 +1,5 @@
-//! The sensors of a scenario, each put on a link of its rover. A sensor that is mounted beside
-//! a link gets a frame of its own there.
+//! Loads the sensors of a scenario and puts each on a link of its rover. A sensor with a mounting
+//! pose gets a frame of its own there.
 
 use std::path::{Path, PathBuf};
 
@@ -13,20 +13,20 @@ use selene_vehicle::RoverModel;
 use crate::scenario::body_plan::body_plan;
 use crate::scenario::rover::MountedSensor;
 
-/// Where gravity is the Earth's, m/s².
+/// Range of gravity that counts as the Earth's, m/s².
 const EARTH_GRAVITY_M_S2: [f64; 2] = [9.7, 9.9];
 
 /// Reads sensors' files, named relative to `folder`, and adds the frames that they need to the
 /// rover.
 ///
 /// # Errors
-/// When a file is refused, or the rover has not what it names.
+/// When a file is refused, or the rover lacks a link that it names.
 pub(crate) fn load(files: &[PathBuf], folder: &Path, rover: &mut RoverModel) -> Result<Vec<MountedSensor>, InputError> {
     files.iter().map(|file| load_one(&folder.join(file), rover)).collect()
 }
 
-/// A rover's sensors' files, named relative to `folder`, with others, named relative to the current one, that
-/// replace those with the same sensor's name.
+/// Files of a rover's sensors, relative to `folder`, together with `others`, relative to the current folder. One of
+/// the others replaces a sensor with the same name.
 ///
 /// # Errors
 /// When a file is refused.
@@ -48,8 +48,8 @@ pub(crate) fn with_others(files: &[PathBuf], others: &[PathBuf], folder: &Path) 
     Ok(all.into_iter().map(|(_, file)| file).collect())
 }
 
-/// Refuses sensors that need air where there is none. No scenario tells of air: one with the Earth's gravity is taken
-/// to be on Earth.
+/// Refuses sensors that need air where there is none. Scenarios do not say whether there is air: one with the Earth's
+/// gravity is taken to be on Earth.
 ///
 /// # Errors
 /// When one of the sensors is ultrasonic; `path` is the file that has them.
@@ -93,7 +93,7 @@ fn load_one(path: &Path, rover: &mut RoverModel) -> Result<MountedSensor, InputE
     Ok(MountedSensor { spec: sensor, link })
 }
 
-/// Gives a mounted sensor its own frame on `link`; from then on that is its link. The link's index.
+/// Gives a sensor with a mounting pose its own frame on `link`, which becomes its link; returns the link's index.
 fn mount(sensor: &mut SensorSpec, link: usize, rover: &mut RoverModel, path: &Path) -> Result<usize, InputError> {
     let Some((frame, link_from_frame)) = sensor.take_frame() else { return Ok(link) };
     if !rover.add_frame(&frame, link, link_from_frame) {
@@ -103,7 +103,7 @@ fn mount(sensor: &mut SensorSpec, link: usize, rover: &mut RoverModel, path: &Pa
     Ok(rover.links().len() - 1)
 }
 
-/// Refuses a link that is no wheel's.
+/// Refuses a link that is not a wheel.
 fn wheel(link: usize, rover: &RoverModel, path: &Path) -> Result<usize, InputError> {
     let mut wheels = rover.wheels().iter().map(|wheel| wheel.link);
     if wheels.any(|wheel| wheel == link) {
@@ -115,13 +115,13 @@ fn wheel(link: usize, rover: &RoverModel, path: &Path) -> Result<usize, InputErr
     Err(at_key(path, "link", &what))
 }
 
-/// What is wrong with the value of a key, beside the rover.
+/// Error about a key whose value does not fit the rover, with the key's line.
 fn at_key(path: &Path, key: &str, what: &str) -> InputError {
     InputError::content(path, format!("{}{what}", line_of_key(path, key)))
 }
 
-/// Gives a force–torque sensor its frame on what carries `link`, where the joint between them is: the axes are the
-/// carrier's. The frame's index.
+/// Gives a force–torque sensor its frame at the joint that moves `link`, with the axes of the joint's parent link;
+/// returns the frame's index.
 fn between(frame: &str, link: usize, rover: &mut RoverModel, path: &Path) -> Result<usize, InputError> {
     let joint = rover.links()[link].joint.map(|joint| &rover.joints()[joint]).filter(|joint| joint.moves());
     let Some(joint) = joint else {

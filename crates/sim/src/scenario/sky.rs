@@ -1,5 +1,5 @@
-//! The sky of a scenario: which kernels its Sun and Earth come from and which stars it
-//! has. Files lie in the data directory, as those of sites do.
+//! The sky of a scenario: the kernels of its Sun and Earth, and its stars. The files are in
+//! the data directory, like those of sites.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use crate::scenario::ScenarioError;
 
-/// What a sky is made of; without it, series that need no files, and no stars.
+/// Files of the sky; by default series that need no files, and no stars.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct SkySpec {
@@ -51,7 +51,7 @@ impl SkySpec {
     }
 }
 
-/// A file of the data directory.
+/// Path of a file in the data directory.
 fn find(key: &str, file: &str, scenario: &Path, data_dir: Option<&Path>) -> Result<PathBuf, InputError> {
     let advice = "pass --data DIR or set SELENE_DATA to the directory that holds it";
     let refuse = |what: String| InputError::content(scenario, format!("sky: {key}: {what}: {advice}"));

@@ -1,4 +1,4 @@
-//! A scenario's file.
+//! The keys of a scenario's file.
 
 use std::path::{Path, PathBuf};
 
@@ -19,21 +19,21 @@ use crate::scenario::motion::{MOTIONS_MAX, MotionSpec};
 use crate::scenario::pebbles::PebblesSpec;
 use crate::scenario::sky::SkySpec;
 
-/// Rovers of one world at most.
+/// Maximum number of rovers of one world.
 pub(crate) const ROVERS_MAX: usize = 256;
-/// Sensors of one rover at most.
+/// Maximum number of sensors of one rover.
 const SENSORS_MAX: usize = 64;
-/// Granular windows of one world at most.
+/// Maximum number of granular windows of one world.
 const WINDOWS_MAX: usize = 16;
-/// Lamps of one rover at most.
+/// Maximum number of lamps of one rover.
 const LAMPS_MAX: usize = 16;
 
-/// A scenario's file. One rover may be given in short, by `rover`, `sensors`, `lamps` and
-/// `route`; several by `rovers`.
+/// A scenario's file. A single rover may be given in the short form, by `rover`, `sensors`, `lamps` and `route`;
+/// several rovers by `rovers`.
 #[derive(Clone, Debug, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct ScenarioSpec {
-    /// What it is called; as its file where none is given.
+    /// Name of the scenario; by default that of its file.
     #[garde(inner(length(min = 1, max = 100)))]
     #[serde(default)]
     pub name: Option<String>,
@@ -53,8 +53,8 @@ pub struct ScenarioSpec {
     #[garde(custom(input::within(0.000_05, 0.01)))]
     #[serde(default = "defaults::step_s")]
     pub step_s: f64,
-    /// Time between two snapshots of the world, s: a whole number of steps, at most
-    /// 10 ms, since the clock is told with each.
+    /// Time between two snapshots of the world, s: a whole number of steps, at most 10 ms, since the clock is published
+    /// with each.
     #[garde(custom(input::within(0.000_05, 0.01)), custom(whole_steps(&self.step_s)))]
     #[serde(default = "defaults::heartbeat_s")]
     pub heartbeat_s: f64,
@@ -65,46 +65,46 @@ pub struct ScenarioSpec {
     #[garde(dive)]
     #[serde(default = "defaults::soil")]
     pub soil: SoilsSpec,
-    /// Where soil becomes points as soon as something drives or digs there.
+    /// Granular windows: areas whose soil becomes points as soon as something drives or digs there.
     #[garde(dive, length(max = WINDOWS_MAX))]
     #[serde(default)]
     pub granular: Vec<WindowSpec>,
-    /// How cameras and lidars see the walls of ruts from close by: as the height field alone where none are given.
+    /// Crumbs that cameras and lidars see on the walls of ruts from close by; by default none.
     #[garde(dive)]
     #[serde(default)]
     pub crumbs: Option<CrumbsSpec>,
-    /// Clods and pebbles that cameras and lidars see from close by: none where none are given.
+    /// Clods and pebbles that cameras and lidars see from close by; by default none.
     #[garde(dive)]
     #[serde(default)]
     pub pebbles: Option<PebblesSpec>,
-    /// The one rover, in short.
+    /// The one rover, in the short form.
     #[garde(dive)]
     #[serde(default)]
     pub rover: Option<SingleRoverSpec>,
-    /// Its sensors' files.
+    /// Files of the one rover's sensors, in the short form.
     #[garde(length(max = SENSORS_MAX))]
     #[serde(default)]
     pub sensors: Vec<PathBuf>,
-    /// Its lamps that are not as bright at the start as the rover's file says.
+    /// Levels of its lamps at the start, if they differ from the rover's file.
     #[garde(dive, length(max = LAMPS_MAX))]
     #[serde(default)]
     pub lamps: Vec<LampLevelSpec>,
-    /// What its built-in driver follows when nobody drives.
+    /// Route that the one rover follows until a command drives it.
     #[garde(dive)]
     pub route: Option<RouteSpec>,
-    /// What its joints do by themselves from the run's begin on.
+    /// Scripted motions of the one rover's joints from the start of the run.
     #[garde(dive, length(max = MOTIONS_MAX))]
     #[serde(default)]
     pub motions: Vec<MotionSpec>,
-    /// Topics that simulated time waits for: the one rover's, or beside `rovers` any by their full names.
+    /// Topics for which simulated time waits: the one rover's, or with `rovers` any topics by their full names.
     #[garde(dive, length(max = AWAITED_MAX))]
     #[serde(default)]
     pub lockstep: Vec<LockstepSpec>,
-    /// Rovers.
+    /// Several rovers, instead of the short form.
     #[garde(dive, length(max = ROVERS_MAX))]
     #[serde(default)]
     pub rovers: Vec<RoverEntrySpec>,
-    /// Objects that stand fast: landers, mast, markers.
+    /// Fixed objects: landers, masts, markers.
     #[garde(dive, length(max = 100))]
     #[serde(default)]
     pub objects: Vec<ObjectSpec>,
@@ -116,20 +116,19 @@ pub struct ScenarioSpec {
     #[garde(dive)]
     #[serde(default)]
     pub loose_from_site: Option<LooseFromSiteSpec>,
-    /// Whether the run ends at the border of the site (`SiteSpec::side_m`), a square
-    /// around the map's origin. Else rovers drive on: made-up ground has no end, and
-    /// around measured ground it is made up.
+    /// Whether the run ends at the border of the site (`SiteSpec::side_m`), a square around the map's origin. Otherwise
+    /// rovers drive on: procedural ground has no end, and it continues around measured ground.
     #[garde(skip)]
     #[serde(default)]
     pub end_at_site_border: bool,
-    /// Kernels and stars.
+    /// Kernels and stars of the sky.
     #[garde(dive)]
     #[serde(default)]
     pub sky: SkySpec,
 }
 
-/// The one rover of a scenario in short: the keys of its start are its own, since of a part that serde
-/// flattens, wrong values would lose their lines.
+/// The one rover of a scenario in the short form. The keys of its start are its own, because errors in a part that
+/// serde flattens lose their line.
 #[derive(Clone, Debug, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct SingleRoverSpec {
@@ -148,11 +147,11 @@ pub struct SingleRoverSpec {
     #[garde(custom(input::finite))]
     #[serde(default)]
     pub y_m: f64,
-    /// Height above standing on the ground, m: above zero it is dropped.
+    /// Height above standing on the ground, m; if positive, the rover falls at the start.
     #[garde(custom(input::within(0.0, 100.0)))]
     #[serde(default)]
     pub z_m: f64,
-    /// Heading from map x (east), counter-clockwise.
+    /// Heading from map x (east), degrees, counter-clockwise.
     #[garde(custom(input::within(-360.0, 360.0)))]
     #[serde(default)]
     pub yaw_deg: f64,
@@ -162,48 +161,48 @@ pub struct SingleRoverSpec {
 #[derive(Clone, Debug, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct RoverEntrySpec {
-    /// Its name, unique in the world: the prefix of its frames. None for the one rover of a scenario in
-    /// short, which is called as in its file.
+    /// Its name, unique in the world: the prefix of its frames. None for the one rover of the short form, which has the
+    /// name in its file.
     #[garde(inner(length(min = 1, max = 60), custom(ros_namespace)))]
     #[serde(deserialize_with = "given")]
     pub name: Option<String>,
     /// The rover's file.
     #[garde(skip)]
     pub file: PathBuf,
-    /// Namespace of its topics; its name where none is given.
+    /// Namespace of its topics; by default its name.
     #[garde(inner(custom(ros_namespace)))]
     #[serde(default)]
     pub namespace: Option<String>,
-    /// Where it starts.
+    /// Start position and heading.
     #[garde(dive)]
     pub start: StartSpec,
-    /// The soil under its own wheels, where it is not the scenario's: another law for another rover.
+    /// The soil under its wheels, if it differs from the scenario's, for another soil law.
     #[garde(dive)]
     #[serde(default)]
     pub soil: Option<SoilsSpec>,
-    /// Its sensors' files.
+    /// Files of its sensors.
     #[garde(length(max = SENSORS_MAX))]
     #[serde(default)]
     pub sensors: Vec<PathBuf>,
-    /// Lamps that are not as bright at the start as the rover's file says.
+    /// Levels of lamps at the start, if they differ from the rover's file.
     #[garde(dive, length(max = LAMPS_MAX))]
     #[serde(default)]
     pub lamps: Vec<LampLevelSpec>,
-    /// What its built-in driver follows when nobody drives.
+    /// Route that it follows until a command drives it.
     #[garde(dive)]
     #[serde(default)]
     pub route: Option<RouteSpec>,
-    /// What its joints do by themselves from the run's begin on.
+    /// Scripted motions of its joints from the start of the run.
     #[garde(dive, length(max = MOTIONS_MAX))]
     #[serde(default)]
     pub motions: Vec<MotionSpec>,
-    /// Topics of it that simulated time waits for.
+    /// Its topics for which simulated time waits.
     #[garde(dive, length(max = AWAITED_MAX))]
     #[serde(default)]
     pub lockstep: Vec<LockstepSpec>,
 }
 
-/// Where something starts or stands.
+/// The start of a rover.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct StartSpec {
@@ -213,17 +212,17 @@ pub struct StartSpec {
     /// Map y, m.
     #[garde(custom(input::finite))]
     pub y_m: f64,
-    /// Height above standing on the ground, m: above zero it is dropped.
+    /// Height above standing on the ground, m; if positive, the rover falls at the start.
     #[garde(custom(input::within(0.0, 100.0)))]
     #[serde(default)]
     pub z_m: f64,
-    /// Heading from map x (east), counter-clockwise.
+    /// Heading from map x (east), degrees, counter-clockwise.
     #[garde(custom(input::within(-360.0, 360.0)))]
     #[serde(default)]
     pub yaw_deg: f64,
 }
 
-/// An object that stands fast.
+/// A fixed object.
 #[derive(Clone, Debug, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct ObjectSpec {
@@ -243,46 +242,46 @@ pub struct ObjectSpec {
     #[garde(custom(input::within(-100.0, 1000.0)))]
     #[serde(default)]
     pub z_m: f64,
-    /// How it is turned about the vertical, from map x (east), counter-clockwise.
+    /// Rotation about the vertical, from map x (east), degrees, counter-clockwise.
     #[garde(custom(input::within(-360.0, 360.0)))]
     #[serde(default)]
     pub yaw_deg: f64,
-    /// How it is then turned about its own y, its x axis downward.
+    /// Then the rotation about its own y axis, degrees; positive turns the x axis downward.
     #[garde(custom(input::within(-360.0, 360.0)))]
     #[serde(default)]
     pub pitch_deg: f64,
-    /// How it is then turned about its own x.
+    /// Then the rotation about its own x axis, degrees.
     #[garde(custom(input::within(-360.0, 360.0)))]
     #[serde(default)]
     pub roll_deg: f64,
-    /// What all of it does with light; without it, paint of the file's colours. Hapke's parameters that are left
-    /// out are rock's.
+    /// Reflectance of the whole object; by default paint in the colours of its file. Hapke's parameters that are left
+    /// out are those of rock.
     #[garde(dive)]
     #[serde(default)]
     pub material: Option<ReflectanceSpec>,
 }
 
-/// How bright a lamp is at the start.
+/// Level of a lamp at the start.
 #[derive(Clone, Debug, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct LampLevelSpec {
-    /// The lamp.
+    /// Name of the lamp.
     #[garde(skip)]
     pub name: String,
-    /// Part of its full flux, 0 (off) to 1.
+    /// Fraction of its full flux, 0 (off) to 1.
     #[garde(custom(input::within(0.0, 1.0)))]
     pub level: f64,
 }
 
 impl ScenarioSpec {
-    /// Its rovers, given in short or as a list; `path` is named in errors.
+    /// Its rovers, given in the short form or as a list; `path` is named in errors.
     pub(crate) fn rovers_in_full(&self, path: &Path) -> Result<Vec<RoverEntrySpec>, InputError> {
         let refuse = |what: &str| Err(InputError::content(path, what));
         match (&self.rover, &self.rovers[..]) {
             (None, []) => refuse("has no rover: give `rover` or `rovers`"),
             (Some(rover), []) => Ok(vec![self.in_full(rover)]),
             (Some(_), _) => refuse("has `rover` and `rovers`; one of the two is allowed"),
-            (None, _) if !self.sensors.is_empty() || !self.lamps.is_empty() || self.is_told() => refuse(
+            (None, _) if !self.sensors.is_empty() || !self.lamps.is_empty() || self.is_reported() => refuse(
                 "`sensors`, `lamps`, `route` and `motions` beside `rovers` belong to none of them: put them into an \
                  entry of `rovers`",
             ),
@@ -290,12 +289,12 @@ impl ScenarioSpec {
         }
     }
 
-    /// Whether something is to be done that names no rover.
-    fn is_told(&self) -> bool {
+    /// Whether the scenario has a route or motions outside of `rovers`.
+    fn is_reported(&self) -> bool {
         self.route.is_some() || !self.motions.is_empty()
     }
 
-    /// The one rover, given in short, with what the scenario says of it.
+    /// The one rover of the short form, with the scenario's sensors, lamps, route, motions and awaited topics.
     fn in_full(&self, rover: &SingleRoverSpec) -> RoverEntrySpec {
         let SingleRoverSpec { file, namespace, x_m, y_m, z_m, yaw_deg } = rover.clone();
         RoverEntrySpec {
@@ -312,13 +311,13 @@ impl ScenarioSpec {
         }
     }
 
-    /// Topics that simulated time waits for and that no rover's entry names.
+    /// Topics for which simulated time waits and that belong to no rover's entry.
     pub(crate) fn lockstep_of_world(&self) -> &[LockstepSpec] {
         if self.rover.is_some() { &[] } else { &self.lockstep }
     }
 }
 
-/// The name in a list of rovers, where none may be without.
+/// Reads the name of a rover in a list, where it must be given.
 fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     String::deserialize(deserializer).map(Some)
 }

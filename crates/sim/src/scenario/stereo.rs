@@ -1,5 +1,5 @@
-//! Which cameras of a rover are pairs, and what their links say of it. Relative poses are those
-//! of the rover's model, so the two of a rectified pair must be fixed to one another.
+//! Stereo pairs among a rover's cameras. The relative pose of a pair comes from the links of the
+//! rover's model, so the two cameras of a rectified pair must be fixed to one another.
 
 use std::path::Path;
 
@@ -9,19 +9,19 @@ use selene_sensors::{CameraSpec, Rectification};
 
 use crate::scenario::rover::{Mounted, RoverSetup};
 
-/// How exactly a stereo baseline must agree with the rover's links, m.
+/// Tolerance between a stereo baseline and the rover's links, m.
 const STEREO_TOLERANCE_M: f64 = 1e-3;
 
-/// Two cameras that are no pair, with what is allowed.
+/// Two cameras are no stereo pair; the message says why, and what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct StereoError(String);
 
 impl RoverSetup {
-    /// How a camera's rectified images are projected; none where its file asks for none.
+    /// The projection of a camera's rectified images; `None` if its file asks for none.
     ///
     /// # Errors
-    /// With what is wrong with its pair.
+    /// When the camera and the other one of its pair do not fit together.
     pub fn rectification(&self, camera: &CameraSpec) -> Result<Option<Rectification>, StereoError> {
         let Some(rectified) = &camera.rectified else { return Ok(None) };
         let own = self.cameras().find(|of| of.spec.name == camera.name);
@@ -41,24 +41,24 @@ impl RoverSetup {
         }
     }
 
-    /// The left camera of this name with a right one.
+    /// The pair of the left camera with this name and a right camera, left first.
     fn rectified_pair(&self, left: &str, right: &Mounted<CameraSpec>) -> Result<[Rectification; 2], StereoError> {
-        let told = |what: String| StereoError(format!("{}: rectified: left_camera: {what}", right.spec.name));
+        let reported = |what: String| StereoError(format!("{}: rectified: left_camera: {what}", right.spec.name));
         let is_left = |of: &Mounted<CameraSpec>| of.spec.name == left && of.spec.name != right.spec.name;
         let Some(left) = self.cameras().find(is_left) else {
             let others = self.cameras().map(|of| of.spec.name.as_str()).filter(|name| *name != right.spec.name);
             let others = others.collect::<Vec<_>>().join(", ");
-            return Err(told(format!("'{left}' is not allowed: must be another camera of the rover ({others})")));
+            return Err(reported(format!("'{left}' is not allowed: must be another camera of the rover ({others})")));
         };
         if left.spec.rectified.is_none() || left_camera_of(left.spec).is_some() {
-            return Err(told(format!("{}'s own file must have `rectified: {{}}`", left.spec.name)));
+            return Err(reported(format!("{}'s own file must have `rectified: {{}}`", left.spec.name)));
         }
         let Some(left_from_right) = self.rigidly([left.link, right.link]) else {
             let links = [&left, right].map(|of| of.spec.link.as_str()).join(" and ");
-            return Err(told(format!("{links} move to one another; must be fixed to one link")));
+            return Err(reported(format!("{links} move to one another; must be fixed to one link")));
         };
         let pair = Rectification::pair(left.spec, right.spec, &left_from_right);
-        let pair = pair.map_err(|error| told(error.to_string()))?;
+        let pair = pair.map_err(|error| reported(error.to_string()))?;
         let stated_m = right.spec.stereo_baseline_m;
         if (pair[1].baseline_m - stated_m).abs() < STEREO_TOLERANCE_M {
             return Ok(pair);
@@ -68,14 +68,14 @@ impl RoverSetup {
         Err(StereoError(format!("{}: stereo_baseline_m: {what}, as the links of {names} lie", right.spec.name)))
     }
 
-    /// The second link in the first one; none where they are not fixed to one another.
+    /// Pose of the second link in the frame of the first; `None` if they can move relative to one another.
     fn rigidly(&self, links: [usize; 2]) -> Option<Pose> {
         let bodies = links.map(|link| self.body_of(link));
         let base_from_links = self.model.base_from_links_at_zero();
         (bodies[0] == bodies[1]).then(|| base_from_links[links[0]].inverse() * base_from_links[links[1]])
     }
 
-    /// The outermost link that a link is fixed to.
+    /// The farthest link toward the base to which `link` is fixed by joints that do not move.
     fn body_of(&self, mut link: usize) -> usize {
         let above = |link: usize| self.model.links()[link].joint.map(|joint| &self.model.joints()[joint]);
         while let Some(joint) = above(link).filter(|joint| !joint.moves()) {
@@ -84,18 +84,18 @@ impl RoverSetup {
         link
     }
 
-    /// Refuses cameras whose camera_info would say what is not so: a pair that cannot be rectified,
-    /// and a baseline without another camera that far to the left.
+    /// Refuses cameras whose camera_info would be wrong: a pair that cannot be rectified,
+    /// and a baseline without another camera at that distance to the left.
     pub(crate) fn refuse_cameras_that_are_no_pair(&self, path: &Path) -> Result<(), InputError> {
         for camera in self.cameras() {
             self.rectification(camera.spec).map_err(|error| InputError::content(path, error.to_string()))?;
             let CameraSpec { name, stereo_baseline_m, .. } = camera.spec;
             if *stereo_baseline_m != 0.0 && left_camera_of(camera.spec).is_none() && !self.has_one_to_its_left(&camera)
             {
-                let told = format!(
+                let reported = format!(
                     "{name}: stereo_baseline_m: {stereo_baseline_m} m, but no other camera is that far to its left"
                 );
-                return Err(InputError::content(path, told));
+                return Err(InputError::content(path, reported));
             }
         }
         Ok(())
@@ -143,7 +143,7 @@ mod tests {
         let rover = rover(|_, _| {});
         let of = |name: &str| {
             let camera = rover.cameras().find(|camera| camera.spec.name == name).expect("a camera");
-            rover.rectification(camera.spec).expect("a pair").expect("asked for")
+            rover.rectification(camera.spec).expect("a pair").expect("requested")
         };
         let [left, right] = ["navcam_left", "navcam_right"].map(of);
         assert!(left.baseline_m == 0.0 && (right.baseline_m - 0.4).abs() < 1e-9, "{left:?} {right:?}");

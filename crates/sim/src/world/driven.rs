@@ -1,4 +1,4 @@
-//! Driven ground: what rovers did to it and what the soil remembers, apart from the rovers
+//! Driven ground: the ruts of rovers and the memory of the soil, without the rovers
 //! themselves. A run can begin on the ground of another.
 
 use selene_soil::SoilMemory;
@@ -10,9 +10,9 @@ use crate::world::state::State;
 /// Driven ground.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DrivenGround {
-    /// What was done to it.
+    /// Changes of the ground's heights by rovers.
     pub ruts: Ruts,
-    /// What the soil remembers of it.
+    /// Memory of the soil, such as its compaction.
     pub soil: SoilMemory,
 }
 

@@ -1,9 +1,9 @@
-//! Dust in flight above the ground, and the ledger of its mass: what each tile of the ground gave and got, in whole
-//! micrograms. What flies and what the tiles got add up to nothing, always: mass only changes place.
+//! Dust in flight above the ground, and the balance of its mass: what each tile of the ground lost and gained, in whole
+//! micrograms. The mass in flight and the net gain of all tiles always add up to zero.
 //!
-//! Wheels throw at the end of a heartbeat what they slid for in it, one parcel a wheel; where several processes share a
-//! world, when their parts are put together. A parcel stays in the list for the heartbeat in which it lands, so that a
-//! snapshot tells all that flew since the one before.
+//! At the end of a heartbeat each wheel throws one parcel for the distance that it slid in it; where several processes
+//! share a world, when their parts are merged. A parcel stays in the list for the heartbeat in which it lands, so that
+//! a snapshot has all dust that flew since the one before.
 
 use std::collections::BTreeSet;
 
@@ -15,21 +15,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::world::model::Model;
 
-/// Parcels in flight at most: what wheels slide for while there are so many stays in the ground.
+/// Maximum number of parcels in flight; beyond it, wheels throw no dust.
 const PARCELS_MAX: usize = 16_384;
-/// Ground is looked for under the way that a parcel makes in at most this long, s,
+/// Longest flight of a parcel for which ground is looked up under its path, s.
 const FLIGHT_S: f64 = 10.0;
-/// no farther than this, m,
+/// Longest horizontal path under which ground is looked up, m.
 const WAY_MAX_M: f64 = 100.0;
-/// at places this far apart, m: less than a tile.
+/// Distance between the places of a path at which tiles are looked up, m: less than a tile.
 const STEP_M: f64 = 0.5;
 
-/// Dust in flight, and what the ground gave and got of it.
+/// Dust in flight, and the dust that each tile of the ground lost and gained.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DustState {
-    /// In flight since the last heartbeat, in the order of when and by whom it was thrown.
+    /// Parcels in flight since the last heartbeat, ordered by the time at which they were thrown and by whom.
     pub parcels: Vec<DustParcel>,
-    /// What landed on each tile less what was thrown from it, µg, ascending by tile.
+    /// Mass that landed on each tile less the mass that was thrown from it, µg, ascending by tile.
     pub settled_ug: Vec<(TileIndex, i64)>,
 }
 
@@ -40,13 +40,13 @@ impl DustState {
         self.parcels.iter().map(|parcel| parcel.mass_ug as i64).sum()
     }
 
-    /// What all tiles got less what they gave, µg: the negative of what flies.
+    /// Net gain of all tiles, µg: the negative of the mass in flight.
     #[must_use]
     pub fn all_settled_ug(&self) -> i64 {
         self.settled_ug.iter().map(|(_, mass_ug)| mass_ug).sum()
     }
 
-    /// Whether all of it can be: finite and in order, no more than may fly, and a mass that adds up to nothing.
+    /// Whether the state is valid: finite and ordered, not too many parcels, and a mass that adds up to zero.
     pub(crate) fn fits(&self) -> bool {
         let flying_ug: i128 = self.parcels.iter().map(|parcel| i128::from(parcel.mass_ug)).sum();
         let settled_ug: i128 = self.settled_ug.iter().map(|(_, mass_ug)| i128::from(*mass_ug)).sum();
@@ -57,8 +57,8 @@ impl DustState {
             && flying_ug + settled_ug == 0
     }
 
-    /// Takes in all that was thrown in a heartbeat, the first in order as far as there is room: processes that share
-    /// a world leave out the same.
+    /// Adds the parcels of a heartbeat, in their order as far as there is room, so that processes which share a
+    /// world leave out the same ones.
     pub(crate) fn throw(&mut self, parcels: impl IntoIterator<Item = DustParcel>, model: &Model) {
         let mut thrown: Vec<_> = parcels.into_iter().collect();
         thrown.sort_by_key(DustParcel::order);
@@ -70,7 +70,7 @@ impl DustState {
         self.parcels.sort_by_key(DustParcel::order);
     }
 
-    /// What has landed by `time` goes to the ground.
+    /// Moves the mass of parcels that have landed by `time` to the ground.
     pub(crate) fn land(&mut self, time: SimTime, model: &Model) {
         let all = std::mem::take(&mut self.parcels).into_iter();
         let (flying, landed): (Vec<_>, Vec<_>) = all.partition(|parcel| time < parcel.until);
@@ -81,7 +81,7 @@ impl DustState {
         }
     }
 
-    /// Sets all of it back in time.
+    /// Moves all times back by `by`.
     pub(crate) fn move_back(&mut self, by: SimTime) {
         for parcel in &mut self.parcels {
             (parcel.from, parcel.until) = (parcel.from - by, parcel.until - by);
@@ -96,25 +96,26 @@ impl DustState {
     }
 }
 
-/// What was thrown in a heartbeat.
+/// Parcels that were thrown in a heartbeat.
 #[derive(Debug, Default)]
-pub(crate) struct Thrown {
-    /// Whose landing is known.
+pub(crate) struct ThrownDust {
+    /// Parcels whose landing is known.
     pub(crate) near: Vec<DustParcel>,
-    /// Who come to where their group knows no ground.
+    /// Parcels that leave the ground of their group before they land.
     pub(crate) far: Vec<DustParcel>,
 }
 
-impl Thrown {
-    /// Lets a parcel fly over the ground of its group.
+impl ThrownDust {
+    /// Adds a parcel, with its landing on the ground of its group if it lands there.
     pub(crate) fn push(&mut self, mut parcel: DustParcel, gravity_m_s2: f64, ground: &GroundPatch) {
         let landed = parcel.land(gravity_m_s2, |x, y| ground.height_m(x, y));
         let list = if landed { &mut self.near } else { &mut self.far };
         list.push(parcel);
     }
 
-    /// All of them in their order, each that goes far over the ground under its way; where that ends, or beyond twice
-    /// the way that it would make over level ground or [`WAY_MAX_M`], it counts as level with where the parcel began.
+    /// All parcels in their order. Those that fly beyond their group's ground land on the ground under their path.
+    /// Beyond that ground, twice the range over level ground, or [`WAY_MAX_M`], the ground counts as level with the
+    /// start.
     pub(crate) fn landed(mut self, model: &Model, ruts: &Ruts) -> Vec<DustParcel> {
         let gravity_m_s2 = model.scenario().gravity_m_s2;
         if !self.far.is_empty() {
@@ -133,7 +134,7 @@ impl Thrown {
     }
 }
 
-/// The tiles under a parcel's way.
+/// The tiles under a parcel's path.
 fn tiles_under(parcel: &DustParcel, model: &Model) -> BTreeSet<TileIndex> {
     let way_m = way_m(parcel, model.scenario().gravity_m_s2);
     let steps = (way_m.norm() / STEP_M).ceil().max(1.0);
@@ -146,14 +147,14 @@ fn tiles_under(parcel: &DustParcel, model: &Model) -> BTreeSet<TileIndex> {
     (0..=steps as usize).flat_map(around).collect()
 }
 
-/// Where its way ends under which ground is looked for, from where it began, m.
+/// Horizontal vector from a parcel's start to the end of the path under which ground is looked up, m.
 fn way_m(parcel: &DustParcel, gravity_m_s2: f64) -> Vector2<f64> {
     let level_s = (2.0 * parcel.velocity_m_s.z / gravity_m_s2).clamp(0.0, FLIGHT_S);
     let way_m = parcel.velocity_m_s.xy() * (2.0 * level_s);
     way_m * (WAY_MAX_M / way_m.norm()).min(1.0)
 }
 
-/// The last node whose x and y are not above these.
+/// The node to the south-west of a place, or at it.
 fn node_at(model: &Model, at_m: [f64; 2]) -> Node {
     let (origin_m, spacing_m) = (model.terrain().origin_m(), model.terrain().spacing_m());
     let cell = |axis: usize| ((at_m[axis] - origin_m[axis]) / spacing_m).floor() as i32;

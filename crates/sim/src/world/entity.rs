@@ -1,19 +1,24 @@
-//! What there is in a world beside its ground: rovers, objects that stand fast, loose rocks. All but
-//! rocks have a number that is not given twice until the world is reset; rocks have that of the site, or one
-//! from `FIRST_LAID` on.
+//! The entities of a world: rovers, fixed objects and loose rocks. Rovers and objects have an id that is not
+//! used again until the world is reset. Rocks of the site have its ids; added rocks have ids from
+//! `FIRST_LAID` on.
 
 use std::path::{Path, PathBuf};
 
 use selene_base::InputError;
-use selene_vehicle::contact::Party;
+use selene_vehicle::contact::Collider;
 use serde::{Deserialize, Serialize};
 
 use crate::scenario::LooseRockSpec;
 
-/// Number of a rover or an object.
+/// Id of a rover or an object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct EntityId(pub u32);
+
+impl EntityId {
+    /// The highest id: 32-bit numbers in images have 18 bits for rovers and objects.
+    pub const LAST: Self = Self((1 << 18) - 1);
+}
 
 impl std::fmt::Display for EntityId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -21,20 +26,20 @@ impl std::fmt::Display for EntityId {
     }
 }
 
-/// Where something is put; heights above standing on the ground.
+/// Place of a new entity on the ground.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SpawnPlace {
     /// Map x, m.
     pub x_m: f64,
     /// Map y, m.
     pub y_m: f64,
-    /// Height above standing, m.
+    /// Height above its place on the ground, m.
     pub z_m: f64,
     /// Heading from map x (east), counter-clockwise, rad.
     pub yaw_rad: f64,
 }
 
-/// Something to add to a world that runs.
+/// An entity to add to a running world.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Spawn {
     /// A rover.
@@ -47,94 +52,98 @@ pub enum Spawn {
         file: PathBuf,
         /// Files of its sensors, in an allowed folder.
         sensors: Vec<PathBuf>,
-        /// Where.
+        /// Where it is put.
         place: SpawnPlace,
     },
-    /// An object that stands fast.
+    /// A fixed object.
     Object {
         /// Its name, unique in the world.
         name: String,
         /// Its URDF or mesh, in an allowed folder.
         file: PathBuf,
-        /// Where.
+        /// Where it stands.
         place: SpawnPlace,
     },
-    /// An object that stands fast, by the text of its URDF.
+    /// A fixed object, by the text of its URDF.
     Described {
         /// Its name, unique in the world.
         name: String,
         /// The URDF. Its meshes are in allowed folders.
         urdf: String,
-        /// Where.
+        /// Where it is put.
         place: SpawnPlace,
     },
     /// A loose rock.
     Rock {
-        /// Its name, unique in the world; empty for one that is called by its number.
+        /// Its name, unique in the world; empty for a rock that is named by its id.
         name: String,
-        /// What it is and where.
+        /// Its size, shape, density and place.
         spec: LooseRockSpec,
     },
 }
 
-/// Something in a world, by its number.
+/// An entity in a world, by its id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Entity {
     /// A rover.
     Rover(EntityId),
-    /// An object that stands fast.
+    /// A fixed object.
     Object(EntityId),
     /// A loose rock.
     Rock(u32),
 }
 
 impl Entity {
-    /// Whether a body is part of it.
-    pub(crate) fn has(&self, party: &Party) -> bool {
+    /// The highest id of a rock: numbers in images from here on are those of parts of rovers and objects.
+    pub const LAST_ROCK: u32 = 0xEFFF_FFFE;
+
+    /// Whether a contact party belongs to this entity.
+    pub(crate) fn has(&self, party: &Collider) -> bool {
         match (party, self) {
-            (Party::Wheel(id, _) | Party::Part(id, _), Self::Rover(own)) => *id == own.0,
-            (Party::Obstacle(id, _), Self::Object(own)) => *id == own.0,
-            (Party::Rock(id), Self::Rock(own)) => id == own,
+            (Collider::Wheel(id, _) | Collider::Part(id, _), Self::Rover(own)) => *id == own.0,
+            (Collider::Obstacle(id, _), Self::Object(own)) => *id == own.0,
+            (Collider::Rock(id), Self::Rock(own)) => id == own,
             _ => false,
         }
     }
 }
 
-/// Folders that files of what is added while a world runs may lie in.
+/// Folders from which files of entities may be read that are added to a running world.
 #[derive(Clone, Debug, Default)]
 pub struct AllowedFolders(Vec<PathBuf>);
 
 impl AllowedFolders {
-    /// These folders and all below them; those that are not there are left out.
+    /// Allows these folders and all below them; leaves out those that do not exist.
     #[must_use]
     pub fn new(folders: impl IntoIterator<Item = PathBuf>) -> Self {
         Self(folders.into_iter().filter_map(|folder| folder.canonicalize().ok()).collect())
     }
 
-    /// The folders themselves.
+    /// The allowed folders.
     pub fn iter(&self) -> impl Iterator<Item = &Path> {
         self.0.iter().map(PathBuf::as_path)
     }
 
-    /// The file of a name: a whole path, or one that begins in an allowed folder, the first that has it.
+    /// The file of a name: an absolute path, or a path relative to the first allowed folder that has it.
     ///
     /// # Errors
-    /// As `find`.
+    /// As [`AllowedFolders::find`].
     pub fn resolve(&self, name: &str) -> Result<PathBuf, InputError> {
         let path = Path::new(name);
         let there = self.0.iter().map(|folder| folder.join(path)).find(|file| file.exists());
         match there {
-            // A whole path stays what it is, whatever it is joined to.
+            // An absolute path stays the same when it is joined to a folder.
             Some(file) => self.find(&file),
             None if path.is_absolute() => self.find(path),
-            None => Err(InputError::content(path, format!("is in no folder that may be used ({})", self.told()))),
+            None => Err(InputError::content(path, format!("is in no folder that may be used ({})", self.reported()))),
         }
     }
 
-    /// The file's own path, links followed.
+    /// The file's canonical path, with links resolved.
     ///
     /// # Errors
-    /// When it cannot be found, lies elsewhere or has a path that is not UTF-8: saved states could not name it.
+    /// When the file cannot be found, lies outside the folders, or has a path that is not UTF-8, which saved states
+    /// could not store.
     pub fn find(&self, file: &Path) -> Result<PathBuf, InputError> {
         if file.to_str().is_none() {
             return Err(InputError::content(file, "its path must be UTF-8; rename it"));
@@ -143,10 +152,10 @@ impl AllowedFolders {
         if self.0.iter().any(|folder| found.starts_with(folder)) {
             return Ok(found);
         }
-        Err(InputError::content(file, format!("lies outside the folders that may be used ({})", self.told())))
+        Err(InputError::content(file, format!("lies outside the folders that may be used ({})", self.reported())))
     }
 
-    fn told(&self) -> String {
+    fn reported(&self) -> String {
         let folders: Vec<_> = self.0.iter().map(|folder| folder.display().to_string()).collect();
         if folders.is_empty() { "none is allowed".to_owned() } else { folders.join(", ") }
     }
@@ -163,8 +172,8 @@ mod tests {
         let allowed = AllowedFolders::new([config.join("rover")]);
         assert!(allowed.find(&config.join("rover/viper.yaml")).is_ok());
         let climbing = config.join("rover/../site/polar.yaml");
-        let told = allowed.find(&climbing).expect_err("outside").to_string();
-        assert!(told.contains("lies outside the folders") && told.contains("config/rover"), "{told}");
+        let reported = allowed.find(&climbing).expect_err("outside").to_string();
+        assert!(reported.contains("lies outside the folders") && reported.contains("config/rover"), "{reported}");
         assert!(AllowedFolders::default().find(&config.join("rover/viper.yaml")).is_err());
         assert!(allowed.find(&config.join("rover/nobody.yaml")).is_err());
     }
@@ -189,8 +198,8 @@ mod tests {
         std::fs::create_dir_all(&folder).expect("folder");
         let outside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/site/polar.yaml");
         std::os::unix::fs::symlink(outside.canonicalize().expect("there"), folder.join("polar.yaml")).expect("a link");
-        let told = AllowedFolders::new([folder.clone()]).find(&folder.join("polar.yaml"));
+        let reported = AllowedFolders::new([folder.clone()]).find(&folder.join("polar.yaml"));
         std::fs::remove_dir_all(&folder).expect("clean");
-        assert!(told.expect_err("outside").to_string().contains("lies outside the folders"));
+        assert!(reported.expect_err("outside").to_string().contains("lies outside the folders"));
     }
 }

@@ -1,29 +1,29 @@
-//! One world in several processes: each steps its own rovers, with the others as ghosts, and tells after every
-//! heartbeat what it did: the states of its rovers and of the rocks that they touched, and the ground and the
-//! soil's memory that they wrote. All then put the same parts together, whatever the order in which they came:
+//! Shares one world among several processes. Each process steps its own rovers, with the others as ghosts, and after
+//! every heartbeat publishes its part: the states of its rovers and of the rocks that they touched, and the ground and
+//! the soil's memory that they wrote. All processes then merge the same parts, in whatever order the parts arrive:
+//! - a rover's state is that of its own process;
+//! - a node of the ground that several processes wrote gets the lowest height of them, since pressed soil does not
+//!   rise again, and the print that goes with it; where the heights are equal, the memory with the smallest
+//!   bits;
+//! - a loose rock's state is that of the process in which it is fastest: a process that pushed it knows more than one
+//!   that only saw it;
+//! - dust is what all wheels threw, in order, as far as there is room for it;
+//! - the memory of a contact comes from the process that steps one of the two bodies; of a contact of two rovers each
+//!   process keeps its own memory.
 //!
-//! - a rover is what its own process says;
-//! - a node of the ground that several wrote has the lowest height that any of them gave it, since soil that
-//!   was pressed does not rise again, and the print that goes with it; where heights are the same, the memory whose
-//!   bits are least;
-//! - a loose rock is what the process says in which it is fastest: who pushed it knows more than who only saw it;
-//! - dust is what all their wheels threw, in order, as far as there is room for it;
-//! - what a contact remembers is told by who steps one of the two; of two rovers each process keeps what its own
-//!   remembers.
-//!
-//! Within a heartbeat a ghost goes on as it went, so rovers in different processes feel each other's motion a
-//! heartbeat late. A rover that no process steps stands like an obstacle: others and rocks come to rest against it
+//! Within a heartbeat a ghost keeps its velocity, so rovers in different processes feel each other's motion one
+//! heartbeat late. A rover that no process steps is an obstacle: others and rocks come to rest against it
 //! or bounce off, and it does not move.
 //!
-//! Processes that do not wait for each other put together what has come by then ([`World::merge_free`]). A node
-//! that this process wrote a little while ago then takes another's height only if that is lower: what the
-//! other pressed is not raised again, though it was told late.
+//! Processes that do not wait for each other merge the parts that have arrived ([`World::merge_free`]). A node
+//! that this process wrote recently then takes another process's height only if that is lower, so that late
+//! parts never raise pressed soil again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use selene_soil::{DustParcel, KnownNode, NodeMemory, WrittenMemory};
 use selene_terrain::{Edit, Print, TileIndex};
-use selene_vehicle::contact::{ContactMemory, LooseRockState, Party};
+use selene_vehicle::contact::{Collider, ContactMemory, LooseRockState};
 use serde::{Deserialize, Serialize};
 
 use crate::world::entity::EntityId;
@@ -31,16 +31,16 @@ use crate::world::snapshot::{RockPose, RoverSnapshot, Snapshot};
 use crate::world::state::RoverEntityState;
 use crate::world::world::World;
 
-/// What one process did in a heartbeat.
+/// The part of one process: what it did in a heartbeat.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Part {
-    /// The heartbeat that it led to.
+    /// Number of the heartbeat at the end of the step.
     pub sequence: u64,
-    /// Its rovers, ascending by number: as told, and their whole states.
+    /// Its rovers, ascending by id: their snapshots and their whole states.
     pub rovers: Vec<(RoverSnapshot, RoverEntityState)>,
-    /// Loose rocks that it stepped, ascending by number.
+    /// Loose rocks that it stepped, ascending by id.
     pub rocks: Vec<(u32, LooseRockState)>,
-    /// What their contacts remember.
+    /// Memory of the contacts of its rovers and rocks.
     pub contacts: ContactMemory,
     /// Ground that it changed.
     pub edits: Vec<Edit>,
@@ -50,18 +50,18 @@ pub struct Part {
     pub dust: Vec<DustParcel>,
 }
 
-/// Which rovers a process steps.
+/// A process's share of the world: which rovers it does not step, and whether it leads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Share {
-    /// The rovers that other processes step, or nobody: ghosts here.
+pub struct ProcessShare {
+    /// Ghosts: rovers that other processes step, or that no process steps.
     pub ghosts: BTreeSet<EntityId>,
-    /// Those of them that nobody steps: they stand, and nothing moves them.
+    /// Ghosts that no process steps: they stand still, and nothing moves them.
     pub standing: BTreeSet<EntityId>,
-    /// Whether it steps rocks that roll where no rover is, or rovers that stand: one process does.
+    /// Whether this process steps the rocks that roll near no rover or only near standing ones; one process does.
     pub leads: bool,
 }
 
-/// Who steps a rover.
+/// Which process steps a rover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SteppedBy {
     This,
@@ -69,7 +69,7 @@ pub(crate) enum SteppedBy {
     Nobody,
 }
 
-impl Share {
+impl ProcessShare {
     pub(crate) fn steps(&self, rover: EntityId) -> SteppedBy {
         if self.standing.contains(&rover) {
             SteppedBy::Nobody
@@ -81,7 +81,7 @@ impl Share {
     }
 }
 
-/// What a step did that others must be told.
+/// Results of a step that other processes need, besides the snapshot.
 #[derive(Debug, Default)]
 pub(crate) struct Written {
     pub(crate) rocks: Vec<u32>,
@@ -89,34 +89,34 @@ pub(crate) struct Written {
     pub(crate) thrown: Vec<DustParcel>,
 }
 
-/// A node of the ground: its tile, and its number there.
-type At = (TileIndex, u16);
+/// A node of the ground: its tile, and its index in the tile.
+type NodeAddress = (TileIndex, u16);
 
-/// What some process gave a node.
+/// What a process wrote to a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Given {
+struct NodeWrite {
     height_m: Option<f32>,
-    /// What a wheel left there as it gave the height.
+    /// The print that a wheel left with this height.
     print: Print,
     memory: Option<NodeMemory>,
 }
 
-/// A node that somebody wrote.
+/// A node that a process wrote.
 #[derive(Clone, Copy, Debug)]
 struct GivenNode {
-    at: At,
-    given: Given,
+    at: NodeAddress,
+    given: NodeWrite,
     /// Whether this world has it already.
     is_here: bool,
 }
 
 impl World {
-    /// Says which rovers are stepped elsewhere; none for a world in one process.
-    pub fn set_share(&mut self, share: Option<Share>) {
+    /// Sets which rovers other processes step; `None` for a world in one process.
+    pub fn set_share(&mut self, share: Option<ProcessShare>) {
         *self.share_mut() = share;
     }
 
-    /// What this process did in the heartbeat that led to `snapshot`.
+    /// The part of this process in the heartbeat that led to `snapshot`.
     #[must_use]
     pub fn part(&self, snapshot: &Snapshot) -> Part {
         let state = self.state();
@@ -136,7 +136,8 @@ impl World {
         part
     }
 
-    /// Puts together what all processes did, this one's own part among them; the snapshot that all of them tell.
+    /// Merges the parts of all processes, this one's among them; returns the snapshot, which is the same in all of
+    /// them.
     #[must_use]
     pub fn merge(&mut self, snapshot: Snapshot, parts: &[Part]) -> Snapshot {
         let mut parts: Vec<&Part> = parts.iter().collect();
@@ -145,8 +146,9 @@ impl World {
         self.take_in(snapshot, &parts, &given)
     }
 
-    /// Puts together what other processes did that did not wait for this one; the snapshot that is told then.
-    /// `own` is what this process did now, `others` what came of each, in order; `recent` says of a node whether it wrote it a little while ago.
+    /// Merges the parts of other processes that did not wait for this one; returns the merged snapshot. `own` is this
+    /// process's current part, `others` are the parts that arrived, in order for each process; `recent` says whether
+    /// this process wrote a node recently.
     #[must_use]
     pub fn merge_free(
         &mut self,
@@ -168,7 +170,7 @@ impl World {
         self.take_in(snapshot, &parts, &merged(of_own, theirs))
     }
 
-    /// Whether a part is what this process did.
+    /// Whether a part is that of this process.
     fn is_own(&self, part: &Part) -> bool {
         let is_ghost = |id: &EntityId| self.share().is_some_and(|share| share.ghosts.contains(id));
         part.rovers.first().is_some_and(|(rover, _)| !is_ghost(&rover.id))
@@ -183,16 +185,16 @@ impl World {
         state.ruts.apply(&heights(foreign()));
         state.soil.apply(&memories(foreign()));
         state.soil.apply_crumbs(&crumbs_m3(parts));
-        for (told, of) in parts.iter().flat_map(|part| &part.rovers) {
-            if let Ok(at) = merged.rovers.binary_search_by_key(&told.id, |rover| rover.id) {
-                merged.rovers[at] = told.clone();
-                state.rovers.insert(told.id, of.clone());
+        for (reported, of) in parts.iter().flat_map(|part| &part.rovers) {
+            if let Ok(at) = merged.rovers.binary_search_by_key(&reported.id, |rover| rover.id) {
+                merged.rovers[at] = reported.clone();
+                state.rovers.insert(reported.id, of.clone());
             }
         }
         for (id, rock) in rocks(parts).into_iter().filter(|(id, _)| model.rocks().contains_key(id)) {
             state.rocks.insert(id, rock.clone());
         }
-        merged.loose_rocks = merged.loose_rocks.iter().map(|told| of_state(told, &state.rocks)).collect();
+        merged.loose_rocks = merged.loose_rocks.iter().map(|reported| of_state(reported, &state.rocks)).collect();
         state.dust.throw(parts.iter().flat_map(|part| part.dust.iter().copied()), model);
         merged.dust.clone_from(&state.dust.parcels);
         self.take_in_contacts(parts);
@@ -201,18 +203,19 @@ impl World {
         merged
     }
 
-    /// What contacts remember: this process knows those of its own rovers and rocks best, then who comes first.
+    /// Merges the memories of contacts: first those of this process for its own rovers and rocks, then those of the
+    /// other parts in order.
     fn take_in_contacts(&mut self, parts: &[&Part]) {
         let (mut known, others): (Vec<&Part>, Vec<&Part>) = parts.iter().copied().partition(|part| self.is_own(part));
         let (_, state, _) = self.parts_mut();
         for part in others {
-            let is_known = |party: &Party| known.iter().any(|of| of.has(party));
+            let is_known = |party: &Collider| known.iter().any(|of| of.has(party));
             state.contacts.take_from(&part.contacts, |party| part.has(party), is_known);
             known.push(part);
         }
     }
 
-    /// Rovers that nobody steps any more: they stand where they are.
+    /// Stops rovers that no process steps any more where they are.
     pub fn halt(&mut self, rovers: &BTreeSet<EntityId>) {
         let (_, state, _) = self.parts_mut();
         for (_, rover) in state.rovers.iter_mut().filter(|(id, _)| rovers.contains(id)) {
@@ -223,19 +226,19 @@ impl World {
 }
 
 impl Part {
-    /// Whether a party is a piece of one of its rovers, or a rock that it stepped.
-    fn has(&self, party: &Party) -> bool {
+    /// Whether a contact party belongs to one of its rovers, or is a rock that it stepped.
+    fn has(&self, party: &Collider) -> bool {
         match party {
-            Party::Wheel(id, _) | Party::Part(id, _) => {
+            Collider::Wheel(id, _) | Collider::Part(id, _) => {
                 self.rovers.binary_search_by_key(&EntityId(*id), |(rover, _)| rover.id).is_ok()
             }
-            Party::Rock(id) => self.rocks.binary_search_by_key(id, |(rock, _)| *rock).is_ok(),
-            Party::FixedRock(_) | Party::Obstacle(..) => false,
+            Collider::Rock(id) => self.rocks.binary_search_by_key(id, |(rock, _)| *rock).is_ok(),
+            Collider::FixedRock(_) | Collider::Obstacle(..) => false,
         }
     }
 }
 
-/// What each process did in all: of several parts of one, which follow each other, the later values count.
+/// The parts of each process joined into one; of several values for the same thing the last one counts.
 fn latest(parts: &[Part]) -> Vec<Part> {
     let mut latest: BTreeMap<Option<EntityId>, Part> = BTreeMap::new();
     for part in parts {
@@ -256,16 +259,16 @@ fn latest(parts: &[Part]) -> Vec<Part> {
     latest.into_values().collect()
 }
 
-/// What a part gives to each node, in order; of several values for one node the last.
+/// What a part wrote to each node, in order; of several values for one node the last.
 fn given(part: &Part, is_here: bool) -> Vec<GivenNode> {
     let height = |edit: &Edit| GivenNode {
         at: (edit.tile_index(), edit.node),
-        given: Given { height_m: Some(edit.height_m), print: edit.print, memory: None },
+        given: NodeWrite { height_m: Some(edit.height_m), print: edit.print, memory: None },
         is_here,
     };
     let memory = |node: &KnownNode| GivenNode {
         at: (node.tile, node.within),
-        given: Given { memory: Some(node.memory), ..Given::default() },
+        given: NodeWrite { memory: Some(node.memory), ..NodeWrite::default() },
         is_here,
     };
     let edits = part.edits.iter().filter(|edit| edit.is_sound()).map(height);
@@ -285,7 +288,7 @@ fn given(part: &Part, is_here: bool) -> Vec<GivenNode> {
     all
 }
 
-/// What two processes, or some and another, gave to nodes; both lists are in order.
+/// Merges two lists of nodes, both of which are in order.
 fn merged(ours: Vec<GivenNode>, theirs: Vec<GivenNode>) -> Vec<GivenNode> {
     let mut all = Vec::with_capacity(ours.len() + theirs.len());
     let (mut ours, mut theirs) = (ours.into_iter().peekable(), theirs.into_iter().peekable());
@@ -307,18 +310,18 @@ fn merged(ours: Vec<GivenNode>, theirs: Vec<GivenNode>) -> Vec<GivenNode> {
     }
 }
 
-/// What becomes of a node that two wrote. Who only wrote its memory left its height as it was: it lies
-/// higher than who pressed it.
+/// Merges one node that two processes wrote. A process that wrote only the node's memory left its height as it
+/// was, which counts as higher than a pressed one.
 fn of_both(a: &GivenNode, b: &GivenNode) -> GivenNode {
     let (first, other) = if comes_before(&b.given, &a.given) { (b, a) } else { (a, b) };
-    let given = Given { memory: first.given.memory.or(other.given.memory), ..first.given };
+    let given = NodeWrite { memory: first.given.memory.or(other.given.memory), ..first.given };
     GivenNode { at: a.at, given, is_here: [a, b].into_iter().any(|node| node.is_here && node.given == given) }
 }
 
-/// Whether a node becomes what `new` says and not what `known` says.
-fn comes_before(new: &Given, known: &Given) -> bool {
-    let height = |given: &Given| given.height_m.unwrap_or(f32::INFINITY);
-    let memory = |given: &Given| given.memory.map_or([u32::MAX; 4], |memory| memory.bits());
+/// Whether a node takes the values of `new` rather than those of `known`.
+fn comes_before(new: &NodeWrite, known: &NodeWrite) -> bool {
+    let height = |given: &NodeWrite| given.height_m.unwrap_or(f32::INFINITY);
+    let memory = |given: &NodeWrite| given.memory.map_or([u32::MAX; 4], |memory| memory.bits());
     let later = || memory(new).cmp(&memory(known)).then(new.print.cmp(&known.print));
     height(new).total_cmp(&height(known)).then_with(later).is_lt()
 }
@@ -337,7 +340,7 @@ fn memories<'a>(given: impl Iterator<Item = &'a GivenNode>) -> Vec<KnownNode> {
     given.filter_map(known).collect()
 }
 
-/// In order of tile and node: groups, each of which is, come one after the other.
+/// Sorts memory by tile and node: it is a sequence of groups, each of which is sorted.
 fn in_order(memory: &WrittenMemory) -> WrittenMemory {
     let mut memory = memory.clone();
     memory.nodes.sort_by_key(|node| (node.tile, node.within));
@@ -345,7 +348,7 @@ fn in_order(memory: &WrittenMemory) -> WrittenMemory {
     memory
 }
 
-/// Crumbs of each tile that somebody wrote: the least that any of them has, where several wrote one.
+/// Volume of crumbs of each tile that a process wrote, m³; the smallest if several wrote the tile.
 fn crumbs_m3(parts: &[&Part]) -> Vec<(TileIndex, f64)> {
     let mut least: BTreeMap<TileIndex, f64> = BTreeMap::new();
     for (tile, m3) in parts.iter().flat_map(|part| &part.memory.crumbs_m3) {
@@ -354,9 +357,9 @@ fn crumbs_m3(parts: &[&Part]) -> Vec<(TileIndex, f64)> {
     least.into_iter().collect()
 }
 
-/// What becomes of each loose rock.
+/// The state of each loose rock from the process in which it is fastest.
 fn rocks<'a>(parts: &[&'a Part]) -> BTreeMap<u32, &'a LooseRockState> {
-    // Where two are as fast, the place decides, and not whose rover comes first in the scenario.
+    // Where two are equally fast, the position decides, not the order of rovers in the scenario.
     let rank = |rock: &LooseRockState| {
         let [x, y, z] = rock.world_from_rock.translation.vector.into();
         [rock.twist.linear.norm_squared(), rock.twist.angular.norm_squared(), x, y, z]
@@ -373,6 +376,9 @@ fn rocks<'a>(parts: &[&'a Part]) -> BTreeMap<u32, &'a LooseRockState> {
     chosen
 }
 
-fn of_state(told: &RockPose, rocks: &BTreeMap<u32, LooseRockState>) -> RockPose {
-    RockPose { world_from_rock: rocks.get(&told.id).map_or(told.world_from_rock, |rock| rock.world_from_rock), ..*told }
+fn of_state(reported: &RockPose, rocks: &BTreeMap<u32, LooseRockState>) -> RockPose {
+    RockPose {
+        world_from_rock: rocks.get(&reported.id).map_or(reported.world_from_rock, |rock| rock.world_from_rock),
+        ..*reported
+    }
 }

@@ -1,17 +1,17 @@
-//! Granular windows in a world: which bodies are in one, and what its points and they do to each other.
+//! Granular windows in a world: which bodies are in a window, and the forces between them and its points.
 //!
 //! A wheel, a body of a rover or a loose rock is in a window while all of it is, and low enough;
-//! until then the height field carries it. At each exchange the points are stepped while those in
-//! them move along their twists. The impulse that each got becomes its wrench until the next
-//! exchange: what it gets is what the soil gave.
+//! until then the height field carries it. At each exchange the points are stepped while the bodies
+//! move along their twists. The impulse on each body becomes its wrench until the next exchange, so
+//! the body gets exactly the impulse that the soil gave.
 //!
 //! Rocks in a window wake with it, and do not sleep while a rover is in it. Later they may come
 //! to rest on the points, and sleep there as on the height field.
 //!
-//! Wheels are cylinders; with grousers, of the radius that presses the soil, and as rough as the
+//! Wheels are cylinders; with grousers they have the radius that presses the soil and the friction of the
 //! soil itself. Drums are thin shells; with soil in them they are in the window at any height below
-//! its lid, and it is an error if they leave it. Boxes, cylinders and spheres are themselves, meshes the boxes about them, and
-//! rocks balls of their mean radius.
+//! its lid, and it is an error if they leave it. Boxes, cylinders and spheres keep their shape, a mesh is its bounding
+//! box, and a rock is a sphere of its mean radius.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,15 +29,15 @@ use crate::world::entity::EntityId;
 use crate::world::group::{GroupRover, RoverScratch};
 use crate::world::model::{Model, RoverKind};
 
-/// Metal on regolith.
+/// Friction coefficient of metal on regolith.
 const BODY_FRICTION: f64 = 0.6;
-/// Half the thickness that a flat shape has at least, m.
+/// Minimum half thickness of a flat shape, m.
 const THIN_M: f64 = 0.001;
 
-/// The most points of all windows: with what steps need, a gigabyte.
+/// Maximum number of points of all windows together: with the working memory of steps, a gigabyte.
 const POINTS_IN_ALL_MAX: f64 = 4e6;
 
-/// A body of a rover as granular soil meets it.
+/// A body of a rover, as granular soil collides with it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PartShape {
     link: usize,
@@ -45,13 +45,13 @@ pub(crate) struct PartShape {
     shape: Shape,
 }
 
-/// A window at work in a group.
+/// A window that is stepped in a group.
 pub(crate) struct GroupWindow {
     pub(crate) id: u32,
     window: Arc<Window>,
     pub(crate) state: WindowState,
     pub(crate) scratch: Scratch,
-    /// Bodies in it at the last exchange, and what its points do to them since.
+    /// Bodies in it at the last exchange, and the wrench of its points on each since then.
     inside: Vec<(BodyInWindow, Wrench)>,
 }
 
@@ -60,18 +60,18 @@ pub(crate) struct GroupWindow {
 struct BodyInWindow {
     at: BodyIndex,
     body: Body,
-    /// Whether it makes points of the soil.
+    /// Whether it wakes the window, that is turns its soil into points.
     is_awake: bool,
 }
 
-/// Which body it is, by places in the group.
+/// Index of a body in the group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum BodyIndex {
     Wheel {
         rover: usize,
         wheel: usize,
     },
-    /// With the rover's own number, which it keeps.
+    /// With the rover's id, which stays the same from heartbeat to heartbeat.
     Part {
         rover: usize,
         id: EntityId,
@@ -81,7 +81,7 @@ enum BodyIndex {
 }
 
 impl BodyIndex {
-    /// A number that a rover's part keeps; zero for others, whom nobody remembers.
+    /// A permanent number of a rover's part; zero for other bodies, which a window does not remember.
     fn number(self) -> u64 {
         match self {
             Self::Part { id, part, .. } => (u64::from(id.0) << 32) | (part as u64 + 1),
@@ -90,7 +90,7 @@ impl BodyIndex {
     }
 }
 
-/// Soil in each of a rover's drums, kg: nothing in those that are in no window.
+/// Soil in each of a rover's drums, kg; 0 for a drum in no window.
 pub(crate) fn drum_loads_kg(
     model: &Model,
     states: &BTreeMap<u32, WindowState>,
@@ -106,7 +106,7 @@ pub(crate) fn drum_loads_kg(
     (0..kind.part_shapes.len()).filter(is_drum).map(load_kg).collect()
 }
 
-/// The drum of a number, as messages call it; none where its rover is not there.
+/// Name of the drum with this number, for messages; `None` if its rover is not there.
 fn drum_name(number: u64, rovers: &[GroupRover]) -> Option<String> {
     let rover = rovers.iter().find(|rover| u64::from(rover.id.0) == number >> 32)?;
     let part = (number & u64::from(u32::MAX)).checked_sub(1)?;
@@ -163,7 +163,7 @@ fn drum_shape(drum: &BucketDrum) -> PartShape {
     PartShape { link, link_from_shape: link_from_drum, shape }
 }
 
-/// A link's shape, and where its middle is.
+/// The solid of a link's shape, and the pose of its middle in the shape's frame.
 fn shape_of(shape: &LinkShape) -> (Pose, Shape) {
     let half = |m: f64| (0.5 * m).max(THIN_M);
     let (middle, shape) = match shape {
@@ -183,12 +183,12 @@ fn shape_of(shape: &LinkShape) -> (Pose, Shape) {
 }
 
 impl GroupWindow {
-    /// A window that a group takes over.
+    /// A window that a group takes over from the state.
     pub(crate) fn new(id: u32, window: Arc<Window>, state: WindowState, scratch: Scratch) -> Self {
         Self { id, window, state, scratch, inside: Vec::new() }
     }
 
-    /// The nodes of its posts.
+    /// The ground nodes of the window.
     pub(crate) fn nodes(&self) -> NodeRect {
         self.window.nodes()
     }
@@ -223,7 +223,7 @@ impl GroupWindow {
         Ok(())
     }
 
-    /// At the end of a heartbeat: the ground shows what flowed, and soil that is still sleeps.
+    /// At the end of a heartbeat, updates the ground by what flowed, and puts soil that is still to sleep.
     pub(crate) fn settle(
         &mut self,
         ground: &mut GroundPatch,
@@ -234,7 +234,7 @@ impl GroupWindow {
         self.window.settle(&mut self.state, ground, memory, is_entered, elapsed_s)
     }
 
-    /// Tells the bodies in it what its points do to them: `on_rocks` has a place for each rock.
+    /// Gives the bodies in it the wrenches of its points; `on_rocks` has an entry for each rock.
     pub(crate) fn share_out(&self, rovers: &mut [GroupRover], on_rocks: &mut [Option<Wrench>], ground: &GroundPatch) {
         for (found, wrench) in &self.inside {
             match found.at {
@@ -261,7 +261,7 @@ impl GroupWindow {
         self.window.wheel_contact(&self.state, ground, &centre_m, radius_m, *wrench)
     }
 
-    /// Bodies in the window: of rovers that this process steps, and rocks.
+    /// Bodies in the window: those of rovers that this process steps, and rocks.
     fn bodies(&self, rovers: &[GroupRover], rocks: &[LooseRock], ground: &GroundPatch) -> Vec<BodyInWindow> {
         let friction = self.window.soil().friction_static;
         let stepped = || rovers.iter().enumerate().filter(|(_, rover)| !rover.is_ghost());
@@ -277,7 +277,7 @@ impl GroupWindow {
         wheels.chain(parts).chain(rocks).filter(is_in).collect()
     }
 
-    /// No drum with soil in it has left. The soil of a rover that was taken away falls.
+    /// Refuses a drum with soil that has left the window. The soil of a rover that was taken away falls.
     fn check_drums(&self, found: &[BodyInWindow], rovers: &[GroupRover]) -> Result<(), GranularError> {
         let is_in = |number: u64| found.iter().any(|body| body.at.number() == number);
         for number in self.state.drums().filter(|number| !is_in(*number)) {
@@ -291,7 +291,7 @@ impl GroupWindow {
     }
 }
 
-/// Sleeping rocks in the window are free again: the soil under them became points, or a rover may push it.
+/// Wakes rocks in the window: the soil under them became points, or a rover may push it.
 fn wake_rocks(found: &[BodyInWindow], rocks: &mut [LooseRock]) {
     for body in found {
         if let BodyIndex::Rock(rock) = body.at {

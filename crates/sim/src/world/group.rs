@@ -1,10 +1,10 @@
-//! Rovers and rocks that may meet within one heartbeat, with the tiles of ground that they may
-//! touch: they are stepped together and apart from all others, at the same time.
+//! Groups: rovers and rocks that may meet within one heartbeat, with the tiles of ground that they may
+//! touch. The members of a group are stepped together, and different groups in parallel.
 //!
-//! Where several rovers are in one group, their wheels press the soil one after the other, since
-//! they share it. The order is that of where the rovers stand, from west to east and from south to
-//! north, when the heartbeat begins: it follows from the state of the world alone, and neither a rover's
-//! name nor its place in the scenario's list counts.
+//! The wheels of the rovers in a group press the soil one after the other, since they share it. Rovers
+//! take turns by their positions at the start of the heartbeat, from west to east, then from south to
+//! north: this order follows from the state of the world alone, not from a rover's name or its place in
+//! the scenario's list.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,19 +15,19 @@ use selene_base::Wrench;
 use selene_base::random::stream_at;
 use selene_soil::solid::{self, ConvexSolid, SolidMotion};
 use selene_soil::{
-    Conditions, Domain, GranularError, MemoryPatch, SoilContext, Throw, WheelContact, WheelMotion, WrittenMemory,
+    Conditions, Domain, DustSource, GranularError, MemoryPatch, SoilContext, WheelContact, WheelMotion, WrittenMemory,
 };
 use selene_terrain::{Edit, GroundPatch, TileIndex};
 use selene_vehicle::contact::{
-    ContactForces, ContactGroup, ContactMemory, ContactRover, ContactScratch, FloorMemory, LooseRock, LooseRockState,
-    Obstacle, Party,
+    Collider, ContactForces, ContactGroup, ContactMemory, ContactRover, ContactScratch, FloorMemory, LooseRock,
+    LooseRockState, Obstacle,
 };
 use selene_vehicle::{Forces, Rover, Targets};
 
 use crate::wheels::press_wheels_in;
-use crate::world::dust::Thrown;
+use crate::world::dust::ThrownDust;
 use crate::world::entity::EntityId;
-use crate::world::exchange::{Share, SteppedBy};
+use crate::world::exchange::{ProcessShare, SteppedBy};
 use crate::world::granular::GroupWindow;
 use crate::world::model::{Model, RoverKind};
 use crate::world::state::{RoverEntityState, State};
@@ -43,34 +43,34 @@ pub(crate) struct Members {
     pub(crate) tiles: BTreeSet<TileIndex>,
 }
 
-/// Working memory of one rover: what follows from its state, and what a step finds out.
+/// Working memory of one rover: values derived from its state, and results of a step.
 #[derive(Debug)]
 pub(crate) struct RoverScratch {
     pub(crate) rover: Rover,
-    /// What each wheel is in.
+    /// Where each wheel is: in the height field or in granular soil.
     pub(crate) domains: Vec<Domain>,
     pub(crate) contacts: Vec<WheelContact>,
     pub(crate) soil_on_wheel: Vec<Wrench>,
-    /// How each wheel slid since the heartbeat began.
-    pub(crate) slides: Vec<Slide>,
+    /// How far each wheel slid since the heartbeat began.
+    pub(crate) slides: Vec<WheelSlide>,
     pub(crate) forces: ContactForces,
-    /// Links in granular soil, and what it does to each about its origin.
+    /// Links in granular soil, and its wrench on each about the link's origin.
     pub(crate) in_points: Vec<(usize, Wrench)>,
     pub(crate) targets: Targets,
     /// Velocity of the base when the heartbeat began, m/s.
     pub(crate) before_m_s: Vector3<f64>,
 }
 
-/// How a wheel slid on soil that throws dust.
+/// Sliding of a wheel on soil that throws dust.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Slide {
-    /// How far its skin slid, m.
+pub(crate) struct WheelSlide {
+    /// Distance that its surface slid, m.
     way_m: f64,
-    /// Unit normal of the ground under it when it last did.
+    /// Unit normal of the ground under it when it last slid.
     normal: Vector3<f64>,
 }
 
-impl Slide {
+impl WheelSlide {
     fn go_on(&mut self, contact: &WheelContact, dt_s: f64) {
         if contact.sliding_m_s > 0.0 {
             self.way_m += contact.sliding_m_s * dt_s;
@@ -87,7 +87,7 @@ pub(crate) struct GroupScratch {
     memory: MemoryPatch,
     soil: selene_soil::PressScratch,
     contact: ContactScratch,
-    /// Of each granular window.
+    /// Working memory of each granular window.
     points: BTreeMap<u32, selene_crm::Scratch>,
 }
 
@@ -97,23 +97,23 @@ pub(crate) struct GroupRover {
     pub(crate) kind: Arc<RoverKind>,
     pub(crate) state: RoverEntityState,
     pub(crate) scratch: RoverScratch,
-    /// Where another process steps it, it only moves on here with the motion that it had.
+    /// If another process steps it, it only moves on here with its last velocity.
     stepped_by: SteppedBy,
 }
 
-/// A group at work: it owns what it works on until it gives it back.
+/// A group that is stepped: it owns its members' states until it gives them back.
 pub(crate) struct Group {
     pub(crate) rovers: Vec<GroupRover>,
     rocks: Vec<LooseRock>,
     solids: Vec<ConvexSolid>,
     windows: Vec<GroupWindow>,
-    /// What granular soil does to each rock in it.
+    /// Wrench of granular soil on each rock in it.
     on_rocks: Vec<Option<Wrench>>,
     obstacles: Vec<Obstacle>,
     contacts: ContactMemory,
     pub(crate) scratch: GroupScratch,
     pub(crate) edits: Vec<Edit>,
-    /// Soil memory that was written, where other processes want to know.
+    /// Soil memory that was written, if other processes need it.
     pub(crate) memory: WrittenMemory,
 }
 
@@ -124,7 +124,7 @@ impl RoverScratch {
             domains: vec![Domain::Field; wheels],
             contacts: vec![WheelContact::default(); wheels],
             soil_on_wheel: vec![Wrench::default(); wheels],
-            slides: vec![Slide::default(); wheels],
+            slides: vec![WheelSlide::default(); wheels],
             forces: ContactForces::default(),
             in_points: Vec::new(),
             targets: Targets::default(),
@@ -135,7 +135,7 @@ impl RoverScratch {
 }
 
 impl RoverScratch {
-    /// Nothing of the rover is in granular soil.
+    /// Takes the whole rover out of granular soil.
     fn leave_points(&mut self) {
         self.domains.fill(Domain::Field);
         self.in_points.clear();
@@ -161,13 +161,13 @@ impl GroupScratch {
 }
 
 impl Group {
-    /// Takes over from the state what the members are and stand on. The caller gives it back whatever happens.
+    /// Takes the members and their ground out of the state. The caller gives them back in any case.
     pub(crate) fn take(
         model: &Model,
         state: &mut State,
         members: &Members,
         rovers: &mut BTreeMap<EntityId, RoverScratch>,
-        share: Option<&Share>,
+        share: Option<&ProcessShare>,
         spare: &mut Vec<GroupScratch>,
     ) -> Self {
         let known = spare.iter().position(|scratch| scratch.tiles == members.tiles);
@@ -187,10 +187,10 @@ impl Group {
             Some(LooseRock::new(id, inertia, state.rocks.remove(&id)?))
         };
         let rocks: Vec<_> = members.rocks.iter().filter_map(rock).collect();
-        let is_member = |party: &Party| match party {
-            Party::Rock(id) => members.rocks.binary_search(id).is_ok(),
-            Party::Wheel(id, _) | Party::Part(id, _) => members.rovers.contains(&EntityId(*id)),
-            Party::FixedRock(_) | Party::Obstacle(..) => false,
+        let is_member = |party: &Collider| match party {
+            Collider::Rock(id) => members.rocks.binary_search(id).is_ok(),
+            Collider::Wheel(id, _) | Collider::Part(id, _) => members.rovers.contains(&EntityId(*id)),
+            Collider::FixedRock(_) | Collider::Obstacle(..) => false,
         };
         let window = |&id: &u32| {
             let window = Arc::clone(model.windows().get(id as usize)?);
@@ -222,7 +222,7 @@ impl Group {
         spare: &mut Vec<GroupScratch>,
     ) {
         for GroupRover { id, state: mut of, scratch, stepped_by, .. } in self.rovers {
-            // A ghost's state is what its own process says.
+            // A ghost's state comes from its own process.
             if stepped_by == SteppedBy::This {
                 of.body = scratch.rover.state();
             }
@@ -264,7 +264,7 @@ impl Group {
         Ok(())
     }
 
-    /// Steps granular soil, and tells the bodies in it what it does to them.
+    /// Steps granular soil, and gives the bodies in it their wrenches.
     fn move_points(&mut self, step: usize) -> Result<(), GranularError> {
         if step > 0 && self.windows.is_empty() {
             return Ok(());
@@ -277,15 +277,15 @@ impl Group {
         Ok(())
     }
 
-    /// What wheels throw at the end of a heartbeat, of its number and at its instant.
-    pub(crate) fn throw_dust(&self, model: &Model, beat: (u64, SimTime), thrown: &mut Thrown) {
+    /// Adds the dust that wheels throw at the end of a heartbeat with this number and instant.
+    pub(crate) fn throw_dust(&self, model: &Model, beat: (u64, SimTime), thrown: &mut ThrownDust) {
         for rover in self.rovers.iter().filter(|rover| !rover.is_ghost()) {
             rover.throw_dust(model, beat, &self.scratch.ground, thrown);
         }
     }
 
-    /// Wheels, and loose rocks that are awake, press the soil; rocks stand on hard ground
-    /// where the soil's law knows wheels alone.
+    /// Presses wheels, and loose rocks that are awake, into the soil; rocks stand on hard ground
+    /// where the soil's law is for wheels only.
     fn press_soil(&mut self, model: &Model, conditions: &Conditions) {
         let GroupScratch { ground, memory, soil, .. } = &mut self.scratch;
         for rover in self.rovers.iter_mut().filter(|rover| !rover.is_ghost()) {
@@ -319,12 +319,12 @@ impl Group {
         }
     }
 
-    /// The deepest overlap of one of `those` with another body as they stand: the two, and how deep, m.
+    /// The deepest current overlap of one of `those` with another body: the two, and its depth, m.
     pub(crate) fn deepest_overlap(
         &mut self,
         model: &Model,
-        those: impl Fn(&Party) -> bool,
-    ) -> Option<([Party; 2], f64)> {
+        those: impl Fn(&Collider) -> bool,
+    ) -> Option<([Collider; 2], f64)> {
         self.touch(model, &model.conditions());
         let overlaps_m = self.scratch.contact.overlaps_m().iter().copied();
         overlaps_m.filter(|(parties, _)| parties.iter().any(&those)).max_by(|(_, a), (_, b)| a.total_cmp(b))
@@ -336,7 +336,7 @@ impl GroupRover {
         self.state.body.world_from_base.translation.vector.into()
     }
 
-    /// Whether this process does not step it.
+    /// Whether this process does not step the rover.
     pub(crate) fn is_ghost(&self) -> bool {
         self.stepped_by != SteppedBy::This
     }
@@ -352,8 +352,8 @@ impl GroupRover {
         }
     }
 
-    /// What its wheels throw at the end of a heartbeat.
-    fn throw_dust(&self, model: &Model, (sequence, at): (u64, SimTime), ground: &GroundPatch, thrown: &mut Thrown) {
+    /// Adds the dust that its wheels throw at the end of a heartbeat.
+    fn throw_dust(&self, model: &Model, (sequence, at): (u64, SimTime), ground: &GroundPatch, thrown: &mut ThrownDust) {
         let RoverScratch { rover, slides, .. } = &self.scratch;
         if slides.iter().all(|slide| slide.way_m == 0.0) {
             return;
@@ -368,7 +368,7 @@ impl GroupRover {
             let centre_m = motion.world_from_wheel.translation.vector;
             let Some(dust) = soils.at(centre_m.x, centre_m.y).dust() else { continue };
             let by = [self.id.0, wheel as u32];
-            let throw = Throw {
+            let throw = DustSource {
                 by,
                 wheel: &self.kind.wheel_shapes[wheel],
                 motion: &motion,
@@ -385,7 +385,7 @@ impl GroupRover {
 
     fn in_contact(&mut self) -> ContactRover<'_> {
         let stands = self.stepped_by == SteppedBy::Nobody;
-        // What a ghost remembers of hard ground is its own process's, or nobody's.
+        // The floor memory of a ghost is that of its own process, or of none.
         let floors: &mut [FloorMemory] = if self.is_ghost() { &mut [] } else { &mut self.state.floors };
         ContactRover {
             id: self.id.0,
@@ -398,7 +398,7 @@ impl GroupRover {
         }
     }
 
-    /// Adds what contacts do to wheels to what the soil does, and what granular soil does to links.
+    /// Adds the forces of contacts on wheels to those of the soil, and the wrenches of granular soil on links.
     fn add_contacts(&mut self) {
         let RoverScratch { soil_on_wheel, forces, contacts, in_points, .. } = &mut self.scratch;
         forces.on_links.extend_from_slice(in_points);
@@ -419,7 +419,7 @@ impl GroupRover {
     }
 }
 
-/// A loose rock as the soil sees it.
+/// A loose rock as the solid that presses the soil.
 fn solid_of(rock: &LooseRock, ground: &GroundPatch) -> ConvexSolid {
     let mut solid = ConvexSolid::new(&ground.shapes()[rock.inertia.shape], rock.inertia.radius_m);
     solid.place(&rock.state.world_from_rock);
@@ -436,7 +436,7 @@ fn press_rock(context: &mut SoilContext, rock: &mut LooseRock, solid: &mut Conve
     }
 }
 
-/// Embeds loose rocks that lie partly in the soil: it has given way wherever they are.
+/// Embeds loose rocks that lie partly in the soil: it has given way under each of them.
 pub(crate) fn embed_rocks(model: &Model, state: &mut State) -> Vec<Edit> {
     let mut edits = Vec::new();
     for (id, rock) in state.rocks.clone() {
@@ -459,13 +459,13 @@ pub(crate) fn embed_rocks(model: &Model, state: &mut State) -> Vec<Edit> {
 
 #[cfg(test)]
 mod tests {
-    use super::Slide;
+    use super::WheelSlide;
     use nalgebra::Vector3;
     use selene_soil::WheelContact;
 
     #[test]
     fn a_wheel_that_lifts_off_keeps_how_it_slid_before() {
-        let mut slide = Slide::default();
+        let mut slide = WheelSlide::default();
         let contact = WheelContact { sliding_m_s: 0.2, terrain_normal: Vector3::z(), ..WheelContact::default() };
         slide.go_on(&contact, 0.01);
         slide.go_on(&WheelContact::default(), 0.01);

@@ -1,4 +1,4 @@
-//! What can be asked of a thing in a world: where it is, how it moves, how much room it takes.
+//! Queries of an entity in a world: its pose, its motion and its bounding box.
 
 use nalgebra::Vector3;
 use selene_base::{Pose, Twist};
@@ -10,7 +10,7 @@ use crate::world::model::{Model, RoverKind};
 use crate::world::world::World;
 
 impl World {
-    /// Where something is, map frame: a rover's `base_link`, an object's origin, a rock's middle.
+    /// Pose of an entity in the map frame: of a rover's `base_link`, an object's origin, a rock's middle.
     #[must_use]
     pub fn pose(&self, entity: Entity) -> Option<Pose> {
         let (model, state) = (self.model(), self.state());
@@ -21,7 +21,7 @@ impl World {
         }
     }
 
-    /// How it moves there, map axes.
+    /// Velocity of that frame, map axes.
     #[must_use]
     pub fn twist(&self, entity: Entity) -> Option<Twist> {
         let state = self.state();
@@ -32,7 +32,7 @@ impl World {
         }
     }
 
-    /// The box about it along its own axes, a rover's with its joints as they are; none where nothing of it has a
+    /// Bounding box of an entity along its own axes, of a rover with its current joints; `None` if nothing of it has a
     /// size.
     #[must_use]
     pub fn bounds(&self, entity: Entity) -> Option<Bounds> {
@@ -48,7 +48,7 @@ impl World {
         }
     }
 
-    /// Height of the ground, as it was driven; none off it, m.
+    /// Height of the driven ground, m; `None` off the ground.
     #[must_use]
     pub fn ground_height_m(&self, x_m: f64, y_m: f64) -> Option<f64> {
         self.model().check_place(x_m, y_m).ok()?;

@@ -1,5 +1,5 @@
-//! The simulated world: what does not change of it (`Model`), what does (`State`), how one
-//! heartbeat leads from a state to the next (`step`), and what is told of it (`Snapshot`).
+//! The simulated world: the part that does not change (`Model`), the part that does (`State`), the
+//! step from one heartbeat to the next (`step`), and the snapshot that observers get (`Snapshot`).
 
 mod driven;
 mod dust;
@@ -26,7 +26,7 @@ mod world;
 pub use driven::DrivenGround;
 pub use dust::DustState;
 pub use entity::{AllowedFolders, Entity, EntityId, Spawn, SpawnPlace};
-pub use exchange::{Part, Share};
+pub use exchange::{Part, ProcessShare};
 pub use model::{Model, ObjectKind, RoverKind};
 pub use place::Placement;
 pub use reset::ResetScope;
@@ -34,6 +34,6 @@ pub use resume::ResumeError;
 pub use settings::{Settings, SettingsError};
 pub use snapshot::{LinkLoad, ObjectPose, RockPose, RoverSnapshot, Snapshot, WheelTruth};
 pub use spawn::SpawnError;
-pub use state::{Notices, RoverEntityState, State};
+pub use state::{OutOfRangeCounts, RoverEntityState, State};
 pub use step::{Inputs, Scratch, WorldError};
-pub use world::{NoSuchRover, StartError, World};
+pub use world::{StartError, UnknownRover, World};

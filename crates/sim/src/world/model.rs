@@ -1,5 +1,5 @@
-//! What does not change while a world runs: the scenario, its ground before anybody came, and what
-//! rovers, objects and rocks are. It is shared; a copy with one rover more costs a list of pointers.
+//! The part of a world that does not change while it runs: the scenario, its undisturbed ground, and the
+//! models of rovers, objects and rocks. It is shared; a copy with one more rover costs a list of pointers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,14 +17,14 @@ use crate::driving::{Command, Driver, RouteFollower, RouteProgress};
 use crate::scenario::{FIRST_LAID, from_site, laid};
 use crate::scenario::{LooseRockSetup, ObjectSetup, RoverSetup, Scenario, ScenarioError, Start};
 use crate::wheels::wheel_shapes;
-use crate::world::entity::EntityId;
+use crate::world::entity::{Entity, EntityId};
 use crate::world::granular::{self, PartShape};
-use crate::world::state::{Notices, RoverEntityState};
+use crate::world::state::{OutOfRangeCounts, RoverEntityState};
 
-/// How far off a line points may be and count as in it, share of their distance from the middle.
+/// Distance from a line within which points count as on it, relative to their distance from the middle.
 const IN_LINE: f64 = 1e-3;
 
-/// What does not change while a world runs.
+/// The part of a world that does not change while it runs.
 #[derive(Clone, Debug)]
 pub struct Model {
     scenario: Arc<Scenario>,
@@ -34,11 +34,11 @@ pub struct Model {
     objects: BTreeMap<EntityId, Arc<ObjectKind>>,
     rocks: BTreeMap<u32, Arc<RockInertia>>,
     windows: Arc<[Arc<Window>]>,
-    /// Loose rocks as they lie at the start.
+    /// Loose rocks at the start.
     loose: Arc<[LooseRockSetup]>,
 }
 
-/// What a rover is.
+/// A rover's model, driver and derived shapes.
 #[derive(Clone, Debug)]
 pub struct RoverKind {
     setup: RoverSetup,
@@ -46,48 +46,48 @@ pub struct RoverKind {
     pub(crate) follower: Option<RouteFollower>,
     pub(crate) wheel_shapes: Vec<WheelShape>,
     pub(crate) contact_shapes: ContactShapes,
-    /// Its bodies as granular soil meets them.
+    /// Its bodies, as granular soil collides with them.
     pub(crate) part_shapes: Vec<PartShape>,
     pub(crate) reach_m: f64,
-    /// The box about each link, in the link's frame.
+    /// Bounding box of each link, in the link's frame.
     pub(crate) link_bounds: Vec<Option<Bounds>>,
-    /// What it senses its own body with.
+    /// Sensors of its own body.
     pub(crate) body_sensors: Vec<BodySensor>,
-    /// Links whose load on their carriers is measured, ascending.
+    /// Links whose load on their parents is measured, ascending.
     pub(crate) loaded_links: Vec<usize>,
 }
 
-/// What an object is, and where it stands.
+/// A fixed object: its model and its pose.
 #[derive(Clone, Debug)]
 pub struct ObjectKind {
     /// Its name.
     pub name: String,
-    /// What it looks like and what rovers meet of it.
+    /// Its visual and collision shapes.
     pub model: Arc<ObjectModel>,
-    /// What all of it does with light; none for paint of its own colours.
+    /// Reflectance of the whole object; `None` for paint in its own colours.
     pub material: Option<ReflectanceSpec>,
-    /// Where it stands.
+    /// Its pose in the map frame.
     pub world_from_object: Pose,
     pub(crate) obstacle: Obstacle,
     pub(crate) reach_m: f64,
-    /// The box about it, in its own frame.
+    /// Its bounding box, in its own frame.
     pub(crate) bounds: Option<Bounds>,
 }
 
 impl Model {
-    /// Makes the ground and prepares all that the scenario names: the slow part of a start.
+    /// Makes the ground and prepares everything that the scenario names: the slow part of a start.
     ///
     /// # Errors
-    /// When the site's elevation data are missing or refused, or a loose rock or a granular window cannot be.
+    /// When the site's elevation data are missing or refused, or a loose rock or a granular window is not possible.
     pub fn new(scenario: Arc<Scenario>) -> Result<Self, ScenarioError> {
         let terrain = scenario.terrain()?;
         Self::on(scenario, terrain)
     }
 
-    /// The same on another ground than that of the scenario's site.
+    /// The model of a scenario on another ground than that of its site.
     ///
     /// # Errors
-    /// When a loose rock cannot be laid, or a granular window cannot be.
+    /// When a loose rock cannot be laid, or a granular window is not possible.
     pub fn on(scenario: Arc<Scenario>, mut terrain: Terrain) -> Result<Self, ScenarioError> {
         let mut loose = from_site(&scenario, &terrain);
         terrain.loosen(loose.iter().map(|rock| rock.id));
@@ -96,8 +96,8 @@ impl Model {
         Ok(Self { windows, ..Self::of(scenario, Arc::new(terrain), loose) })
     }
 
-    /// The same ground, with another variant of its scenario on it: other starts, soils, gravity, masses or laid
-    /// rocks. The ground and the rocks that are loose of it are those of this model, which are made once.
+    /// A model on the same ground with another variant of its scenario: other starts, soils, gravity, masses or laid
+    /// rocks. The ground and the loose rocks of the site are shared with this model and not made again.
     ///
     /// # Errors
     /// When a loose rock cannot be laid, or a granular window does not fit.
@@ -109,7 +109,7 @@ impl Model {
         Ok(Self { windows, ..Self::with(scenario, terrain, solids, loose) })
     }
 
-    /// Without granular windows.
+    /// A model without granular windows.
     fn of(scenario: Arc<Scenario>, terrain: Arc<Terrain>, loose: Vec<LooseRockSetup>) -> Self {
         let solids = Arc::new(RockSolids::new(terrain.shapes()));
         Self::with(scenario, terrain, solids, loose)
@@ -148,7 +148,7 @@ impl Model {
         &self.scenario
     }
 
-    /// The ground before anybody came.
+    /// The undisturbed ground.
     #[must_use]
     pub fn terrain(&self) -> &Arc<Terrain> {
         &self.terrain
@@ -160,13 +160,13 @@ impl Model {
         &self.rovers
     }
 
-    /// The objects that stand fast.
+    /// The fixed objects.
     #[must_use]
     pub fn objects(&self) -> &BTreeMap<EntityId, Arc<ObjectKind>> {
         &self.objects
     }
 
-    /// What loose rocks are, by their number.
+    /// Shape and inertia of loose rocks, by their id.
     #[must_use]
     pub fn rocks(&self) -> &BTreeMap<u32, Arc<RockInertia>> {
         &self.rocks
@@ -178,21 +178,21 @@ impl Model {
         &self.windows
     }
 
-    /// What is to be said of this world once, when it begins.
+    /// Warnings about this world for its start, such as a grid that is too coarse for a rover's wheels.
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
         let windows = self.windows.iter().filter_map(|window| window.remark());
         windows.chain(self.rovers.values().filter_map(|kind| self.grid_remark(kind))).collect()
     }
 
-    /// What is to be said of a rover whose wheels a rig would refuse on a grid as coarse as the ground's.
+    /// A warning if the ground's grid is coarser than a rig would allow for this rover's wheels.
     fn grid_remark(&self, kind: &RoverKind) -> Option<String> {
         let (start, spacing_m) = (kind.setup.start, self.terrain.spacing_m());
         let is_scm = matches!(self.soils(kind).at(start.x_m, start.y_m), Law::Scm(_));
         let most_m = kind.wheel_shapes.iter().map(coarsest_grid_m).fold(f64::INFINITY, f64::min);
         (is_scm && spacing_m > most_m).then(|| {
             format!(
-                "rover '{}': the ground's posts are {spacing_m} m apart, its wheels ask for {most_m:.3} m or less: \
+                "rover '{}': the ground's posts are {spacing_m} m apart, its wheels need {most_m:.3} m or less: \
                  it slips less than on finer ground",
                 kind.setup.name
             )
@@ -203,6 +203,16 @@ impl Model {
     #[must_use]
     pub fn rover_named(&self, name: &str) -> Option<EntityId> {
         self.rovers.iter().find(|(_, kind)| kind.setup.name == name).map(|(id, _)| *id)
+    }
+
+    /// Whether it has this entity, present or removed.
+    #[must_use]
+    pub fn knows(&self, entity: Entity) -> bool {
+        match entity {
+            Entity::Rover(id) => self.rovers.contains_key(&id),
+            Entity::Object(id) => self.objects.contains_key(&id),
+            Entity::Rock(id) => self.rocks.contains_key(&id),
+        }
     }
 
     pub(crate) fn loose(&self) -> &[LooseRockSetup] {
@@ -234,7 +244,7 @@ impl Model {
         RockInertia::new(self.terrain.shapes(), rock.shape, rock.radius_m, rock.density_kg_m3).map(Arc::new)
     }
 
-    /// The same with one rover more, or another one of its number.
+    /// Adds a rover, or replaces the one with its id.
     pub(crate) fn add_rover(&mut self, id: EntityId, kind: Arc<RoverKind>) {
         self.rovers.insert(id, kind);
     }
@@ -267,19 +277,19 @@ impl RoverKind {
         }
     }
 
-    /// Its part of the scenario.
+    /// Its entry in the scenario.
     #[must_use]
     pub fn setup(&self) -> &RoverSetup {
         &self.setup
     }
 
-    /// What it is.
+    /// Its vehicle model.
     #[must_use]
     pub fn model(&self) -> &Arc<RoverModel> {
         &self.setup.model
     }
 
-    /// Its state where it starts, at rest, told its motions.
+    /// Its state at its start, at rest, with its scripted motions as commands.
     pub(crate) fn start(&self, model: &Model, ruts: &Ruts) -> Result<RoverEntityState, VehicleError> {
         let mut state = self.standing_at(self.setup.start, model, ruts)?;
         for motion in &self.setup.motions {
@@ -288,7 +298,7 @@ impl RoverKind {
         Ok(state)
     }
 
-    /// Its state where it is set down, at rest, told nothing.
+    /// Its state when it is set down at `place`, at rest, without commands.
     pub(crate) fn standing_at(
         &self,
         place: Start,
@@ -306,17 +316,17 @@ impl RoverKind {
             body: rover.state(),
             wheels: vec![WheelMemory::carrying(wheel_load_n); wheels],
             floors: vec![FloorMemory::default(); self.contact_shapes.floor_count()],
-            driver: self.driver.untold(),
+            driver: self.driver.unreported(),
             route: RouteProgress::default(),
             clipmap_centre: model.terrain.plan().map_or([0, 0], |plan| plan.centre_of(x_m, y_m)),
-            notices: Notices::default(),
+            notices: OutOfRangeCounts::default(),
             memories: Vec::new(),
             settings: Default::default(),
         })
     }
 
-    /// Set down with its wheels on the ground: leaning as the plane through the heights under its
-    /// wheels does, lifted until no wheel is buried.
+    /// Pose with the wheels on the ground: tilted like the plane through the heights under the
+    /// wheels, and lifted until no wheel is buried.
     fn standing(&self, ground: &GroundPatch, [x, y]: [f64; 2], yaw_rad: f64) -> Pose {
         let heading = UnitQuaternion::from_euler_angles(0.0, 0.0, yaw_rad);
         let wheels = self.setup.model.wheels();
@@ -338,7 +348,7 @@ impl RoverKind {
 }
 
 impl ObjectKind {
-    /// An object on the ground.
+    /// An object with its origin at `z_m` above the ground.
     pub(crate) fn new(id: EntityId, setup: &ObjectSetup, terrain: &Terrain, ruts: &Ruts) -> Self {
         let ObjectSetup { x_m, y_m, z_m, world_from_object: turn, material, .. } = *setup;
         let patch = GroundPatch::of_square(terrain, ruts, [x_m, y_m], terrain.spacing_m());
@@ -357,7 +367,7 @@ impl ObjectKind {
     }
 }
 
-/// The links of a rover that force–torque sensors measure, ascending.
+/// The links of a rover whose loads force–torque sensors measure, ascending.
 fn loaded_links(setup: &RoverSetup) -> Vec<usize> {
     let sensors = setup.sensors_of::<ForceTorqueSpec>();
     let named = sensors.filter_map(|sensor| setup.model.link_index(&sensor.spec.link));
@@ -365,7 +375,7 @@ fn loaded_links(setup: &RoverSetup) -> Vec<usize> {
     links.into_iter().collect()
 }
 
-/// The box about each link of a rover, wheels with their treads.
+/// Bounding box of each link of a rover, wheels with their treads.
 fn link_bounds(rover: &RoverModel) -> Vec<Option<Bounds>> {
     let mut bounds: Vec<_> = rover.links().iter().map(Link::bounds).collect();
     for wheel in rover.wheels() {
@@ -378,7 +388,7 @@ fn link_bounds(rover: &RoverModel) -> Vec<Option<Bounds>> {
 }
 
 /// Upward normal of the plane z = a x + b y + c nearest to `points` in height (least
-/// squares). Points in a line, as the wheels of one axle are, leave it level across the line.
+/// squares). For points in a line, like the wheels of one axle, the plane is level across the line.
 fn plane_normal(points: &[Vector3<f64>]) -> Vector3<f64> {
     if let Some(normal) = normal_along_line(points) {
         return normal;
@@ -393,7 +403,7 @@ fn plane_normal(points: &[Vector3<f64>]) -> Vector3<f64> {
     slopes.map_or(Vector3::z(), |slopes| Vector3::new(-slopes.x, -slopes.y, 1.0).normalize())
 }
 
-/// Upward normal over points that lie in a line as seen from above; none where they span a plane.
+/// Upward normal over points that are in a line seen from above; `None` if they span a plane.
 fn normal_along_line(points: &[Vector3<f64>]) -> Option<Vector3<f64>> {
     let middle = points.iter().sum::<Vector3<f64>>() / points.len().max(1) as f64;
     let from_middle = || points.iter().map(|point| point - middle);

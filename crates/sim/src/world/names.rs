@@ -1,5 +1,5 @@
-//! What things in a world are called. Rovers and objects have the name that they were given; so has a rock
-//! that was added with one. Any other loose rock is called `rock_` and its number.
+//! Names of the entities in a world. Rovers and objects have the name that they were given; so has a rock
+//! that was added with a name. Any other loose rock is named `rock_` and its id.
 
 use std::collections::BTreeMap;
 
@@ -9,28 +9,28 @@ use crate::world::spawn::SpawnError;
 use crate::world::state::State;
 use crate::world::world::World;
 
-/// Letters of a name at most.
+/// Maximum length of a name, bytes.
 const NAME_MAX: usize = 60;
-/// Letters of a namespace at most.
+/// Maximum length of a namespace, bytes.
 const NAMESPACE_MAX: usize = 120;
 
 impl World {
-    /// All that is there beside the ground, with its name: rovers, objects, loose rocks, each in the order of
-    /// their numbers.
+    /// All entities with their names: rovers, objects, loose rocks, each in the order of
+    /// their ids.
     #[must_use]
     pub fn entities(&self) -> Vec<(String, Entity)> {
         self.model().named(self.state())
     }
 
-    /// Whether something new can have this name.
+    /// Checks that a new entity can have this name.
     ///
     /// # Errors
-    /// When it is no name, or taken.
+    /// When it is not a valid name, or is taken.
     pub fn check_name(&self, name: &str) -> Result<(), SpawnError> {
         self.model().check_name(name, self.state())
     }
 
-    /// What has this name, if it is there.
+    /// The entity with this name, if there is one.
     #[must_use]
     pub fn entity_named(&self, name: &str) -> Option<Entity> {
         self.entities().into_iter().find(|(known, _)| known == name).map(|(_, entity)| entity)
@@ -72,7 +72,7 @@ impl Model {
     }
 }
 
-/// The name of something new.
+/// The name of a new entity.
 pub(crate) fn name_of(entity: Entity, spawn: &Spawn) -> String {
     match (spawn, entity) {
         (Spawn::Rock { name, .. }, Entity::Rock(id)) if name.is_empty() => numbered(id),
@@ -86,7 +86,7 @@ pub(crate) fn name_of(entity: Entity, spawn: &Spawn) -> String {
     }
 }
 
-/// Names that rocks were given, by their numbers.
+/// Names that were given to rocks, by their ids.
 fn given_names(state: &State) -> BTreeMap<u32, &str> {
     let spawned = state.spawned.iter();
     spawned

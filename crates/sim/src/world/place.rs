@@ -1,7 +1,7 @@
-//! Putting what is there elsewhere, or giving it another motion, between two heartbeats.
+//! Moves an entity to another place, or gives it another motion, between two heartbeats.
 //!
-//! Rovers and rocks are set down on the ground, at rest: a rover level with the ground under its wheels, a rock
-//! as it is turned, with its lowest corner touching. What drives a rover stays as it is: commands, the
+//! Rovers and rocks are set down on the ground, at rest: a rover parallel to the ground under its wheels, a rock
+//! with its given rotation and its lowest corner touching. The driving state of a rover stays: commands, the
 //! angles of steers and servos, the wheels' own angles.
 
 use selene_base::{Pose, Twist, frames};
@@ -15,26 +15,27 @@ use crate::world::spawn::SpawnError;
 use crate::world::state::State;
 use crate::world::world::World;
 
-/// The fastest that something can be told to move, m/s.
+/// Maximum speed that an entity can be given, m/s.
 const SPEED_MAX_M_S: f64 = 20.0;
-/// The fastest that something can be told to turn, rad/s.
+/// Maximum turn rate that an entity can be given, rad/s.
 const TURN_MAX_RAD_S: f64 = 20.0;
 
-/// Where something is put, and how it moves from then on.
+/// A new place of an entity, and its motion from then on.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Placement {
-    /// Where, map frame; none where it stays. Of a rover x, y and heading count, of a rock x, y and attitude.
+    /// New pose, map frame; `None` if it stays. Only x, y and heading of a rover count, only x, y and rotation of a
+    /// rock.
     pub pose: Option<Pose>,
-    /// Its velocity, map axes; none for rest where it is put elsewhere, and for its own motion where it stays.
+    /// New velocity, map axes; `None` for rest at a new pose, and for the present motion if it stays.
     pub twist: Option<Twist>,
 }
 
 impl World {
-    /// Puts a rover or a loose rock elsewhere, or gives it another motion.
+    /// Moves a rover or a loose rock to another place, or gives it another motion.
     ///
     /// # Errors
-    /// When there is no such thing, it stands fast, the place is off the ground or inside something, or the
-    /// motion is too fast; the world is then as it was.
+    /// When there is no such entity, it is a fixed object, the place is off the ground or inside something, or the
+    /// motion is too fast; the world is then unchanged.
     pub fn place(&mut self, entity: Entity, placement: &Placement) -> Result<(), SpawnError> {
         let (model, state, scratch) = self.parts_mut();
         let mut new = state.clone();
@@ -47,7 +48,7 @@ impl World {
             Entity::Object(id) => return Err(model.stands_fast(id, state)),
         }
         new.contacts.forget(|party| entity.has(party));
-        // What leant on it or lay on it is no longer held.
+        // Rocks that leant on it or lay on it are no longer held: wake all rocks.
         new.rocks.values_mut().for_each(|rock| rock.still_s = 0.0);
         model.check(&new)?;
         model.refuse_overlaps(&mut new, scratch, |party| entity.has(party))?;
@@ -94,7 +95,7 @@ impl Model {
         Ok(())
     }
 
-    /// Where a pose is on the map, if there is ground.
+    /// Map x and y of a pose, m, if there is ground.
     fn checked(&self, pose: &Pose) -> Result<(f64, f64), SpawnError> {
         let (x_m, y_m) = (pose.translation.x, pose.translation.y);
         self.check_place(x_m, y_m)?;
@@ -112,7 +113,7 @@ impl Model {
     }
 }
 
-/// A rover set down as `fresh` is, at rest, with the angles of its own that only its motors change.
+/// A rover set down as in `fresh`, at rest, that keeps the angles of the joints with motors.
 fn set_down(was: &RoverState, fresh: RoverState, model: &RoverModel) -> RoverState {
     let of_wheels = |joint: usize| {
         model

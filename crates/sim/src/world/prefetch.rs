@@ -1,8 +1,8 @@
-//! Ground ahead of rovers, made in the background: pages of the finest level that a rover will come
-//! to, so that no heartbeat waits for them. What is made depends on the place alone: whether this is
-//! quick enough, or done at all, changes no result.
+//! Makes the ground ahead of rovers in the background: pages of the finest level that a rover will
+//! reach, so that no heartbeat waits for them. A page depends on its place alone: whether it is made
+//! in time, or in advance at all, changes no result.
 //!
-//! It works on all cores but one: a heartbeat that shares its core waits for milliseconds.
+//! It uses all cores but one: a heartbeat that shares its core waits for milliseconds.
 
 use std::collections::BTreeMap;
 use std::num::NonZero;
@@ -16,38 +16,38 @@ use crate::world::entity::EntityId;
 use crate::world::model::Model;
 use crate::world::state::State;
 
-/// How far around a rover ground is made, m.
+/// Distance around a rover within which ground is made, m.
 const REACH_M: f64 = 8.0;
-/// It is made around where the rover will be after this time too, s.
+/// Ground is also made around the rover's expected place after this time, s.
 const AHEAD_S: f64 = 10.0;
-/// Ground is made again for a rover once it has come this far since the last time, m.
+/// Distance that a rover moves before ground is made for it again, m.
 const AGAIN_M: f64 = 1.0;
-/// Places that wait to be made at most; a rover that finds no room asks again.
+/// Maximum number of queued places; a rover that finds no room asks again.
 const WAITING_MAX: usize = 64;
 
 /// Makes ground ahead of rovers.
 #[derive(Debug, Default)]
 pub(crate) struct Prefetch {
     is_off: bool,
-    maker: Option<Maker>,
+    maker: Option<WindowMaker>,
     /// Where each rover was when ground was last made for it, m.
     last_m: BTreeMap<EntityId, [f64; 2]>,
 }
 
-/// Threads that make pages; they end when nobody can ask them any more.
+/// Threads that make pages; they end when the sender of places is dropped.
 #[derive(Debug)]
-struct Maker {
+struct WindowMaker {
     places: SyncSender<[f64; 2]>,
     _pool: ThreadPool,
 }
 
 impl Prefetch {
-    /// Makes nothing: ground is made when a wheel comes to it.
+    /// Makes nothing in advance: ground is made when a wheel reaches it.
     pub(crate) fn off() -> Self {
         Self { is_off: true, ..Self::default() }
     }
 
-    /// Has ground made where rovers drive to.
+    /// Requests ground where rovers are and where they drive to.
     pub(crate) fn look_ahead(&mut self, model: &Model, state: &State) {
         if self.is_off {
             return;
@@ -59,29 +59,29 @@ impl Prefetch {
                 continue;
             }
             let ahead_m = [at.x + AHEAD_S * velocity.x, at.y + AHEAD_S * velocity.y];
-            if self.ask(model.terrain(), [at.x, at.y]) && self.ask(model.terrain(), ahead_m) {
+            if self.request(model.terrain(), [at.x, at.y]) && self.request(model.terrain(), ahead_m) {
                 self.last_m.insert(*id, [at.x, at.y]);
             }
         }
     }
 
-    /// Whether there was room for the request.
-    fn ask(&mut self, terrain: &Arc<Terrain>, place_m: [f64; 2]) -> bool {
+    /// Requests ground around a place; returns whether there was room for the request.
+    fn request(&mut self, terrain: &Arc<Terrain>, place_m: [f64; 2]) -> bool {
         if self.maker.is_none() {
-            self.maker = Maker::start(terrain);
+            self.maker = WindowMaker::start(terrain);
         }
         let Some(maker) = &self.maker else { return true };
         match maker.places.try_send(place_m) {
             Ok(()) => true,
             Err(TrySendError::Full(_)) => false,
-            // The maker panicked: the ground is then made when a wheel comes to it.
+            // The maker panicked: the ground is then made when a wheel reaches it.
             Err(TrySendError::Disconnected(_)) => true,
         }
     }
 }
 
-impl Maker {
-    /// None where threads cannot start: the work is left for later.
+impl WindowMaker {
+    /// `None` if threads cannot start: ground is then made when a wheel reaches it.
     fn start(terrain: &Arc<Terrain>) -> Option<Self> {
         let (places, taken) = sync_channel(WAITING_MAX);
         let source = Arc::clone(terrain);

@@ -1,8 +1,9 @@
-//! What sensors of rovers' bodies remember (`selene_sensors::body`), carried on heartbeat by heartbeat. It follows
-//! from the bodies before and after alone: whoever has the snapshots of a run can carry it on as the run did.
+//! Updates the memories of sensors of rovers' bodies (`selene_sensors::body`) at every heartbeat. A memory follows from
+//! the bodies before and after alone: with the snapshots of a run, any process can continue the memories as the run
+//! did.
 
 use selene_base::{Pose, SimTime};
-use selene_sensors::{Beat, BodySensor, Posture, SensorMemory};
+use selene_sensors::{BodyHeartbeat, BodySensor, Posture, SensorMemory};
 use selene_vehicle::Rover;
 
 use crate::world::entity::EntityId;
@@ -10,14 +11,14 @@ use crate::world::model::{Model, RoverKind};
 use crate::world::snapshot::{Snapshot, samples_after};
 use crate::world::state::State;
 
-/// Bodies before a step, of rovers that sense their own.
+/// Bodies before a step, of rovers with sensors of their own body.
 pub(crate) struct SensedBodies {
     after: SimTime,
     from: SimTime,
-    bodies: Vec<(EntityId, Body)>,
+    bodies: Vec<(EntityId, LinkStates)>,
 }
 
-struct Body {
+struct LinkStates {
     world_from_links: Vec<Pose>,
     position: Vec<f64>,
     velocity: Vec<f64>,
@@ -29,12 +30,12 @@ impl SensedBodies {
         Self {
             after: samples_after(state.sequence, state.time),
             from: state.time,
-            bodies: rovers.map(|(id, rover)| (id, Body::of(rover))).collect(),
+            bodies: rovers.map(|(id, rover)| (id, LinkStates::of(rover))).collect(),
         }
     }
 }
 
-impl Body {
+impl LinkStates {
     fn of(rover: &Rover) -> Self {
         let joints = rover.joint_states();
         Self {
@@ -56,33 +57,33 @@ impl Body {
 }
 
 impl RoverKind {
-    /// What it senses its own body with, in the order of its sensors.
+    /// Sensors of its own body, in the order of its sensors.
     #[must_use]
     pub fn body_sensors(&self) -> &[BodySensor] {
         &self.body_sensors
     }
 
-    fn remember(&self, memories: &[SensorMemory], beat: &Beat) -> Vec<SensorMemory> {
+    fn remember(&self, memories: &[SensorMemory], beat: &BodyHeartbeat) -> Vec<SensorMemory> {
         self.body_sensors.iter().filter_map(|sensor| sensor.take(memories, beat, drop)).collect()
     }
 }
 
 impl Model {
-    /// Carries memories on over the step that led to `snapshot`, in the state and in the snapshot.
+    /// Updates memories by the step that led to `snapshot`, in the state and in the snapshot.
     pub(crate) fn remember_step(&self, state: &mut State, before: &SensedBodies, snapshot: &mut Snapshot) {
         let (until, sun) = (snapshot.time, snapshot.sun_direction);
         for (id, body) in &before.bodies {
             let Ok(at) = snapshot.rovers.binary_search_by_key(id, |rover| rover.id) else { continue };
             let (Some(kind), Some(of)) = (self.rovers().get(id), state.rovers.get_mut(id)) else { continue };
-            let told = &mut snapshot.rovers[at];
+            let reported = &mut snapshot.rovers[at];
             let SensedBodies { after, from, .. } = *before;
-            let beat = Beat { after, from, until, before: body.posture(), now: told.posture(), sun };
+            let beat = BodyHeartbeat { after, from, until, before: body.posture(), now: reported.posture(), sun };
             of.memories = kind.remember(&of.memories, &beat);
-            told.memories.clone_from(&of.memories);
+            reported.memories.clone_from(&of.memories);
         }
     }
 
-    /// Carries memories on from one snapshot of a run to the next, as this model's sensors have them.
+    /// Updates the memories of `next` from the snapshot before it, for the sensors of this model.
     pub fn remember(&self, last: &Snapshot, next: &mut Snapshot) {
         let carried = |rover: EntityId| {
             let kind = self.rovers().get(&rover)?;

@@ -1,9 +1,9 @@
-//! Going back, in place: to all that a world began with, or to a part of it.
+//! Resets a world in place: everything to its start, or a part of it.
 
 use std::sync::Arc;
 
 use selene_base::SimTime;
-use selene_vehicle::contact::Party;
+use selene_vehicle::contact::Collider;
 
 use crate::world::entity::{Entity, Spawn};
 use crate::world::model::Model;
@@ -12,98 +12,108 @@ use crate::world::state::State;
 use crate::world::step::Scratch;
 use crate::world::world::World;
 
-/// What goes back at a reset.
+/// What a reset takes back to the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResetScope {
     /// Simulated time and the number of the heartbeat.
     pub time: bool,
-    /// Rovers, rocks, the ground and what the soil remembers. What was taken away is there again; what was added
-    /// and stays is where it was added.
+    /// Rovers, rocks, the ground and the soil's memory. Entities that were taken away are there again; added entities
+    /// that stay are where they were added.
     pub state: bool,
-    /// What was added goes.
+    /// Removes entities that were added.
     pub spawned: bool,
 }
 
 impl ResetScope {
-    /// Everything: the world is the one that began.
+    /// Everything: the world is as it began.
     pub const ALL: Self = Self { time: true, state: true, spawned: true };
 }
 
 impl World {
-    /// Goes back to where it began in what `scope` says.
+    /// Takes the parts that `scope` says back to the start.
     ///
     /// # Errors
-    /// When something that was added and stays is in the way of what goes back; the world is then as it was.
+    /// When an added entity that stays is in the way of one that goes back; the world is then unchanged.
     pub fn reset_in(&mut self, scope: ResetScope) -> Result<(), SpawnError> {
         if scope == ResetScope::ALL {
             self.reset();
             return Ok(());
         }
         let (mut model, mut new) = (Arc::clone(self.model()), self.state().clone());
-        let mut untold = self.untold().to_vec();
+        let mut unreported = self.unreported().to_vec();
         if scope.spawned {
             model = self.without_spawned(&mut new);
         }
         if scope.state {
-            untold = self.first().2.clone();
+            unreported = self.first().2.clone();
             new = self.state_at_first(&model, &new)?;
         }
         if scope.time {
             self.set_clock_back(&mut new);
         }
-        self.begin_anew(model, new, untold);
+        self.begin_anew(model, new, unreported);
         Ok(())
     }
 
-    /// Takes what was added out of a state; the model that it began with.
+    /// Removes added entities from a state; returns the model that the world began with.
     fn without_spawned(&self, state: &mut State) -> Arc<Model> {
         let (model, first, _) = self.first();
         let was_there = |entity: &Entity| first.spawned.iter().any(|(known, _)| known == entity);
-        for (entity, _) in std::mem::take(&mut state.spawned).iter().filter(|(entity, _)| !was_there(entity)) {
-            take_away(state, *entity);
+        let (stay, go): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut state.spawned).into_iter().partition(|(entity, _)| was_there(entity));
+        for (entity, _) in go {
+            take_away(state, entity);
         }
-        state.spawned.clone_from(&first.spawned);
+        state.spawned = stay;
+        state.removed.retain(|(entity, _)| was_there(entity));
         (state.next_entity, state.next_rock) = (first.next_entity, first.next_rock);
         Arc::clone(model)
     }
 
-    /// The state that it began with, at the time of `now` and with what was added until then. Commands have as long to
-    /// go as they had, and dust to fly.
+    /// The state that the world began with, at the time of `now` and with the entities added until then. Commands and
+    /// dust in flight keep the time that they had left.
     fn state_at_first(&self, model: &Model, now: &State) -> Result<State, SpawnError> {
+        let first = &self.first().1;
+        // It may have been removed so long ago that it was forgotten.
+        let is_back = |(entity, _): &&(Entity, Spawn)| {
+            has(first, *entity) && !now.spawned.iter().any(|(known, _)| known == entity)
+        };
         let mut new = State {
             time: now.time,
             sequence: now.sequence,
             entities_version: now.entities_version,
-            spawned: now.spawned.clone(),
+            spawned: first.spawned.iter().filter(is_back).chain(&now.spawned).cloned().collect(),
             next_entity: now.next_entity,
             next_rock: now.next_rock,
-            ..self.first().1.clone()
+            ..first.clone()
         };
-        new.tell_earlier(self.first().1.time - now.time);
-        let known = self.first().1.spawned.len();
-        let stays = |(entity, _): &&(Entity, Spawn)| has(now, *entity);
-        for (entity, spawn) in now.spawned.iter().skip(known).filter(stays) {
+        new.report_earlier(first.time - now.time);
+        new.removed = now.removed.iter().filter(|(entity, _)| !has(first, *entity)).copied().collect();
+        let stays = |(entity, _): &&(Entity, Spawn)| has(now, *entity) && !has(first, *entity);
+        for (entity, spawn) in now.spawned.iter().filter(stays) {
             model.put(*entity, spawn, &mut new)?;
         }
-        let of_rover = |party: &Party| matches!(party, Party::Wheel(..) | Party::Part(..));
-        let is_added = |party: &Party| now.spawned.iter().any(|(entity, _)| entity.has(party));
+        let of_rover = |party: &Collider| matches!(party, Collider::Wheel(..) | Collider::Part(..));
+        let is_added = |party: &Collider| now.spawned.iter().any(|(entity, _)| entity.has(party));
         model.refuse_overlaps(&mut new, &mut Scratch::default(), |party| of_rover(party) || is_added(party))?;
         Ok(new)
     }
 
-    /// Sets a state's time to that at which the world began: whatever was told, was told that much earlier.
+    /// Sets a state's time to that of the world's start, and moves the times of commands, dust and removals back by as
+    /// much.
     fn set_clock_back(&self, state: &mut State) {
         let first = &self.first().1;
-        state.tell_earlier(state.time - first.time);
+        state.report_earlier(state.time - first.time);
         (state.time, state.sequence) = (first.time, first.sequence);
     }
 }
 
 impl State {
-    /// As if all that was told and thrown had been `by` earlier, or later where that is negative.
-    fn tell_earlier(&mut self, by: SimTime) {
+    /// Moves the times of commands, of dust in flight and of removals `by` earlier, or later if that is negative.
+    fn report_earlier(&mut self, by: SimTime) {
         self.rovers.values_mut().for_each(|rover| rover.driver.move_back(by));
         self.dust.move_back(by);
+        self.removed.iter_mut().for_each(|(_, time)| *time = *time - by);
     }
 }
 

@@ -1,4 +1,4 @@
-//! Going on from a state that was saved. A file can hold anything: before a state is stepped, its parts
+//! Resumes a world from a saved state. A file can hold anything: before a state is stepped, its parts
 //! are compared with the model's.
 
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use crate::world::spawn::SpawnError;
 use crate::world::state::{RoverEntityState, State};
 use crate::world::world::World;
 
-/// Why a world cannot go on from a state.
+/// Why a world cannot resume from a state.
 #[derive(Debug, thiserror::Error)]
 pub enum ResumeError {
-    /// Something that was added while the world ran can no longer be read.
+    /// An entity that was added to the running world can no longer be read.
     #[error("what was added to the world cannot be read again: {0}")]
     Spawned(#[from] SpawnError),
     /// The state is not one of this scenario.
@@ -21,11 +21,11 @@ pub enum ResumeError {
 }
 
 impl World {
-    /// A world in a state that a model's world was in before, with what was added to it since: its files
-    /// are read again.
+    /// A world that resumes from a state of a world of the same model, with the entities that were added to it: their
+    /// files are read again.
     ///
     /// # Errors
-    /// When such a file cannot be read, or the state is not one of this model's.
+    /// When such a file cannot be read, or the state does not belong to this model.
     pub fn resume(model: &Model, state: State, folders: &AllowedFolders) -> Result<Self, ResumeError> {
         let model = model.with_spawned(&state.spawned, folders)?;
         match model.misfit(&state) {
@@ -36,7 +36,7 @@ impl World {
 }
 
 impl Model {
-    /// What a state has that no world of this model can have; none for a state that fits.
+    /// Why a state is not possible for a world of this model; `None` if it fits.
     fn misfit(&self, state: &State) -> Option<String> {
         let heartbeats = state.time / self.scenario().heartbeat;
         if u64::try_from(heartbeats).ok() != Some(state.sequence)

@@ -1,7 +1,7 @@
-//! What is set otherwise than the scenario says while a world runs: where the sky stands, and how sensors measure. It
-//! is a part of the state, so it is hashed and saved; snapshots carry it, so that all who observe the world follow.
-//! What is set between two heartbeats is told with the second one. It is that of every sample after the first one and
-//! of none before, whoever sets it and whenever observers hear of it.
+//! Settings that differ from the scenario while a world runs: the time of the sky, and how sensors measure. They
+//! are a part of the state, so they are hashed and saved; snapshots carry them to all observers.
+//! A setting that is made between two heartbeats is in the snapshot of the second one. It applies to every sample
+//! after the first one and to none before, whoever makes it and whenever observers receive it.
 
 use std::collections::BTreeMap;
 
@@ -12,23 +12,23 @@ use selene_sky::KernelError;
 use crate::world::entity::EntityId;
 use crate::world::model::{Model, RoverKind};
 use crate::world::state::{RoverEntityState, State};
-use crate::world::world::{NoSuchRover, World};
+use crate::world::world::{UnknownRover, World};
 
-/// What is set otherwise than the scenario has it.
+/// Settings that differ from the scenario.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
-    /// How much later Sun, Earth and stars stand where they stand than simulated time says.
+    /// Offset of the time at which Sun, Earth and stars are computed, added to simulated time.
     pub sky_offset: SimTime,
-    /// Of sensors, by rover and name; all others are as their files say.
+    /// Settings of sensors, by rover and name; all other sensors are as in their files.
     pub sensors: BTreeMap<(EntityId, String), SensorSetting>,
 }
 
-/// Why something cannot be set.
+/// Why settings are refused.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
     /// There is no such rover.
     #[error(transparent)]
-    NoSuchRover(#[from] NoSuchRover),
+    UnknownRover(#[from] UnknownRover),
     /// The rover has no such sensor.
     #[error("rover {rover} has no sensor \"{sensor}\"")]
     NoSuchSensor {
@@ -37,12 +37,12 @@ pub enum SettingsError {
         /// The name.
         sensor: String,
     },
-    /// The sensor cannot be set so.
+    /// The sensor does not allow the setting.
     #[error("sensor {sensor}: {why}")]
     Sensor {
         /// The sensor.
         sensor: String,
-        /// Why not.
+        /// Why it does not.
         why: SettingError,
     },
     /// The scenario's kernels do not cover the time.
@@ -51,10 +51,10 @@ pub enum SettingsError {
 }
 
 impl World {
-    /// Sets all that can be set, from now on.
+    /// Replaces all settings from now on.
     ///
     /// # Errors
-    /// When something cannot be set so; nothing is then set.
+    /// When one of the settings is refused; then none is changed.
     pub fn set(&mut self, settings: &Settings) -> Result<(), SettingsError> {
         let (model, state, _) = self.parts_mut();
         model.check_settings(state, settings)?;
@@ -62,10 +62,10 @@ impl World {
         Ok(())
     }
 
-    /// The same for a world that begins: a reset leads back to it.
+    /// The same for a world at its start: a reset leads back to these settings.
     ///
     /// # Errors
-    /// As `set`.
+    /// As [`World::set`].
     pub fn begin_with(&mut self, settings: &Settings) -> Result<(), SettingsError> {
         self.set(settings)?;
         self.first_state_mut().set(settings);
@@ -74,7 +74,7 @@ impl World {
 }
 
 impl State {
-    /// What is set.
+    /// The settings of the state.
     #[must_use]
     pub fn settings(&self) -> Settings {
         let of_rover = |(id, rover): (&EntityId, &RoverEntityState)| {
@@ -84,7 +84,7 @@ impl State {
         Settings { sky_offset: self.sky_offset, sensors: self.rovers.iter().flat_map(of_rover).collect() }
     }
 
-    /// What is as the files say is not kept: a state that was set back is the one that it was.
+    /// Default settings are not stored: a state that was set back equals the original one.
     fn set(&mut self, settings: &Settings) {
         self.sky_offset = settings.sky_offset;
         for (id, rover) in &mut self.rovers {
@@ -98,9 +98,9 @@ impl Model {
     fn check_settings(&self, state: &State, settings: &Settings) -> Result<(), SettingsError> {
         for ((rover, sensor), setting) in &settings.sensors {
             let kind = self.rovers().get(rover).filter(|_| state.rovers.contains_key(rover));
-            kind.ok_or(NoSuchRover(*rover))?.check_setting(*rover, sensor, setting)?;
+            kind.ok_or(UnknownRover(*rover))?.check_setting(*rover, sensor, setting)?;
         }
-        // A sky that stays is no reason to refuse what is set of sensors.
+        // A sky that stays the same must not prevent the settings of sensors.
         if settings.sky_offset != state.sky_offset {
             self.scenario().sky.at(self.scenario().utc.after(state.time + settings.sky_offset))?;
         }
@@ -109,7 +109,7 @@ impl Model {
 }
 
 impl RoverKind {
-    /// Whether a state can have these settings.
+    /// Whether the rover's sensors allow these settings.
     pub(crate) fn can_be_set(&self, settings: &BTreeMap<String, SensorSetting>) -> bool {
         let is_good = |(sensor, setting): (&String, &SensorSetting)| {
             self.check_setting(EntityId::default(), sensor, setting).is_ok()

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use nalgebra::Vector3;
 use selene_base::{Pose, SimTime, Twist, Wrench, frames};
-use selene_sensors::{Beat, Posture, SensorMemory, SensorSetting};
+use selene_sensors::{BodyHeartbeat, Posture, SensorMemory, SensorSetting};
 use selene_soil::{DustParcel, LooseSoil};
 use selene_terrain::{ClipmapCentre, Edit};
 use serde::{Deserialize, Serialize};
@@ -19,38 +19,38 @@ pub struct Snapshot {
     pub time: SimTime,
     /// Number of the heartbeat, from 0.
     pub sequence: u64,
-    /// How many times the world was reset before: with each reset time, ground and numbers may go back, and
+    /// How many times the world was reset before. With each reset, time, ground and ids may go back, and
     /// observers begin anew.
     pub epoch: u32,
-    /// How many terrain edits were told before this snapshot's.
+    /// Number of terrain edits in all snapshots before this one.
     pub terrain_sequence: u64,
-    /// How many entities were added and removed since the start: a node that knows of fewer asks for them.
+    /// Number of entities added and removed since the start: a process that knows a lower number asks for the list.
     pub entities_version: u64,
-    /// The rovers, in order of their number.
+    /// The rovers, in order of their ids.
     pub rovers: Vec<RoverSnapshot>,
-    /// The objects that stand fast, in order of their number.
+    /// The fixed objects, in order of their ids.
     pub objects: Vec<ObjectPose>,
-    /// Loose rocks, in order of their number.
+    /// Loose rocks, in order of their ids.
     pub loose_rocks: Vec<RockPose>,
-    /// Dust that was in flight since the last snapshot, in the order of when and by whom it was thrown.
+    /// Dust that was in flight since the last snapshot, ordered by the time at which it was thrown and by whom.
     pub dust: Vec<DustParcel>,
-    /// Points of granular windows that are seen as grains: of those that have grains and loose points, in the order of
+    /// Points of granular windows that are drawn as grains, for windows with grains and loose points, in the order of
     /// the scenario.
     pub loose_soil: Vec<LooseSoil>,
     /// Ground that changed since the last snapshot.
     pub edits: Vec<Edit>,
-    /// How much later Sun, Earth and stars stand where they stand than `time` says.
+    /// Offset of the time at which Sun, Earth and stars are computed, added to `time`.
     pub sky_offset: SimTime,
-    /// Toward the Sun's centre, unit, map frame.
+    /// Unit vector toward the Sun's centre, map frame.
     pub sun_direction: Vector3<f64>,
 }
 
 /// A rover at a heartbeat.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RoverSnapshot {
-    /// Its number.
+    /// Its id.
     pub id: EntityId,
-    /// Where the windows of detail around it have their middle from this snapshot on.
+    /// Centre of the windows of detail around it from this snapshot on.
     pub clipmap_centre: ClipmapCentre,
     /// Pose of each link in the map frame, in the order of the rover's links.
     pub world_from_links: Vec<Pose>,
@@ -60,71 +60,71 @@ pub struct RoverSnapshot {
     pub joint_velocity: Vec<f64>,
     /// Joint efforts, N m or N.
     pub joint_effort: Vec<f64>,
-    /// Velocity of `base_link` in the map frame.
+    /// Velocity of `base_link` in the map frame, m/s and rad/s.
     pub base_twist: Twist,
     /// Acceleration of `base_link` in the map frame, mean over the heartbeat, m/s².
     pub base_acceleration: Vector3<f64>,
-    /// One entry a wheel.
+    /// Contact of each wheel with the ground.
     pub wheels: Vec<WheelTruth>,
-    /// How bright each lamp is, 0 to 1, in the order of the rover's; since the heartbeat
-    /// before.
+    /// Level of each lamp since the heartbeat before, 0 to 1, in the order of the rover's
+    /// lamps.
     pub lamp_levels: Vec<f64>,
-    /// What sensors of its body remember at this heartbeat, in the order of the rover's sensors.
+    /// Memories of the sensors of its body at this heartbeat, in the order of the rover's sensors.
     pub memories: Vec<SensorMemory>,
-    /// What the links with a force–torque sensor carry, ascending by link; none before the first step.
+    /// Loads of the links with a force–torque sensor, ascending by link; empty before the first step.
     pub link_loads: Vec<LinkLoad>,
-    /// Soil in each of its drums as the granular window that it is in has it, kg; only the process that steps the
-    /// window knows.
+    /// Soil in each of its drums by the granular window that it is in, kg; known only to the process that steps the
+    /// window.
     pub drum_loads_kg: Vec<f64>,
-    /// How sensors are set that are not as their files say, by name.
+    /// Settings of sensors that differ from their files, by sensor name.
     pub settings: BTreeMap<String, SensorSetting>,
 }
 
-/// What a link put on the link that carries it, across the joint between them, in the last step.
+/// Load of a link on its parent link, across the joint between them, in the last step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LinkLoad {
     /// Index of the link among the rover's.
     pub link: u32,
-    /// Force and torque in the link's own axes, about its origin.
+    /// Force, N, and torque, N m, in the link's own axes, about its origin.
     pub wrench: Wrench,
 }
 
-/// What one wheel and the ground do to each other.
+/// Contact of one wheel with the ground.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WheelTruth {
-    /// 1 − v/(ωR) driving, ωR/v − 1 braking; 0 at rest.
+    /// Slip ratio: 1 − v/(ωR) driving, ωR/v − 1 braking; 0 at rest.
     pub slip_ratio: f64,
     /// Angle from the wheel's heading to its velocity, rad.
     pub slip_angle_rad: f64,
     /// Depth of the wheel's lowest point below the undisturbed ground, m.
     pub sinkage_m: f64,
-    /// Soil on wheel, N, in `base_link`.
+    /// Force of the soil on the wheel, N, in `base_link`.
     pub force_n: Vector3<f64>,
-    /// Soil on wheel about its centre, N m, in `base_link`.
+    /// Torque of the soil on the wheel about its centre, N m, in `base_link`.
     pub torque_nm: Vector3<f64>,
     /// Rate about the axle, rad/s.
     pub rate_rad_s: f64,
-    /// What the motor gives, N m.
+    /// Torque of the motor, N m.
     pub drive_torque_nm: f64,
     /// Whether it touches soil, rock or another body.
     pub in_contact: bool,
 }
 
-/// Where an object stands.
+/// Pose of a fixed object.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ObjectPose {
-    /// Its number.
+    /// Its id.
     pub id: EntityId,
     /// Its pose in the map frame.
     pub world_from_object: Pose,
 }
 
-/// Where a loose rock is, and what it looks like.
+/// Pose and shape of a loose rock.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RockPose {
-    /// Its number on the site.
+    /// Its id on the site.
     pub id: u32,
-    /// Which of the ground's shapes it has.
+    /// Index of its shape among the ground's.
     pub shape: u32,
     /// Mean radius, m: the shape's scale.
     pub radius_m: f64,
@@ -133,19 +133,19 @@ pub struct RockPose {
 }
 
 impl Snapshot {
-    /// A rover, by its number.
+    /// The rover with this id.
     #[must_use]
     pub fn rover(&self, id: EntityId) -> Option<&RoverSnapshot> {
         self.rovers.binary_search_by_key(&id, |rover| rover.id).ok().map(|at| &self.rovers[at])
     }
 
-    /// How a rover's sensor is set.
+    /// The setting of a rover's sensor.
     #[must_use]
     pub fn setting(&self, rover: EntityId, sensor: &str) -> SensorSetting {
         self.rover(rover).and_then(|rover| rover.settings.get(sensor)).copied().unwrap_or_default()
     }
 
-    /// Pose of a link of a rover at `time` between `self` and the `next` snapshot; none when they do not both
+    /// Pose of a link of a rover in the map frame at `time` between `self` and the `next` snapshot; `None` unless both
     /// have the rover.
     #[must_use]
     pub fn link_at(&self, next: &Self, rover: EntityId, link: usize, time: SimTime) -> Option<Pose> {
@@ -154,7 +154,8 @@ impl Snapshot {
         Some(frames::interpolate(before, after, self.fraction(next, time)))
     }
 
-    /// Pose of a loose rock at `time` between `self` and the `next` snapshot; none when they do not both have it.
+    /// Pose of a loose rock in the map frame at `time` between `self` and the `next` snapshot; `None` unless both have
+    /// it.
     #[must_use]
     pub fn rock_at(&self, next: &Self, rock: u32, time: SimTime) -> Option<Pose> {
         let find = |of: &Self| {
@@ -164,10 +165,10 @@ impl Snapshot {
         Some(frames::interpolate(&find(self)?, &find(next)?, self.fraction(next, time)))
     }
 
-    /// What a rover's body did from this snapshot to the `next`; none when they do not both have the rover.
+    /// The motion of a rover's body from this snapshot to the `next`; `None` unless both have the rover.
     #[must_use]
-    pub fn beat<'a>(&'a self, next: &'a Self, rover: EntityId) -> Option<Beat<'a>> {
-        Some(Beat {
+    pub fn beat<'a>(&'a self, next: &'a Self, rover: EntityId) -> Option<BodyHeartbeat<'a>> {
+        Some(BodyHeartbeat {
             after: samples_after(self.sequence, self.time),
             from: self.time,
             until: next.time,
@@ -190,7 +191,7 @@ pub(crate) fn samples_after(sequence: u64, time: SimTime) -> SimTime {
 }
 
 impl RoverSnapshot {
-    /// Its body, as sensors see it.
+    /// Its links and joints, as sensors of its body take them.
     #[must_use]
     pub fn posture(&self) -> Posture<'_> {
         Posture {
@@ -207,13 +208,13 @@ impl RoverSnapshot {
         self.world_from_links.first().copied().unwrap_or_else(Pose::identity)
     }
 
-    /// What a link puts on its carrier, in its own axes about its origin; `None` where nobody measures it.
+    /// Load of a link on its parent, in the link's own axes about its origin; `None` if it is not measured.
     #[must_use]
     pub fn load_of(&self, link: usize) -> Option<Wrench> {
         self.link_loads.iter().find(|load| load.link as usize == link).map(|load| load.wrench)
     }
 
-    /// Velocity of `base_link` in its own axes, as odometry reports it.
+    /// Velocity of `base_link` in its own axes, m/s and rad/s, as odometry reports it.
     #[must_use]
     pub fn body_twist(&self) -> Twist {
         let base_from_world = self.world_from_base().rotation.inverse();

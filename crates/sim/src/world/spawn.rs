@@ -1,18 +1,20 @@
-//! Adding to a world that runs, and taking away from it, between two heartbeats.
+//! Adds entities to a running world, and removes them from it, between two heartbeats.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use nalgebra::UnitQuaternion;
-use selene_base::InputError;
+use selene_base::{InputError, SimTime};
 use selene_terrain::Ruts;
 use selene_vehicle::contact::{LooseRockState, RockInertia};
 use selene_vehicle::{ObjectModel, RoverModel, VehicleError};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::scenario::{
-    LooseRockSetup, LooseRockSpec, ObjectSetup, RoverSetup, Start, lay_rock, load_sensors, refuse_sound_in_vacuum,
+    FIRST_LAID, LooseRockSetup, LooseRockSpec, ObjectSetup, RoverSetup, Start, lay_rock, load_sensors,
+    refuse_sound_in_vacuum,
 };
 use crate::world::entity::{AllowedFolders, Entity, EntityId, Spawn, SpawnPlace};
 use crate::world::model::{Model, ObjectKind, RoverKind};
@@ -21,20 +23,20 @@ use crate::world::state::State;
 use crate::world::step::{BORDER_M, WorldError};
 use crate::world::world::World;
 
-/// Rovers and objects of one world at most.
+/// Maximum number of rovers and objects of one world.
 const ENTITIES_MAX: usize = 1000;
-/// Numbers that rovers and objects of one run have at most: images tell them apart by 16 bits.
-const NUMBERS_MAX: u32 = 0xFFFF;
-/// Loose rocks of one world at most.
+/// Maximum number of loose rocks of one world.
 const ROCKS_MAX: usize = 10_000;
-/// Bytes that the texts of all objects of a world have at most: every state and every node holds them.
+/// Maximum size of the URDF texts of all objects of a world together, bytes: every state and every node holds them.
 const TEXT_BYTES_MAX: usize = 4 << 20;
-/// Mesh files that one text may name: each is read.
+/// Maximum number of mesh files in one text, since each is read.
 const TEXT_MESHES_MAX: usize = 64;
-/// How far an object may reach from its origin, m: all tiles that it reaches are looked at with every heartbeat.
+/// Maximum reach of an object from its origin, m: each heartbeat looks at all tiles within it.
 const REACH_MAX_M: f64 = 50.0;
+/// How long a removed entity is known: longer than any sensor looks back, which is some periods of 1000 s at most.
+const REMOVED_KEPT: SimTime = SimTime::from_nanos(3_600_000_000_000);
 
-/// Why something cannot be added or taken away.
+/// Why an entity cannot be added, moved or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum SpawnError {
     /// A file is refused.
@@ -43,16 +45,16 @@ pub enum SpawnError {
     /// A rover or an object is refused.
     #[error(transparent)]
     Vehicle(#[from] VehicleError),
-    /// It cannot be where it is wanted.
+    /// It is not possible at its place.
     #[error(transparent)]
     World(#[from] WorldError),
-    /// The name is none.
+    /// The name is not valid.
     #[error("name '{0}': is not allowed: must be 1 to 60 letters, digits and _, not beginning with a digit")]
     Name(String),
     /// The name is taken.
     #[error("name '{0}': is taken; names must differ")]
     NameTaken(String),
-    /// The namespace is none, or another rover's.
+    /// The namespace is not valid, or that of another rover.
     #[error("namespace '{namespace}': {what}")]
     Namespace {
         /// The namespace.
@@ -60,26 +62,26 @@ pub enum SpawnError {
         /// What is wrong with it.
         what: &'static str,
     },
-    /// Texts are too long.
+    /// The URDF texts are too long together.
     #[error("the texts of all objects may have {TEXT_BYTES_MAX} bytes together; this one has {0}: put it into a file")]
     Text(usize),
-    /// It is too large.
+    /// The object is too large.
     #[error("reaches {0} m from its origin; at most {REACH_MAX_M} m are allowed")]
     Large(f64),
-    /// How it is to move is not possible.
+    /// The velocity is too high or not finite.
     #[error("{what} of {value} is not allowed: must be at most {most}")]
     Twist {
-        /// Which speed.
+        /// Which velocity: linear or angular.
         what: &'static str,
-        /// Its size, m/s or rad/s.
+        /// Its magnitude, m/s or rad/s.
         value: f64,
-        /// What is allowed.
+        /// Highest magnitude that is allowed, m/s or rad/s.
         most: f64,
     },
-    /// An object cannot be put elsewhere.
+    /// A fixed object cannot be moved.
     #[error("object {0} stands fast; take it away and add it elsewhere")]
     StandsFast(String),
-    /// The place is none.
+    /// The place is not possible.
     #[error("({x_m}, {y_m}) m: {what}")]
     Place {
         /// Map x, m.
@@ -89,22 +91,30 @@ pub enum SpawnError {
         /// What is wrong with it.
         what: &'static str,
     },
-    /// A rock that is none.
+    /// The rock is not valid.
     #[error("rock: {0}")]
     Rock(String),
-    /// There are too many.
-    #[error("there are {0} already, or numbers have run out: 1000 at a time and 65535 in a run are allowed")]
-    Full(usize),
-    /// There is no such thing.
+    /// There are too many entities at once.
+    #[error("there are {count} already; {most} at a time are allowed")]
+    Full {
+        /// Number of entities.
+        count: usize,
+        /// Number that is allowed.
+        most: usize,
+    },
+    /// There were too many entities one after the other.
+    #[error("all {0} ids of a run are given, and none is given twice; a reset of the spawned entities frees theirs")]
+    NoIdLeft(u32),
+    /// There is no such entity.
     #[error("there is no {0}: it was removed, or never there")]
     Unknown(String),
 }
 
 impl World {
-    /// Adds something; files are taken from allowed folders alone.
+    /// Adds an entity; its files must be in allowed folders.
     ///
     /// # Errors
-    /// With what is wrong and what is allowed; the world is then as it was.
+    /// When the entity is refused; the error says what is wrong and what is allowed, and the world is unchanged.
     pub fn spawn(&mut self, spawn: &Spawn, folders: &AllowedFolders) -> Result<Entity, SpawnError> {
         let (model, state, scratch) = self.parts_mut();
         let (mut new_model, mut new_state) = (Model::clone(model), state.clone());
@@ -113,13 +123,14 @@ impl World {
             Spawn::Rover { .. } => Entity::Rover(state.next_entity),
             Spawn::Object { .. } | Spawn::Described { .. } => Entity::Object(state.next_entity),
         };
+        new_state.forget_removed();
         new_model.add(entity, spawn, &new_state, folders)?;
         new_model.put(entity, spawn, &mut new_state)?;
         match entity {
             Entity::Rock(id) => new_state.next_rock = id + 1,
             Entity::Rover(id) | Entity::Object(id) => new_state.next_entity = EntityId(id.0 + 1),
         }
-        // What was refused under this number is not what comes now.
+        // The scratch may be that of an entity which was refused with this id.
         scratch.forget(entity);
         new_model.refuse_overlaps(&mut new_state, scratch, |party| entity.has(party))?;
         new_state.entities_version += 1;
@@ -128,18 +139,24 @@ impl World {
         Ok(entity)
     }
 
-    /// Takes something away; what it did to the ground stays.
+    /// Removes an entity; the changes that it made to the ground stay.
     ///
     /// # Errors
-    /// When there is no such thing.
+    /// When there is no such entity.
     pub fn remove(&mut self, entity: Entity) -> Result<(), SpawnError> {
         let (_, state, _) = self.parts_mut();
-        if take_away(state, entity) { Ok(()) } else { Err(SpawnError::Unknown(format!("{entity:?}"))) }
+        if !take_away(state, entity) {
+            return Err(SpawnError::Unknown(format!("{entity:?}")));
+        }
+        if state.spawned.iter().any(|(known, _)| *known == entity) {
+            state.removed.push((entity, state.time));
+        }
+        Ok(())
     }
 }
 
 impl Model {
-    /// The same with what was added to a world, read again from its files.
+    /// The model with the entities that were added to a world, read again from their files.
     ///
     /// # Errors
     /// When a file is missing or refused.
@@ -151,7 +168,7 @@ impl Model {
         Ok(model)
     }
 
-    /// Adds what is new, if its name is free and there is room.
+    /// Adds a new entity if its name is free and there is room.
     fn add(
         &mut self,
         entity: Entity,
@@ -172,7 +189,10 @@ impl Model {
             }
             Spawn::Rock { spec, .. } => {
                 if state.rocks.len() >= ROCKS_MAX {
-                    return Err(SpawnError::Full(state.rocks.len()));
+                    return Err(SpawnError::Full { count: state.rocks.len(), most: ROCKS_MAX });
+                }
+                if state.next_rock > Entity::LAST_ROCK {
+                    return Err(SpawnError::NoIdLeft(Entity::LAST_ROCK - FIRST_LAID + 1));
                 }
                 self.check_place(spec.x_m, spec.y_m)?;
             }
@@ -180,11 +200,14 @@ impl Model {
         self.describe(entity, spawn, folders)
     }
 
-    /// Refuses a rover or an object where there is no room for one more.
+    /// Refuses one more rover or object if there are too many, or its place is not possible.
     fn check_room(&self, place: &SpawnPlace, state: &State) -> Result<(), SpawnError> {
         let count = state.rovers.len() + state.objects.len();
-        if count >= ENTITIES_MAX || state.next_entity.0 > NUMBERS_MAX {
-            return Err(SpawnError::Full(count));
+        if count >= ENTITIES_MAX {
+            return Err(SpawnError::Full { count, most: ENTITIES_MAX });
+        }
+        if state.next_entity > EntityId::LAST {
+            return Err(SpawnError::NoIdLeft(EntityId::LAST.0));
         }
         let SpawnPlace { x_m, y_m, z_m, yaw_rad } = *place;
         self.check_place(x_m, y_m)?;
@@ -220,7 +243,8 @@ impl Model {
         Ok(())
     }
 
-    /// Adds an object where it stood when it was added: on the ground as nobody had driven it.
+    /// Adds an object at its place on the undisturbed ground, so that a world that is read again has it at the same
+    /// height.
     fn stand(&mut self, id: EntityId, name: &str, model: ObjectModel, place: &SpawnPlace) -> Result<(), SpawnError> {
         if model.reach_m() > REACH_MAX_M {
             return Err(SpawnError::Large(model.reach_m()));
@@ -239,7 +263,7 @@ impl Model {
         Ok(())
     }
 
-    /// Puts what is new where it is wanted.
+    /// Puts a new entity at its place in the state.
     pub(crate) fn put(&self, entity: Entity, spawn: &Spawn, state: &mut State) -> Result<(), SpawnError> {
         match entity {
             Entity::Rover(id) => {
@@ -287,7 +311,7 @@ impl Model {
         })
     }
 
-    /// The shape that a rock asks for, or one by its number.
+    /// Index of the shape of a rock: the one that it names, or one chosen by its id.
     fn shape_of(&self, spec: &LooseRockSpec, id: u32) -> Result<usize, SpawnError> {
         let shapes = self.terrain().shapes().len();
         let shape = spec.shape.unwrap_or(id as usize % shapes.max(1));
@@ -304,14 +328,26 @@ impl Model {
 
     pub(crate) fn check_place(&self, x_m: f64, y_m: f64) -> Result<(), SpawnError> {
         let terrain = self.terrain();
-        // Windows of detail, where there are such, must be there too.
+        // The windows of detail, if there are any, must be possible there too.
         let is_numbered = || terrain.plan().is_none_or(|plan| plan.has(plan.centre_of(x_m, y_m)));
         let reaches = x_m.is_finite() && y_m.is_finite() && terrain.reaches(x_m, y_m, BORDER_M) && is_numbered();
         if reaches { Ok(()) } else { Err(SpawnError::Place { x_m, y_m, what: "is off the ground that there is" }) }
     }
 }
 
-/// Takes something out of a state; whether it was there.
+impl State {
+    /// Drops added entities that were removed so long ago that no snapshot which a sensor needs has them.
+    fn forget_removed(&mut self) {
+        let oldest = self.time - REMOVED_KEPT;
+        let is_long_ago = |(_, time): &(Entity, SimTime)| *time <= oldest;
+        let forgotten: BTreeSet<_> =
+            self.removed.iter().filter(|of| is_long_ago(of)).map(|(entity, _)| *entity).collect();
+        self.removed.retain(|of| !is_long_ago(of));
+        self.spawned.retain(|(entity, _)| !forgotten.contains(entity));
+    }
+}
+
+/// Removes an entity from a state; returns whether it was there.
 pub(crate) fn take_away(state: &mut State, entity: Entity) -> bool {
     let was_there = match entity {
         Entity::Rover(id) => state.rovers.remove(&id).is_some(),
@@ -320,14 +356,14 @@ pub(crate) fn take_away(state: &mut State, entity: Entity) -> bool {
     };
     if was_there {
         state.contacts.forget(|party| entity.has(party));
-        // What leant on it or lay on it is no longer held.
+        // Rocks that leant on it or lay on it are no longer held: wake all rocks.
         state.rocks.values_mut().for_each(|rock| rock.still_s = 0.0);
         state.entities_version += 1;
     }
     was_there
 }
 
-/// Refuses a text for which there is no room.
+/// Refuses a URDF text if the texts of all objects would be too long.
 fn check_text(urdf: &str, state: &State) -> Result<(), SpawnError> {
     let text_bytes = |(_, spawn): &(Entity, Spawn)| match spawn {
         Spawn::Described { urdf, .. } => urdf.len(),
@@ -337,7 +373,7 @@ fn check_text(urdf: &str, state: &State) -> Result<(), SpawnError> {
     if known + urdf.len() > TEXT_BYTES_MAX { Err(SpawnError::Text(urdf.len())) } else { Ok(()) }
 }
 
-/// The object that a text describes; its meshes are taken from allowed folders alone.
+/// The object that a URDF text describes; its meshes must be in allowed folders.
 fn of_text(name: &str, urdf: &str, folders: &AllowedFolders) -> Result<ObjectModel, SpawnError> {
     let meshes = Cell::new(0);
     let find_mesh = |mesh: &str| {

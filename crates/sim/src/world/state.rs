@@ -1,5 +1,5 @@
-//! The state of a world: all that can change its future, and nothing else, as plain data. A copy
-//! shares ground and soil memory with the original until one of them is written. Every bit of it is
+//! The state of a world: everything that can change its future, and nothing else, as plain data. A copy
+//! shares ground and soil memory with the original until one of them is written. Every bit of the state is
 //! hashed.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,36 +23,38 @@ use crate::world::entity::{Entity, EntityId, Spawn};
 pub struct State {
     /// Simulated time.
     pub time: SimTime,
-    /// Number of heartbeats made.
+    /// Number of heartbeats so far.
     pub sequence: u64,
-    /// How many new heights of the ground were told with snapshots.
+    /// Number of terrain edits in all snapshots so far.
     pub terrain_sequence: u64,
     /// The rovers.
     pub rovers: BTreeMap<EntityId, RoverEntityState>,
-    /// The objects that stand fast.
+    /// The fixed objects.
     pub objects: BTreeSet<EntityId>,
-    /// The loose rocks, by their number on the site.
+    /// The loose rocks, by their id on the site.
     pub rocks: BTreeMap<u32, LooseRockState>,
-    /// What contacts of rovers, rocks and objects remember.
+    /// Memory of the contacts between rovers, rocks and objects.
     pub contacts: ContactMemory,
-    /// What was done to the ground.
+    /// Changes of the ground's heights.
     pub ruts: Ruts,
-    /// What the soil remembers of it.
+    /// Memory of the soil, such as its compaction.
     pub soil: SoilMemory,
-    /// The granular windows, by their place in the scenario.
+    /// The granular windows, by their index in the scenario.
     pub granular: BTreeMap<u32, WindowState>,
-    /// Dust in flight, and what the ground gave and got of it.
+    /// Dust in flight, and the dust that each tile of the ground lost and gained.
     pub dust: DustState,
     /// How many entities were added and removed since the start.
     pub entities_version: u64,
-    /// What was added while the world ran, in order, with its number; also what was removed again, since
-    /// snapshots of the time before have it.
+    /// Entities that were added while the world ran, in order. Removed ones stay in the list for a while, since
+    /// snapshots of the time before their removal have them.
     pub spawned: Vec<(Entity, Spawn)>,
-    /// The number of the next rover or object.
+    /// Those of them that were removed, and when, in order.
+    pub removed: Vec<(Entity, SimTime)>,
+    /// The id of the next rover or object.
     pub next_entity: EntityId,
-    /// The number of the next loose rock.
+    /// The id of the next loose rock.
     pub next_rock: u32,
-    /// How much later Sun, Earth and stars stand where they stand than `time` says.
+    /// Offset of the time at which Sun, Earth and stars are computed, added to `time`.
     pub sky_offset: SimTime,
 }
 
@@ -61,27 +63,27 @@ pub struct State {
 pub struct RoverEntityState {
     /// Its body, joints and servos.
     pub body: RoverState,
-    /// What each wheel remembers of its contact with soil.
+    /// Memory of each wheel's contact with the soil.
     pub wheels: Vec<WheelMemory>,
-    /// What bodies remember of hard ground.
+    /// Memory of the bodies' contacts with hard ground.
     pub floors: Vec<FloorMemory>,
-    /// What it was told.
+    /// The commands that it obeys.
     pub driver: DriverState,
     /// How far along its route it is.
     pub route: RouteProgress,
-    /// Where the windows of detail around it have their middle.
+    /// Centre of the windows of detail around it.
     pub clipmap_centre: ClipmapCentre,
-    /// What left its valid range so far.
-    pub notices: Notices,
-    /// What sensors of its body remember, in the order of the rover's sensors; nothing before the first heartbeat.
+    /// How often a quantity left its valid range so far.
+    pub notices: OutOfRangeCounts,
+    /// Memories of the sensors of its body, in the order of the rover's sensors; empty before the first heartbeat.
     pub memories: Vec<SensorMemory>,
-    /// How sensors are set that are not as their files say, by name.
+    /// Settings of sensors that differ from their files, by sensor name.
     pub settings: BTreeMap<String, SensorSetting>,
 }
 
-/// What left its valid range so far: said in diagnostics instead of going quiet.
+/// How often a quantity left the valid range of its model: reported in diagnostics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Notices {
+pub struct OutOfRangeCounts {
     /// Steps of a wheel whose contact was too narrow for the soil's negative Kc.
     pub floored_contacts: u64,
     /// Steps of a wheel that was in deeper than its radius.
@@ -90,7 +92,7 @@ pub struct Notices {
     pub outside_fit: u64,
 }
 
-impl Notices {
+impl OutOfRangeCounts {
     pub(crate) fn count(&mut self, contact: &WheelContact) {
         self.floored_contacts += u64::from(contact.modulus_floored);
         self.buried_wheels += u64::from(contact.sinkage_beyond_radius);
@@ -99,7 +101,7 @@ impl Notices {
 }
 
 impl State {
-    /// A hash over every bit of it (XXH3 of its bytes as a checkpoint has them).
+    /// A hash over every bit of the state (XXH3 of its bytes in a checkpoint).
     ///
     /// # Panics
     /// When `spawned` names a file by a path that is not UTF-8, which a world refuses to add.
@@ -112,18 +114,18 @@ impl State {
 }
 
 impl State {
-    /// A hash over what all processes of a world have alike: rovers, rocks, ground and the soil's memory. What
-    /// contacts between rovers of two processes remember is each one's own.
+    /// A hash over the part that is the same in all processes of a world: rovers, rocks, ground and the soil's memory.
+    /// The memory of contacts between rovers of two processes differs between them.
     ///
     /// # Panics
-    /// As `hash`.
+    /// As [`State::hash`].
     #[must_use]
     pub fn shared_hash(&self) -> u64 {
         Self { contacts: Default::default(), ..self.clone() }.hash()
     }
 }
 
-/// Takes bytes into a hash.
+/// Writes bytes into a hash.
 struct Hasher(Xxh3);
 
 impl io::Write for &mut Hasher {

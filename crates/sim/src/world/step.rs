@@ -1,9 +1,9 @@
 //! One heartbeat of a world, in a fixed order: commands become targets of joints; rovers, rocks and
-//! objects that may meet are put into groups, by the tiles of ground that each may touch; the groups
-//! are stepped at the same time; what they did is put together; the clock advances.
+//! objects that may meet form groups, by the tiles of ground that each may touch; the groups
+//! are stepped in parallel; their results are merged; the clock advances.
 //!
 //! A step is a pure function of model, state and commands. Groups share nothing, so that neither the
-//! number of threads nor who is in which group changes a bit.
+//! number of threads nor the division into groups changes a bit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,105 +12,105 @@ use rayon::prelude::*;
 use selene_base::SimTime;
 use selene_soil::{GranularError, LooseSoil, WindowState, WrittenMemory};
 use selene_terrain::{Edit, Node, TileIndex, TileRect};
-use selene_vehicle::contact::Party;
+use selene_vehicle::contact::Collider;
 use selene_vehicle::{BodyTwist, Rover, VehicleError};
 
 use crate::driving::Command;
-use crate::world::dust::Thrown;
+use crate::world::dust::ThrownDust;
 use crate::world::entity::{Entity, EntityId};
-use crate::world::exchange::{Share, SteppedBy, Written};
+use crate::world::exchange::{ProcessShare, SteppedBy, Written};
 use crate::world::granular;
-use crate::world::group::{Group, GroupScratch, Members, RoverScratch, Slide};
+use crate::world::group::{Group, GroupScratch, Members, RoverScratch, WheelSlide};
 use crate::world::model::{Model, RoverKind};
 use crate::world::prefetch::Prefetch;
 use crate::world::remember::SensedBodies;
 use crate::world::snapshot::{LinkLoad, ObjectPose, RockPose, RoverSnapshot, Snapshot, WheelTruth};
 use crate::world::state::{RoverEntityState, State};
 
-/// How near the ground's border a rover may come, m.
+/// Minimum distance of a rover from the ground's border, m.
 pub(crate) const BORDER_M: f64 = 2.0;
-/// Ground around all that a rover or rock may touch where it is now, m: it goes on within a heartbeat.
+/// Margin around everything that a rover or rock may touch at its present place, m: it moves within a heartbeat.
 const MARGIN_M: f64 = 0.25;
-/// Bodies that begin no deeper in one another are pushed apart without harm, m.
+/// Maximum overlap of bodies at a start, m: contacts push bodies apart from it without harm.
 const OVERLAP_MAX_M: f64 = 0.005;
-/// Distance from the middle of the windows around a rover, in their steps, at which they move on.
+/// Distance from the middle of the windows of detail around a rover, in their steps, at which the windows move.
 const WINDOW_STEPS: f64 = 1.0;
 
-/// Why the world cannot go on.
+/// Why the world cannot be stepped.
 #[derive(Debug, thiserror::Error)]
 pub enum WorldError {
     /// A rover cannot be built.
     #[error(transparent)]
     Vehicle(#[from] VehicleError),
-    /// A rover left the ground that there is.
+    /// A rover left the ground.
     #[error(
         "at {time} rover {rover} is at ({x_m:.1}, {y_m:.1}) m, within {BORDER_M} m of the border of the site's ground; make `side_m` of the last of the site's `levels` larger or keep the route inside"
     )]
     LeftSite {
-        /// Which.
+        /// Name of the rover.
         rover: String,
-        /// When.
+        /// Simulated time.
         time: SimTime,
         /// Map x, m.
         x_m: f64,
         /// Map y, m.
         y_m: f64,
     },
-    /// The scenario's kernels end.
+    /// The scenario's kernels do not cover the time.
     #[error(transparent)]
     Sky(#[from] selene_sky::KernelError),
     /// The state is no longer finite.
     #[error("at {time} the state of {what} is no longer finite; a smaller `step_s` or less stiff suspension may help")]
     NotFinite {
-        /// What.
+        /// The rover or rock.
         what: String,
-        /// When.
+        /// Simulated time.
         time: SimTime,
     },
-    /// Granular soil cannot go on.
+    /// The granular soil cannot be stepped.
     #[error("at {time}: {source}")]
     Granular {
         /// Why.
         source: GranularError,
-        /// When.
+        /// Simulated time.
         time: SimTime,
     },
-    /// Two bodies are in one place at the start.
+    /// Two bodies overlap at the start.
     #[error("{first} starts {depth_m:.3} m inside {second}; start it elsewhere, or higher by `z_m`")]
     Inside {
-        /// One.
+        /// One of the bodies.
         first: String,
-        /// The other.
+        /// The other body.
         second: String,
-        /// How deep, m.
+        /// Depth of the overlap, m.
         depth_m: f64,
     },
 }
 
-/// Working memory of a world. Any gives the same result: it can be thrown away at any time.
+/// Working memory of a world. It does not affect results and can be replaced by a new one at any time.
 #[derive(Debug, Default)]
 pub struct Scratch {
     rovers: BTreeMap<EntityId, RoverScratch>,
     groups: Vec<GroupScratch>,
     prefetch: Prefetch,
     pub(crate) written: Written,
-    /// Tiles open for what other processes wrote.
+    /// Tiles that are unpacked because other processes wrote them.
     foreign: BTreeSet<TileIndex>,
-    /// Granular windows as they were before a heartbeat.
+    /// Copies of granular windows from before a heartbeat.
     windows_before: BTreeMap<u32, WindowState>,
 }
 
-/// What a heartbeat takes for given beside model and state.
+/// Inputs of a heartbeat besides model and state.
 #[derive(Clone, Copy, Debug)]
 pub struct Inputs<'a> {
     /// Commands that arrived since the last heartbeat, in order.
     pub commands: &'a [(EntityId, Command)],
-    /// Which rovers another process steps; none where this one steps all.
-    pub share: Option<&'a Share>,
+    /// The rovers that other processes step; `None` if this process steps all.
+    pub share: Option<&'a ProcessShare>,
 }
 
 impl Inputs<'_> {
-    /// Nobody commands anything, and all rovers are stepped here.
+    /// No commands, and all rovers are stepped here.
     pub const NONE: Inputs<'static> = Inputs { commands: &[], share: None };
 }
 
@@ -118,9 +118,9 @@ impl Model {
     /// Steps one heartbeat and takes a snapshot.
     ///
     /// # Errors
-    /// When a rover leaves the ground, a state is no longer finite, granular soil cannot go on or the scenario's
-    /// kernels end. The state is then whole, and as far as it came: where granular soil cannot go on, it is the one
-    /// before the step, with its commands taken.
+    /// When a rover leaves the ground, a state is no longer finite, granular soil cannot be stepped or the scenario's
+    /// kernels end. The state is then consistent and at the point of the error: if granular soil cannot be stepped, it
+    /// is the one before the step, with its commands taken.
     pub fn step(&self, state: &mut State, inputs: &Inputs, scratch: &mut Scratch) -> Result<Snapshot, WorldError> {
         for (rover, command) in inputs.commands {
             if let (Some(kind), Some(of)) = (self.rovers().get(rover), state.rovers.get_mut(rover)) {
@@ -148,7 +148,7 @@ impl Model {
         SensedBodies::new(state, at_hand.map(|(id, at_hand)| (*id, &at_hand.rover)))
     }
 
-    /// The snapshot of a state that no step led to: nothing acts on anything yet.
+    /// The snapshot of a state before any step: there are no forces yet.
     ///
     /// # Errors
     /// When a rover cannot be built or the scenario's kernels do not cover the time.
@@ -158,7 +158,7 @@ impl Model {
         scratch: &mut Scratch,
         edits: Vec<Edit>,
     ) -> Result<Snapshot, WorldError> {
-        // What the last step left there would be told as if it were of this state.
+        // Results of an earlier step in the working memory do not belong to this state.
         scratch.rovers.clear();
         self.prepare(state, scratch)?;
         self.snapshot(state, scratch, edits)
@@ -183,14 +183,14 @@ impl Model {
             };
             at_hand.rover.set_state(&of.body);
             at_hand.before_m_s = at_hand.rover.base_twist().linear;
-            at_hand.slides.fill(Slide::default());
+            at_hand.slides.fill(WheelSlide::default());
             at_hand.targets = targets(kind, of, &at_hand.rover, state.time);
         }
         Ok(())
     }
 
-    /// All steps of a heartbeat, group by group; the ground that changed. On an error nothing has: groups that did
-    /// not fail would be ahead of the one that did.
+    /// Makes all steps of a heartbeat, group by group; returns the edits of the ground. On an error the state is that
+    /// from before: groups that did not fail would be ahead of the one that did.
     fn advance(&self, state: &mut State, inputs: &Inputs, scratch: &mut Scratch) -> Result<Vec<Edit>, WorldError> {
         let steps = (self.scenario().heartbeat / self.scenario().step) as usize;
         let Scratch { rovers, groups: spare, written, windows_before, .. } = scratch;
@@ -211,7 +211,7 @@ impl Model {
             }
             return Err(WorldError::Granular { source, time: state.time });
         }
-        let (mut edits, mut memory, mut thrown) = (Vec::new(), WrittenMemory::default(), Thrown::default());
+        let (mut edits, mut memory, mut thrown) = (Vec::new(), WrittenMemory::default(), ThrownDust::default());
         let beat = (state.sequence, state.time + self.scenario().heartbeat);
         for mut group in groups {
             group.throw_dust(self, beat, &mut thrown);
@@ -222,7 +222,7 @@ impl Model {
         }
         let thrown = thrown.landed(self, &state.ruts);
         if shared {
-            // The state takes in what all threw at once, when their parts are put together.
+            // The dust is added to the state with that of the other processes, when the parts are merged.
             let mut rocks: Vec<_> = members.iter().flat_map(|of| of.rocks.iter().copied()).collect();
             rocks.sort_unstable();
             *written = Written { rocks, memory, thrown };
@@ -245,7 +245,7 @@ impl Model {
         }
     }
 
-    /// The groups of those that may meet within a heartbeat: their tiles are not apart.
+    /// The groups of members that may meet within a heartbeat: those whose tiles overlap.
     pub(crate) fn groups(&self, state: &State) -> Vec<Members> {
         let mut groups: Vec<Members> = Vec::new();
         for (&id, of) in &state.rovers {
@@ -322,7 +322,7 @@ impl Model {
         }
     }
 
-    /// Moves the windows of detail around each rover on when it has come a step from their middle.
+    /// Moves the windows of detail around each rover when it is a step away from their middle.
     fn move_windows(&self, state: &mut State) {
         let Some(plan) = self.terrain().plan() else { return };
         for of in state.rovers.values_mut() {
@@ -355,7 +355,7 @@ impl Model {
         Ok(Snapshot {
             time: state.time,
             sequence: state.sequence,
-            // A state does not know of resets; a world counts them.
+            // The world counts resets, not the state.
             epoch: 0,
             terrain_sequence,
             entities_version: state.entities_version,
@@ -370,7 +370,7 @@ impl Model {
         })
     }
 
-    /// What is told of granular windows whose soil is seen as grains.
+    /// Loose points of the granular windows whose soil is drawn as grains.
     fn loose_soil(&self, state: &State) -> Vec<LooseSoil> {
         let of_window = |(id, of): (&u32, &WindowState)| {
             let window = self.windows().get(*id as usize).filter(|window| window.grains().is_some())?;
@@ -380,13 +380,13 @@ impl Model {
         state.granular.iter().filter_map(of_window).collect()
     }
 
-    /// Refuses a state in which one of `those` and something else are in one another by more than
+    /// Refuses a state in which one of `those` and another body overlap by more than
     /// `OVERLAP_MAX_M`.
     pub(crate) fn refuse_overlaps(
         &self,
         state: &mut State,
         scratch: &mut Scratch,
-        those: impl Fn(&Party) -> bool,
+        those: impl Fn(&Collider) -> bool,
     ) -> Result<(), WorldError> {
         self.prepare(state, scratch)?;
         let mut copy = state.clone();
@@ -404,7 +404,7 @@ impl Model {
     }
 }
 
-/// A copy of a state but for its granular windows, which are copied into `windows` and the memory that those have.
+/// A copy of a state without its granular windows, which are copied into the existing memory of `windows`.
 fn copied(state: &mut State, windows: &mut BTreeMap<u32, WindowState>) -> State {
     windows.retain(|id, _| state.granular.contains_key(id));
     for (id, of) in &state.granular {
@@ -416,9 +416,9 @@ fn copied(state: &mut State, windows: &mut BTreeMap<u32, WindowState>) -> State 
     copy
 }
 
-/// Whether this process steps a group: one with a rover of its own, or, where it leads, one with rocks and no rover
-/// that anybody steps.
-fn is_stepped_here(of: &Members, share: &Share) -> bool {
+/// Whether this process steps a group: one with a rover of its own, or, if this process leads, one with rocks or
+/// windows and without a rover that any process steps.
+fn is_stepped_here(of: &Members, share: &ProcessShare) -> bool {
     let mut stepped = of.rovers.iter().map(|id| share.steps(*id)).filter(|by| *by != SteppedBy::Nobody).peekable();
     if stepped.peek().is_none() {
         return share.leads && !(of.rocks.is_empty() && of.windows.is_empty());
@@ -427,26 +427,26 @@ fn is_stepped_here(of: &Members, share: &Share) -> bool {
 }
 
 impl Scratch {
-    /// Working memory without threads of its own, for many worlds in one process: ground is made when a wheel comes
-    /// to it and not ahead.
+    /// Working memory without threads of its own, for many worlds in one process: ground is made when a wheel reaches
+    /// it and not ahead.
     #[must_use]
     pub fn without_prefetch() -> Self {
         Self { prefetch: Prefetch::off(), ..Self::default() }
     }
 
-    /// Forgets the rovers: their numbers may be those of others from now on.
+    /// Forgets the rovers: from now on their ids may be those of others.
     pub(crate) fn forget_rovers(&mut self) {
         self.rovers.clear();
     }
 
-    /// Forgets what has this number: it may be that of another one now.
+    /// Forgets the entity with this id, which may be that of another one now.
     pub(crate) fn forget(&mut self, entity: Entity) {
         if let Entity::Rover(id) = entity {
             self.rovers.remove(&id);
         }
     }
 
-    /// Packs tiles that other processes wrote before and do not write now, as far as no group has them here.
+    /// Packs tiles that other processes wrote before and do not write now, unless a group here has them.
     pub(crate) fn pack_foreign(&mut self, state: &mut State, now: BTreeSet<TileIndex>) {
         let is_here = |tile: &TileIndex| self.groups.iter().flat_map(GroupScratch::tiles).any(|own| own == tile);
         for tile in self.foreign.difference(&now).filter(|tile| !is_here(tile)) {
@@ -457,7 +457,7 @@ impl Scratch {
     }
 }
 
-/// What a rover's joints should do in the heartbeat to come.
+/// Targets of a rover's joints for the next heartbeat.
 fn targets(kind: &RoverKind, of: &mut RoverEntityState, rover: &Rover, now: SimTime) -> selene_vehicle::Targets {
     let undriven = match kind.follower.as_ref().filter(|_| !of.driver.has_driven()) {
         Some(route) => route.command(&mut of.route, &rover.world_from_base()),
@@ -466,7 +466,7 @@ fn targets(kind: &RoverKind, of: &mut RoverEntityState, rover: &Rover, now: SimT
     kind.driver.targets(&mut of.driver, now, &rover.joint_states(), undriven)
 }
 
-/// Adds members to the group that they are not apart from; if there are several, these become one.
+/// Adds members to the group whose tiles they share; several such groups become one.
 fn join(groups: &mut Vec<Members>, mut new: Members) {
     let meets = |group: &Members| new.tiles.iter().any(|tile: &TileIndex| group.tiles.contains(tile));
     let (met, apart): (Vec<_>, Vec<_>) = std::mem::take(groups).into_iter().partition(|group| meets(group));
@@ -508,7 +508,7 @@ fn rover_snapshot(
     }
 }
 
-/// What the links with a force–torque sensor carry.
+/// Loads of the links with a force–torque sensor.
 fn link_loads(kind: &RoverKind, rover: &Rover) -> Vec<LinkLoad> {
     let load = |&link: &usize| {
         let wrench = rover.joint_load(kind.model().links()[link].joint?)?;
@@ -541,8 +541,8 @@ fn wheel_truth(kind: &RoverKind, RoverScratch { rover, contacts, forces, .. }: &
         .collect()
 }
 
-/// Slip ratio, slip angle and rate about the axle of a wheel of `radius_m`, along the
-/// ground under it; along the level where it touches none.
+/// Slip ratio, slip angle, rad, and rate about the axle, rad/s, of a wheel of `radius_m`, along the
+/// ground under it, or along the horizontal if it touches none.
 fn slip(motion: &selene_vehicle::WheelKinematics, terrain_normal: &Vector3<f64>, radius_m: f64) -> (f64, f64, f64) {
     let axle = motion.world_from_wheel.rotation * Vector3::y();
     let up = if *terrain_normal == Vector3::zeros() { Vector3::z() } else { *terrain_normal };

@@ -1,4 +1,4 @@
-//! A world that runs: model, state and working memory together, for those who step one world.
+//! A running world: model, state and working memory together, for programs that step one world.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -6,20 +6,20 @@ use std::sync::Arc;
 use selene_base::{InputError, SimTime};
 use selene_terrain::{Edit, TileIndex};
 use selene_vehicle::VehicleError;
-use selene_vehicle::contact::{LooseRockState, Party};
+use selene_vehicle::contact::{Collider, LooseRockState};
 
 use crate::driving::Command;
 use crate::scenario::{FIRST_LAID, Scenario, ScenarioError};
 use crate::world::driven::DrivenGround;
 use crate::world::entity::EntityId;
-use crate::world::exchange::{Share, Written};
+use crate::world::exchange::{ProcessShare, Written};
 use crate::world::group::embed_rocks;
 use crate::world::model::Model;
 use crate::world::snapshot::Snapshot;
 use crate::world::state::State;
 use crate::world::step::{Inputs, Scratch, WorldError};
 
-/// Why there is no world.
+/// Why a world cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The scenario cannot be used.
@@ -30,13 +30,13 @@ pub enum StartError {
     World(#[from] WorldError),
 }
 
-/// Why a command was not taken.
+/// A command for a rover that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no rover {0}: it was removed, or never there")]
-pub struct NoSuchRover(pub EntityId);
+pub struct UnknownRover(pub EntityId);
 
 impl Model {
-    /// The state at the scenario's start, and the ground that loose rocks bedded in have changed.
+    /// The state at the scenario's start, and the edits of the ground by loose rocks that are embedded in it.
     ///
     /// # Errors
     /// When a rover cannot be built, or bodies start inside one another.
@@ -45,7 +45,7 @@ impl Model {
         let mut state = State {
             time: SimTime::ZERO,
             sequence: 0,
-            // Ruts of an earlier run count as told: who sees the first snapshot asks for them.
+            // Ruts of an earlier run count as published: a node that sees the first snapshot asks for them.
             terrain_sequence: ruts.count() as u64,
             rovers: Default::default(),
             objects: self.objects().keys().copied().collect(),
@@ -57,6 +57,7 @@ impl Model {
             dust: Default::default(),
             entities_version: 0,
             spawned: Vec::new(),
+            removed: Vec::new(),
             next_entity: self.first_free(),
             next_rock: FIRST_LAID + self.scenario().loose_rocks.len() as u32,
             sky_offset: SimTime::ZERO,
@@ -69,26 +70,26 @@ impl Model {
         let edits = embed_rocks(self, &mut state);
         let windows = self.windows().iter().zip(0..);
         state.granular = windows.map(|(of, id)| (id, of.at_rest(self.terrain(), &state.ruts))).collect();
-        let of_rover = |party: &Party| matches!(party, Party::Wheel(..) | Party::Part(..));
+        let of_rover = |party: &Collider| matches!(party, Collider::Wheel(..) | Collider::Part(..));
         self.refuse_overlaps(&mut state, &mut Scratch::default(), of_rover)?;
         Ok((state, edits))
     }
 
-    pub(crate) fn name_of(&self, party: &Party) -> String {
+    pub(crate) fn name_of(&self, party: &Collider) -> String {
         let rover = |id: &u32| {
             let kind = self.rovers().get(&EntityId(*id));
             kind.map_or_else(|| format!("rover {id}"), |kind| format!("rover {}", kind.setup().name))
         };
         match party {
-            Party::Wheel(id, wheel) => {
+            Collider::Wheel(id, wheel) => {
                 let wheels = self.rovers().get(&EntityId(*id)).map(|kind| kind.model().wheels());
                 let name = wheels.and_then(|wheels| wheels.get(usize::from(*wheel)));
                 name.map_or_else(|| rover(id), |wheel| format!("wheel {} of {}", wheel.name, rover(id)))
             }
-            Party::Part(id, _) => format!("the body of {}", rover(id)),
-            Party::Rock(id) => format!("loose rock {id}"),
-            Party::FixedRock(id) => format!("rock {id}"),
-            Party::Obstacle(id, _) => {
+            Collider::Part(id, _) => format!("the body of {}", rover(id)),
+            Collider::Rock(id) => format!("loose rock {id}"),
+            Collider::FixedRock(id) => format!("rock {id}"),
+            Collider::Obstacle(id, _) => {
                 let kind = self.objects().get(&EntityId(*id));
                 kind.map_or_else(|| format!("object {id}"), |kind| format!("object {}", kind.name))
             }
@@ -96,20 +97,20 @@ impl Model {
     }
 }
 
-/// A world that runs.
+/// A running world.
 #[derive(Debug)]
 pub struct World {
     model: Arc<Model>,
     state: State,
     scratch: Scratch,
-    /// Commands that wait for the next heartbeat.
+    /// Commands for the next heartbeat.
     commands: Vec<(EntityId, Command)>,
-    share: Option<Share>,
+    share: Option<ProcessShare>,
     /// How many times it was reset or put into another state.
     epoch: u32,
-    /// What the start changed of the ground, until it is told.
-    untold: Vec<Edit>,
-    /// What it began with, for a reset.
+    /// Edits of the ground by the start, until a snapshot contains them.
+    unreported: Vec<Edit>,
+    /// Model, state and unpublished edits at the start, for a reset.
     first: (Arc<Model>, State, Vec<Edit>),
 }
 
@@ -117,8 +118,7 @@ impl World {
     /// The scenario's world at time zero.
     ///
     /// # Errors
-    /// When the ground cannot be made, a rover cannot be built or would stand off the ground or in
-    /// something.
+    /// When the ground cannot be made, a rover cannot be built or would start off the ground or inside another body.
     pub fn new(scenario: Arc<Scenario>) -> Result<Self, StartError> {
         Ok(Self::begin(Arc::new(Model::new(scenario)?), None)?)
     }
@@ -126,20 +126,20 @@ impl World {
     /// A model's world at time zero, on ground that was driven before.
     ///
     /// # Errors
-    /// When a rover cannot be built or would stand off the ground or in something.
+    /// When a rover cannot be built or would start off the ground or inside another body.
     pub fn begin(model: Arc<Model>, driven: Option<&DrivenGround>) -> Result<Self, WorldError> {
-        let (state, untold) = model.start(driven)?;
-        Ok(Self::of(model, state, untold))
+        let (state, unreported) = model.start(driven)?;
+        Ok(Self::of(model, state, unreported))
     }
 
-    pub(crate) fn of(model: Arc<Model>, state: State, untold: Vec<Edit>) -> Self {
-        let first = (Arc::clone(&model), state.clone(), untold.clone());
+    pub(crate) fn of(model: Arc<Model>, state: State, unreported: Vec<Edit>) -> Self {
+        let first = (Arc::clone(&model), state.clone(), unreported.clone());
         let scratch = Scratch::default();
-        Self { model, state, scratch, commands: Vec::new(), share: None, epoch: 0, untold, first }
+        Self { model, state, scratch, commands: Vec::new(), share: None, epoch: 0, unreported, first }
     }
 
-    /// Another world in the same state, which goes its own way from here on. What does not change is shared. Commands
-    /// that wait go with it; other processes do not.
+    /// An independent copy of the world in the same state, which shares the model. It has the waiting commands too, but
+    /// no other processes.
     #[must_use]
     pub fn branch(&self) -> Self {
         Self {
@@ -149,27 +149,27 @@ impl World {
             commands: self.commands.clone(),
             share: None,
             epoch: self.epoch,
-            untold: self.untold.clone(),
+            unreported: self.unreported.clone(),
             first: self.first.clone(),
         }
     }
 
-    /// Goes back to where it began.
+    /// Resets the world to its start.
     pub fn reset(&mut self) {
-        let (model, state, untold) = self.first.clone();
-        self.begin_anew(model, state, untold);
+        let (model, state, unreported) = self.first.clone();
+        self.begin_anew(model, state, unreported);
     }
 
-    /// Goes on from a state that no heartbeat led to.
-    pub(crate) fn begin_anew(&mut self, model: Arc<Model>, state: State, untold: Vec<Edit>) {
-        (self.model, self.state, self.untold) = (model, state, untold);
+    /// Continues from a state that is not the result of a heartbeat.
+    pub(crate) fn begin_anew(&mut self, model: Arc<Model>, state: State, unreported: Vec<Edit>) {
+        (self.model, self.state, self.unreported) = (model, state, unreported);
         self.commands.clear();
-        // Numbers may be those of other rovers now.
+        // Ids may be those of other rovers now.
         self.scratch.forget_rovers();
         self.epoch += 1;
     }
 
-    /// What it began with.
+    /// Model, state and unpublished edits at the start.
     pub(crate) fn first(&self) -> &(Arc<Model>, State, Vec<Edit>) {
         &self.first
     }
@@ -178,24 +178,24 @@ impl World {
         &mut self.first.1
     }
 
-    /// Ground that the start changed and no snapshot has told yet.
-    pub(crate) fn untold(&self) -> &[Edit] {
-        &self.untold
+    /// Edits of the ground by the start that are in no snapshot yet.
+    pub(crate) fn unreported(&self) -> &[Edit] {
+        &self.unreported
     }
 
-    /// How many times it was reset or put into another state: snapshots tell it, so that observers begin anew.
+    /// How many times it was reset or put into another state; snapshots have this number, so that observers begin anew.
     #[must_use]
     pub fn epoch(&self) -> u32 {
         self.epoch
     }
 
-    /// What does not change.
+    /// The part of the world that does not change.
     #[must_use]
     pub fn model(&self) -> &Arc<Model> {
         &self.model
     }
 
-    /// What does.
+    /// The state of the world.
     #[must_use]
     pub fn state(&self) -> &State {
         &self.state
@@ -207,8 +207,8 @@ impl World {
 
     /// Puts the world into another state of its model.
     pub fn set_state(&mut self, state: State) {
-        let (model, untold) = (Arc::clone(&self.model), std::mem::take(&mut self.untold));
-        self.begin_anew(model, state, untold);
+        let (model, unreported) = (Arc::clone(&self.model), std::mem::take(&mut self.unreported));
+        self.begin_anew(model, state, unreported);
     }
 
     /// The scenario.
@@ -229,20 +229,20 @@ impl World {
         self.state.hash()
     }
 
-    /// Takes a command for the heartbeat to come.
+    /// Queues a command for the next heartbeat.
     ///
     /// # Errors
     /// When there is no such rover.
-    pub fn drive(&mut self, rover: EntityId, command: Command) -> Result<(), NoSuchRover> {
+    pub fn drive(&mut self, rover: EntityId, command: Command) -> Result<(), UnknownRover> {
         if !self.state.rovers.contains_key(&rover) {
-            return Err(NoSuchRover(rover));
+            return Err(UnknownRover(rover));
         }
         self.commands.push((rover, command));
         Ok(())
     }
 
-    /// Has rovers take the commands that wait, as the heartbeat to come would at its beginning: while time does
-    /// not pass they would pile up.
+    /// Passes the waiting commands to the rovers, as the next heartbeat would at its beginning: they would pile up
+    /// while time does not pass.
     pub fn take_commands(&mut self) {
         for (rover, command) in std::mem::take(&mut self.commands) {
             if let (Some(kind), Some(of)) = (self.model.rovers().get(&rover), self.state.rovers.get_mut(&rover)) {
@@ -251,11 +251,11 @@ impl World {
         }
     }
 
-    pub(crate) fn share(&self) -> Option<&Share> {
+    pub(crate) fn share(&self) -> Option<&ProcessShare> {
         self.share.as_ref()
     }
 
-    pub(crate) fn share_mut(&mut self) -> &mut Option<Share> {
+    pub(crate) fn share_mut(&mut self) -> &mut Option<ProcessShare> {
         &mut self.share
     }
 
@@ -267,7 +267,7 @@ impl World {
         self.scratch.pack_foreign(&mut self.state, now);
     }
 
-    /// Whether every rover that has a route has come to its end, and there is one.
+    /// Whether every rover with a route has reached its end, and there is such a rover.
     #[must_use]
     pub fn routes_done(&self) -> bool {
         let routed = |id: &EntityId| self.model.rovers().get(id).is_some_and(|kind| kind.follower.is_some());
@@ -283,25 +283,25 @@ impl World {
         let commands = std::mem::take(&mut self.commands);
         let inputs = Inputs { commands: &commands, share: self.share.as_ref() };
         let mut snapshot = self.model.step(&mut self.state, &inputs, &mut self.scratch)?;
-        self.tell_the_start(&mut snapshot);
+        self.report_start(&mut snapshot);
         snapshot.epoch = self.epoch;
         Ok(snapshot)
     }
 
-    /// The world as it stands before the next heartbeat.
+    /// The snapshot of the world before the next heartbeat.
     ///
     /// # Errors
     /// When a rover cannot be built or the scenario's kernels do not cover the time.
     pub fn first_snapshot(&mut self) -> Result<Snapshot, WorldError> {
-        let edits = std::mem::take(&mut self.untold);
+        let edits = std::mem::take(&mut self.unreported);
         let snapshot = self.model.first_snapshot(&mut self.state, &mut self.scratch, edits)?;
         Ok(Snapshot { epoch: self.epoch, ..snapshot })
     }
 
-    /// Ground that the start changed goes with the first snapshot that is taken.
-    fn tell_the_start(&mut self, snapshot: &mut Snapshot) {
-        if !self.untold.is_empty() {
-            let mut edits = std::mem::take(&mut self.untold);
+    /// Adds the edits of the ground by the start to the first snapshot that is taken.
+    fn report_start(&mut self, snapshot: &mut Snapshot) {
+        if !self.unreported.is_empty() {
+            let mut edits = std::mem::take(&mut self.unreported);
             self.state.terrain_sequence += edits.len() as u64;
             edits.append(&mut snapshot.edits);
             snapshot.edits = edits;

@@ -1,5 +1,5 @@
-//! A saved state that is cut off, damaged, foreign or of another world is refused with file and reason, and what is
-//! whole is taken as it was.
+//! Tests that a saved state which is truncated, damaged, foreign or of another world is refused with file and reason,
+//! and that an intact one is restored exactly.
 
 // A test may unwrap.
 #![allow(clippy::unwrap_used)]
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use common::{Rover, drive, world, yard};
 use selene_sim::{Checkpoint, DrivenGround, Fingerprint, Recent, World};
 
-/// A folder of one test's own.
+/// A folder for one test, removed on drop.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -21,13 +21,13 @@ impl Folder {
         Self(folder)
     }
 
-    /// Why these bytes are no checkpoint of a world.
+    /// The error with which these bytes are refused as a checkpoint.
     fn refusal(&self, bytes: &[u8], of: &Fingerprint) -> String {
         let file = self.0.join("some.state");
         std::fs::write(&file, bytes).unwrap();
-        let told = Checkpoint::load(&file, of).map(drop).unwrap_err().to_string();
-        assert!(told.contains("some.state"), "{told}");
-        told
+        let reported = Checkpoint::load(&file, of).map(drop).unwrap_err().to_string();
+        assert!(reported.contains("some.state"), "{reported}");
+        reported
     }
 }
 
@@ -41,7 +41,7 @@ fn text() -> String {
     yard("lunar", &[Rover { name: "a", file: "rassor", start: [0.0, 0.0, 0.0], waypoints_m: &[[4.0, 0.0]] }], "")
 }
 
-/// A world that has driven a while.
+/// A world after 50 heartbeats of driving.
 fn driven() -> World {
     let mut world = world(&text());
     drive(&mut world, 50);
@@ -52,7 +52,7 @@ fn fingerprint(world: &World) -> Fingerprint {
     Fingerprint::of(world.model().scenario(), world.model().terrain())
 }
 
-/// The world as a file's bytes.
+/// The bytes of a checkpoint file of the world.
 fn saved(world: &World, folder: &Folder) -> Vec<u8> {
     let file = folder.0.join("good.state");
     let checkpoint = Checkpoint { state: world.state().clone(), recent: Recent::default() };
@@ -67,9 +67,9 @@ fn a_checkpoint_that_is_cut_off_anywhere_is_refused() {
     let (whole, of) = (saved(&world, &folder), fingerprint(&world));
     let parts = (0..40).map(|part| whole.len() * part / 40);
     for length in parts.chain([8, 11, 12, 13, whole.len() - 4, whole.len() - 1]) {
-        let told = folder.refusal(&whole[..length], &of);
+        let reported = folder.refusal(&whole[..length], &of);
         let reason = if length < 12 { "fewer than 12 bytes" } else { "take an earlier one" };
-        assert!(told.contains(reason), "{length} of {} bytes: {told}", whole.len());
+        assert!(reported.contains(reason), "{length} of {} bytes: {reported}", whole.len());
     }
 }
 
@@ -82,7 +82,7 @@ fn a_checkpoint_with_a_wrong_byte_is_refused() {
         damaged[place] ^= 0x5a;
         let file = folder.0.join("damaged.state");
         std::fs::write(&file, &damaged).unwrap();
-        let told = match Checkpoint::load(&file, &of) {
+        let reported = match Checkpoint::load(&file, &of) {
             Err(refusal) => refusal.to_string(),
             // Deflate has unused bits, and in a run of zeros another distance gives the same bytes.
             Ok(same) => {
@@ -95,7 +95,7 @@ fn a_checkpoint_with_a_wrong_byte_is_refused() {
             8..12 => "has version",
             _ => "damaged",
         };
-        assert!(told.contains(reason), "byte {place}: {told}");
+        assert!(reported.contains(reason), "byte {place}: {reported}");
     }
     assert!(folder.refusal(b"name: polar\nseed: 1\n", &of).contains("is no saved state"));
 }
@@ -105,8 +105,8 @@ fn a_checkpoint_of_another_world_is_refused_with_the_part_that_differs() {
     let (folder, world) = (Folder::new("other"), driven());
     let (whole, of) = (saved(&world, &folder), fingerprint(&world));
     let on_earth = fingerprint(&common::world(&text().replace("gravity_m_s2: 1.62", "gravity_m_s2: 9.81")));
-    let told = folder.refusal(&whole, &on_earth);
-    assert!(told.contains("is of another run: gravity_m_s2: here 9.81, there 1.62"), "{told}");
+    let reported = folder.refusal(&whole, &on_earth);
+    assert!(reported.contains("is of another run: gravity_m_s2: here 9.81, there 1.62"), "{reported}");
     let mut longer = of.clone();
     longer.parts.insert("rover b".to_owned(), "1".to_owned());
     assert!(folder.refusal(&whole, &longer).contains("rover b: here 1"));
@@ -116,8 +116,8 @@ fn a_checkpoint_of_another_world_is_refused_with_the_part_that_differs() {
 
     let ground = folder.0.join("driven.ruts");
     DrivenGround::of(world.state()).save(&ground, &of).unwrap();
-    let told = Checkpoint::load(&ground, &of).map(drop).unwrap_err().to_string();
-    assert!(told.contains("driven.ruts") && told.contains("--ruts takes it"), "{told}");
-    let told = Checkpoint::load(&folder.0.join("none.state"), &of).map(drop).unwrap_err().to_string();
-    assert!(told.contains("none.state") && told.contains("cannot be read"), "{told}");
+    let reported = Checkpoint::load(&ground, &of).map(drop).unwrap_err().to_string();
+    assert!(reported.contains("driven.ruts") && reported.contains("--ruts takes it"), "{reported}");
+    let reported = Checkpoint::load(&folder.0.join("none.state"), &of).map(drop).unwrap_err().to_string();
+    assert!(reported.contains("none.state") && reported.contains("cannot be read"), "{reported}");
 }

@@ -1,5 +1,5 @@
-//! Commands become targets of joints: who decides, how long, within which limits, and
-//! what is refused.
+//! Tests of the driver: which command decides, how long it holds, within which limits, and
+//! which commands are refused.
 
 // A test may unwrap.
 #![allow(clippy::unwrap_used)]
@@ -11,7 +11,7 @@ use selene_base::SimTime;
 use selene_sim::{Actuator, Command, Driver, DriverState, JointCommand, JointTrajectory, LampCommand, TrajectoryPoint};
 use selene_vehicle::{Ackermann, BodyTwist, JointState, RoverModel, Targets, wheel_targets};
 
-/// Sums of a few doubles of order 1.
+/// Tolerance for sums of a few doubles of order 1.
 const ROUNDING: f64 = 1e-12;
 const GO: BodyTwist = BodyTwist::arc(0.1, 0.0);
 
@@ -28,20 +28,20 @@ fn joint(joint: &str, target: f64) -> Command {
     Command::Joint(JointCommand { joint: joint.to_owned(), target })
 }
 
-/// A driver, and a rover whose joints are where they are put.
-struct Cab {
+/// A driver, and the joint states of a rover, which tests set directly.
+struct TestDriver {
     model: Arc<RoverModel>,
     driver: Driver,
     state: DriverState,
     joints: Vec<JointState>,
 }
 
-impl Cab {
+impl TestDriver {
     fn of(name: &str) -> Self {
         let model = rover(name);
         let joints = vec![JointState::default(); model.moving_joints().len()];
         let driver = Driver::new(&model);
-        Self { state: driver.untold(), driver, model, joints }
+        Self { state: driver.unreported(), driver, model, joints }
     }
 
     fn targets(&mut self, secs: f64) -> Targets {
@@ -82,7 +82,7 @@ fn every_drive_steer_and_servo_has_its_command() {
 
 #[test]
 fn a_body_command_holds_for_half_a_second_and_then_the_rover_stops() {
-    let mut cab = Cab::of("viper");
+    let mut cab = TestDriver::of("viper");
     cab.take(Command::Body(GO), 1.0);
     for (time, rate) in [(1.0, 0.4), (1.499, 0.4), (1.5, 0.0), (9.0, 0.0)] {
         assert!(near(&cab.targets(time).wheels.rate_rad_s, &[rate; 4]), "{time}");
@@ -91,8 +91,9 @@ fn a_body_command_holds_for_half_a_second_and_then_the_rover_stops() {
 
 #[test]
 fn the_route_is_followed_until_somebody_commands_a_wheel() {
-    let mut cab = Cab::of("viper");
-    let rates = |cab: &mut Cab, time| cab.driver.targets(&mut cab.state, at(time), &cab.joints, GO).wheels.rate_rad_s;
+    let mut cab = TestDriver::of("viper");
+    let rates =
+        |cab: &mut TestDriver, time| cab.driver.targets(&mut cab.state, at(time), &cab.joints, GO).wheels.rate_rad_s;
     assert!(near(&rates(&mut cab, 0.0), &[0.4; 4]));
     cab.take(joint("mast_pan", 0.5), 0.0);
     assert!(near(&rates(&mut cab, 1.0), &[0.4; 4]) && !cab.state.has_driven(), "a mast is no wheel");
@@ -103,7 +104,7 @@ fn the_route_is_followed_until_somebody_commands_a_wheel() {
 
 #[test]
 fn the_newest_command_decides_joint_by_joint() {
-    let mut cab = Cab::of("viper");
+    let mut cab = TestDriver::of("viper");
     cab.take(Command::Body(GO), 0.0).take(joint("rear_left_drive", -1.0), 0.0);
     assert!(near(&cab.targets(0.1).wheels.rate_rad_s, &[0.4, 0.4, -1.0, 0.4]));
     cab.take(joint("front_left_steer", 0.02), 0.2);
@@ -114,8 +115,8 @@ fn the_newest_command_decides_joint_by_joint() {
 }
 
 #[test]
-fn a_joints_rate_holds_for_half_a_second_and_its_angle_until_told_otherwise() {
-    let mut cab = Cab::of("rassor");
+fn a_joints_rate_holds_for_half_a_second_and_its_angle_until_the_next_command() {
+    let mut cab = TestDriver::of("rassor");
     for name in ["front_left_drive", "front_drum", "front_arm"] {
         cab.take(joint(name, 0.7), 0.0);
     }
@@ -128,7 +129,7 @@ fn a_joints_rate_holds_for_half_a_second_and_its_angle_until_told_otherwise() {
 
 #[test]
 fn wheels_of_a_stopped_body_keep_the_angle_they_had() {
-    let mut cab = Cab::of("viper");
+    let mut cab = TestDriver::of("viper");
     cab.take(Command::Body(BodyTwist::arc(0.1, 0.04)), 0.0);
     cab.put("front_left_steer", 0.11, 0.0);
     cab.targets(0.0);
@@ -141,26 +142,26 @@ fn wheels_of_a_stopped_body_keep_the_angle_they_had() {
 
 #[test]
 fn a_crab_waits_until_the_wheels_point_sideways() {
-    let mut cab = Cab::of("viper");
+    let mut cab = TestDriver::of("viper");
     let crab = BodyTwist { forward_m_s: 0.1, left_m_s: 0.05, turn_rad_s: 0.0 };
     cab.take(Command::Body(crab), 0.0);
-    let asked = wheel_targets(&cab.model, &crab, &[0.0; 4]);
+    let requested = wheel_targets(&cab.model, &crab, &[0.0; 4]);
     let waiting = cab.targets(0.0).wheels;
-    assert!(waiting.rate_rad_s[0] < 0.2 * asked.rate_rad_s[0], "{waiting:?}");
+    assert!(waiting.rate_rad_s[0] < 0.2 * requested.rate_rad_s[0], "{waiting:?}");
     for name in ["front_left_steer", "front_right_steer", "rear_left_steer", "rear_right_steer"] {
         cab.put(name, 0.05_f64.atan2(0.1), 0.0);
     }
-    assert!(near(&cab.targets(0.1).wheels.rate_rad_s, &asked.rate_rad_s));
+    assert!(near(&cab.targets(0.1).wheels.rate_rad_s, &requested.rate_rad_s));
 }
 
 #[test]
-fn a_car_keeps_its_speed_from_command_to_command_and_stops_when_told_no_more() {
-    let mut cab = Cab::of("truck");
-    let asked = Ackermann { speed_m_s: 2.0, acceleration_m_s2: 1.0, ..Ackermann::default() };
+fn a_car_keeps_its_speed_from_command_to_command_and_stops_without_them() {
+    let mut cab = TestDriver::of("truck");
+    let requested = Ackermann { speed_m_s: 2.0, acceleration_m_s2: 1.0, ..Ackermann::default() };
     for beat in 0..=100 {
         let time = f64::from(beat) * 0.01;
         if beat % 10 == 0 {
-            cab.take(Command::Ackermann(asked), time);
+            cab.take(Command::Ackermann(requested), time);
         }
         let speed = cab.targets(time).wheels.rate_rad_s[2] * 0.467;
         assert!((speed - time).abs() < 1e-9, "{speed} at {time}");
@@ -170,12 +171,12 @@ fn a_car_keeps_its_speed_from_command_to_command_and_stops_when_told_no_more() {
 
 #[test]
 fn a_car_begins_with_the_speed_and_angle_that_its_wheels_have() {
-    let mut cab = Cab::of("truck");
+    let mut cab = TestDriver::of("truck");
     for wheel in ["front_left", "front_right", "rear_left", "rear_right"] {
         cab.put(&format!("{wheel}_drive"), 3.0, 1.0 / 0.467);
     }
-    let asked = Ackermann { speed_m_s: 2.0, acceleration_m_s2: 1.0, ..Ackermann::default() };
-    cab.take(Command::Ackermann(asked), 0.0).targets(0.0);
+    let requested = Ackermann { speed_m_s: 2.0, acceleration_m_s2: 1.0, ..Ackermann::default() };
+    cab.take(Command::Ackermann(requested), 0.0).targets(0.0);
     let speed = cab.targets(0.1).wheels.rate_rad_s[2] * 0.467;
     assert!((speed - 1.1).abs() < 1e-9, "{speed}");
 }
@@ -195,7 +196,7 @@ fn trajectory(start: Option<f64>, joints: &[&str], points: &[(f64, &[f64], &[f64
 
 #[test]
 fn a_trajectory_moves_angles_and_rates_and_holds_its_last_point() {
-    let mut cab = Cab::of("rassor");
+    let mut cab = TestDriver::of("rassor");
     cab.put("front_arm", 0.2, 0.0);
     let points: [(f64, &[f64], &[f64]); 2] = [(1.0, &[0.6, 0.0], &[0.0, 1.0]), (2.0, &[1.0, 0.0], &[0.0, 1.5])];
     cab.take(trajectory(None, &["front_arm", "rear_left_drive"], &points), 5.0);
@@ -210,7 +211,7 @@ fn a_trajectory_moves_angles_and_rates_and_holds_its_last_point() {
 
 #[test]
 fn a_trajectory_waits_for_its_stamp() {
-    let mut cab = Cab::of("rassor");
+    let mut cab = TestDriver::of("rassor");
     cab.put("front_arm", 0.2, 0.0);
     cab.take(trajectory(Some(3.0), &["front_arm", "front_drum"], &[(1.0, &[0.6, 0.0], &[0.0, 1.0])]), 1.0);
     for (time, angle, rate) in [(1.0, 0.2, 0.0), (2.9, 0.2, 0.0), (3.5, 0.4, 0.5), (4.2, 0.6, 1.0)] {
@@ -221,7 +222,7 @@ fn a_trajectory_waits_for_its_stamp() {
 
 #[test]
 fn what_is_beyond_a_limit_is_limited_and_counted_once() {
-    let mut cab = Cab::of("rassor");
+    let mut cab = TestDriver::of("rassor");
     cab.take(joint("front_arm", -3.0), 0.0).take(joint("front_left_drive", 50.0), 0.0);
     for time in [0.0, 0.1, 0.2] {
         let Targets { wheels, servos } = cab.targets(time);
@@ -235,7 +236,7 @@ fn what_is_beyond_a_limit_is_limited_and_counted_once() {
 
 #[test]
 fn what_cannot_be_meant_is_refused_with_the_reason() {
-    let mut cab = Cab::of("rassor");
+    let mut cab = TestDriver::of("rassor");
     cab.take(Command::Body(GO), 0.0);
     let nan = Command::Body(BodyTwist { left_m_s: f64::NAN, ..GO });
     assert!(cab.refusal(nan).contains("body velocity: left: NaN is not allowed"));
@@ -267,9 +268,9 @@ fn what_cannot_be_meant_is_refused_with_the_reason() {
 }
 
 #[test]
-fn a_lamp_is_as_bright_as_it_was_told_last_and_no_drive_heeds_it() {
+fn a_lamp_is_as_bright_as_commanded_last_and_no_drive_is_affected() {
     let lamp = |name: &str, level| Command::Lamp(LampCommand { lamp: name.to_owned(), level });
-    let mut cab = Cab::of("viper");
+    let mut cab = TestDriver::of("viper");
     assert_eq!(cab.state.lamp_levels(), [0.0, 0.0]);
     cab.take(lamp("headlight_right", 0.7), 0.0).take(lamp("headlight_left", 1.0), 0.0);
     cab.take(lamp("headlight_left", 0.25), 9.0);

@@ -1,5 +1,5 @@
-//! Dust that wheels throw: its mass only changes place, it lands where its parabola meets the ground, and it is part of
-//! the state like anything else.
+//! Tests of the dust that wheels throw: its mass is conserved, it lands where its parabola meets the ground, and it is
+//! part of the state like everything else.
 
 // A test may unwrap.
 #![allow(clippy::unwrap_used)]
@@ -11,11 +11,11 @@ use std::collections::BTreeSet;
 use common::{Rover, drive, world, yard};
 use nalgebra::Vector3;
 use selene_base::SimTime;
-use selene_sim::{AllowedFolders, DustState, EntityId, Share, State, World};
+use selene_sim::{AllowedFolders, DustState, EntityId, ProcessShare, State, World};
 use selene_soil::DustParcel;
 use selene_terrain::{GroundPatch, TileIndex};
 
-/// Two rovers that pull away at once, far from one another.
+/// Two rovers that start to drive at once, far from one another.
 fn two_rovers(soil: &str) -> String {
     let rovers = [
         Rover { name: "a", file: "rassor", start: [-4.0, 0.0, 0.0], waypoints_m: &[[6.0, 0.0]] },
@@ -46,7 +46,8 @@ fn mass_only_changes_place_in_every_heartbeat() {
 
 #[test]
 fn dust_lands_where_its_parabola_meets_the_ground() {
-    /// Ground that was driven after the dust was thrown lies lower by at most a rut; of parabolas a nanosecond.
+    /// Ground that was driven on after the throw is lower by at most a rut; the rounding of landing times is a
+    /// nanosecond.
     const RUT_M: f64 = 0.03;
     let mut world = world(&two_rovers("lunar_dust"));
     drive(&mut world, 100);
@@ -64,7 +65,7 @@ fn dust_lands_where_its_parabola_meets_the_ground() {
 }
 
 #[test]
-fn soils_throw_none_unless_asked_to() {
+fn soils_throw_none_by_default() {
     let mut world = world(&two_rovers("lunar"));
     drive(&mut world, 60);
     assert!(world.state().dust == Default::default());
@@ -134,8 +135,8 @@ fn a_state_whose_dust_cannot_be_is_refused() {
     for (number, spoil) in spoils.into_iter().enumerate() {
         let mut state = world.state().clone();
         spoil(&mut state.dust);
-        let told = resume(state).unwrap_err().to_string();
-        assert!(told.contains("its dust cannot be"), "{number}: {told}");
+        let reported = resume(state).unwrap_err().to_string();
+        assert!(reported.contains("its dust cannot be"), "{number}: {reported}");
     }
 }
 
@@ -144,7 +145,7 @@ fn in_two_processes() -> [World; 2] {
     [EntityId(1), EntityId(2)].map(|own| {
         let mut world = world(&two_rovers("lunar_dust"));
         let ghosts = world.state().rovers.keys().copied().filter(|id| *id != own).collect();
-        world.set_share(Some(Share { ghosts, standing: BTreeSet::new(), leads: own == EntityId(1) }));
+        world.set_share(Some(ProcessShare { ghosts, standing: BTreeSet::new(), leads: own == EntityId(1) }));
         world
     })
 }
@@ -195,9 +196,9 @@ fn two_processes_have_the_dust_of_one() {
         let snapshots = several.each_mut().map(|world| world.heartbeat().unwrap());
         let parts = [0, 1].map(|i| several[i].part(&snapshots[i]));
         for (world, snapshot) in several.iter_mut().zip(snapshots) {
-            let told = world.merge(snapshot, &parts);
-            assert_eq!(told.dust.len(), alone.dust.len(), "at {}", told.time);
-            for (parcel, alone) in told.dust.iter().zip(&alone.dust) {
+            let reported = world.merge(snapshot, &parts);
+            assert_eq!(reported.dust.len(), alone.dust.len(), "at {}", reported.time);
+            for (parcel, alone) in reported.dust.iter().zip(&alone.dust) {
                 let apart_m = (parcel.place_m - alone.place_m).norm();
                 assert!(parcel.order() == alone.order() && apart_m < ROUNDING_M, "{parcel:?} and not {alone:?}");
             }

@@ -1,5 +1,5 @@
-//! One world in two processes, here two worlds that exchange what they did: what comes of it is what one
-//! process makes of it, within what a heartbeat's delay does, and the same bytes every time.
+//! Tests of one world in two processes, here two worlds that exchange their parts: the result is that of one
+//! process, except for a heartbeat's delay, and the same bytes every time.
 
 // A test may unwrap.
 #![allow(clippy::unwrap_used)]
@@ -11,18 +11,18 @@ use std::sync::Arc;
 
 use common::{Rover, world, yard};
 use nalgebra::Vector3;
-use selene_sim::{EntityId, Model, Part, Share, Snapshot, State, World};
+use selene_sim::{EntityId, Model, Part, ProcessShare, Snapshot, State, World};
 use selene_soil::{KnownNode, NodeMemory};
 use selene_terrain::{Edit, TileIndex};
 
-/// Where nobody touches anybody and no node is pressed by two in one heartbeat nothing comes late: rounding, m.
+/// Tolerance without contact and without a node that two press in one heartbeat, so that nothing is late: rounding, m.
 const ROUNDING_M: f64 = 1e-6;
-/// Where rovers are that feel each other's motion a heartbeat late, m.
+/// Tolerance for positions of rovers that feel each other's motion one heartbeat late, m.
 const LATE_M: f64 = 5e-3;
 /// Long enough for the second of `crossing` to cross all of the first one's ruts.
 const HEARTBEATS: usize = 1750;
 
-/// Two rovers whose ways cross: the second comes over the first one's ruts once that is away.
+/// Two rovers whose paths cross: the second drives over the ruts of the first once that has left.
 fn crossing() -> String {
     let rovers = [
         Rover { name: "a", file: "rassor", start: [-0.9, 0.0, 0.0], waypoints_m: &[[6.0, 0.0]] },
@@ -31,7 +31,7 @@ fn crossing() -> String {
     yard("lunar", &rovers, "").replace("speed_m_s: 0.1", "speed_m_s: 0.3")
 }
 
-/// Two rovers of which the second runs into the first one's side.
+/// Two rovers; the second drives into the side of the first.
 fn meeting() -> String {
     let rovers = [
         Rover { name: "a", file: "rassor", start: [-0.9, 0.0, 0.0], waypoints_m: &[[3.0, 0.0]] },
@@ -40,13 +40,13 @@ fn meeting() -> String {
     yard("lunar", &rovers, "")
 }
 
-fn share(world: &World, own: &[&str]) -> Share {
+fn share(world: &World, own: &[&str]) -> ProcessShare {
     let own: BTreeSet<EntityId> = own.iter().map(|name| world.model().rover_named(name).unwrap()).collect();
     let ghosts = world.state().rovers.keys().copied().filter(|id| !own.contains(id)).collect();
-    Share { ghosts, standing: BTreeSet::new(), leads: own.contains(&EntityId(1)) }
+    ProcessShare { ghosts, standing: BTreeSet::new(), leads: own.contains(&EntityId(1)) }
 }
 
-/// Steps both worlds and puts their parts together, the first's own first or last; what they tell, and the parts.
+/// Steps both worlds and merges their parts in this or the reversed order; returns the merged snapshots and the parts.
 fn beat(worlds: &mut [World; 2], reversed: bool) -> ([Snapshot; 2], [Part; 2]) {
     let snapshots = worlds.each_mut().map(|world| world.heartbeat().unwrap());
     let own = [0, 1].map(|i| worlds[i].part(&snapshots[i]));
@@ -67,14 +67,14 @@ fn two(text: &str) -> [World; 2] {
     })
 }
 
-/// Where a node is: its tile, and its number there.
-type At = (TileIndex, u16);
+/// A node: its tile, and its index in the tile.
+type NodeAddress = (TileIndex, u16);
 
-fn at(edit: &Edit) -> At {
+fn at(edit: &Edit) -> NodeAddress {
     (edit.tile_index(), edit.node)
 }
 
-fn ground(world: &World) -> BTreeMap<At, f32> {
+fn ground(world: &World) -> BTreeMap<NodeAddress, f32> {
     world.state().ruts.edits().map(|edit| (at(&edit), edit.height_m)).collect()
 }
 
@@ -87,10 +87,10 @@ fn apart_m(one: &World, other: &World) -> f64 {
 fn two_rovers_that_cross_in_two_processes_leave_the_ground_of_one() {
     let mut worlds = two(&crossing());
     let mut one = world(&crossing());
-    let mut pressed: [BTreeSet<At>; 2] = Default::default();
+    let mut pressed: [BTreeSet<NodeAddress>; 2] = Default::default();
     for _ in 0..HEARTBEATS {
         let ([a, b], parts) = beat(&mut worlds, false);
-        assert_eq!(a, b, "both tell the same");
+        assert_eq!(a, b, "both have the same");
         for (pressed, part) in pressed.iter_mut().zip(&parts) {
             pressed.extend(part.edits.iter().map(at));
         }
@@ -101,8 +101,8 @@ fn two_rovers_that_cross_in_two_processes_leave_the_ground_of_one() {
     assert!(first.state().ruts == second.state().ruts && first.state().soil == second.state().soil);
     let (ours, theirs) = (ground(first), ground(&one));
     assert!(ours.keys().eq(theirs.keys()), "{} nodes, {} in one process", ours.len(), theirs.len());
-    let off_m = |at: &At| f64::from((ours[at] - theirs[at]).abs());
-    let crossed: Vec<At> = pressed[0].intersection(&pressed[1]).copied().collect();
+    let off_m = |at: &NodeAddress| f64::from((ours[at] - theirs[at]).abs());
+    let crossed: Vec<NodeAddress> = pressed[0].intersection(&pressed[1]).copied().collect();
     let [crossed_m, worst_m] =
         [crossed.iter().map(off_m).fold(0.0, f64::max), ours.keys().map(off_m).fold(0.0, f64::max)];
     println!("{} nodes were pressed by both: {crossed_m} m off; {worst_m} m of all {}", crossed.len(), ours.len());
@@ -118,7 +118,7 @@ fn two_rovers_that_touch_in_two_processes_are_where_they_are_in_one() {
     let mut touching = 0;
     for _ in 0..1500 {
         let ([a, b], _) = beat(&mut worlds, false);
-        assert_eq!(a, b, "both tell the same");
+        assert_eq!(a, b, "both have the same");
         one.heartbeat().unwrap();
         touching += usize::from(!one.state().contacts.is_empty());
     }
@@ -131,15 +131,15 @@ fn two_rovers_that_touch_in_two_processes_are_where_they_are_in_one() {
 fn the_order_in_which_parts_come_changes_no_bit() {
     let [mut one, mut other] = [(); 2].map(|()| two(&crossing()));
     for _ in 0..HEARTBEATS {
-        let (told, told_by_other) = (beat(&mut one, false).0, beat(&mut other, true).0);
-        assert_eq!(told, told_by_other);
+        let (reported, reported_by_other) = (beat(&mut one, false).0, beat(&mut other, true).0);
+        assert_eq!(reported, reported_by_other);
     }
     for (one, other) in one.iter().zip(&other) {
         assert_eq!(one.hash(), other.hash());
     }
 }
 
-/// A heartbeat in which the first rover presses ground: the model, the first world's state before it and the two parts.
+/// A heartbeat in which the first rover presses ground: the model, the first world's state before it and both parts.
 fn pressing() -> (Arc<Model>, State, [Part; 2]) {
     let mut worlds = two(&crossing());
     loop {
@@ -151,15 +151,15 @@ fn pressing() -> (Arc<Model>, State, [Part; 2]) {
     }
 }
 
-/// The first world in that heartbeat with these parts put together, and what it tells.
+/// The first world after that heartbeat with these parts merged, and its snapshot.
 fn merged(model: &Arc<Model>, before: &State, parts: &[Part]) -> (World, Snapshot) {
     let mut world = World::begin(Arc::clone(model), None).unwrap();
     let share = share(&world, &["a"]);
     world.set_share(Some(share));
     world.set_state(before.clone());
     let snapshot = world.heartbeat().unwrap();
-    let told = world.merge(snapshot, parts);
-    (world, told)
+    let reported = world.merge(snapshot, parts);
+    (world, reported)
 }
 
 #[test]
@@ -169,9 +169,9 @@ fn a_node_that_two_wrote_has_the_lower_height() {
     let lower = Edit { height_m: edit.height_m - 0.01, ..edit };
     b.edits.push(lower);
     for parts in [[a.clone(), b.clone()], [b, a]] {
-        let (world, told) = merged(&model, &before, &parts);
-        let told = told.edits.iter().find(|told| at(told) == at(&edit)).unwrap();
-        assert_eq!(told.height_m, lower.height_m);
+        let (world, reported) = merged(&model, &before, &parts);
+        let reported = reported.edits.iter().find(|reported| at(reported) == at(&edit)).unwrap();
+        assert_eq!(reported.height_m, lower.height_m);
         assert_eq!(ground(&world)[&at(&edit)], lower.height_m);
     }
 }
@@ -187,7 +187,7 @@ fn of_equal_heights_the_memory_of_least_bits_counts_whoever_comes_first() {
     let beside = |bits: u32| NodeMemory::new(f32::from_bits(bits), plastic_m, own.memory.mobilised_units());
     let [less, more] = [initial_m.to_bits() - 1, initial_m.to_bits() + 1].map(beside);
     assert!(less.bits() < own.memory.bits() && own.memory.bits() < more.bits());
-    // The other one pressed it to the same height, or only remembers something of it.
+    // The other process pressed the node to the same height, or only wrote its memory.
     for (of_b, b_pressed, expected) in [(less, true, less), (more, true, own.memory), (less, false, own.memory)] {
         let mut b = b.clone();
         b.memory.nodes.push(KnownNode { memory: of_b, ..own });
@@ -221,12 +221,12 @@ fn what_contacts_remember_is_known_to_the_process_that_steps_neither() {
     assert_eq!(worlds[0].hash(), worlds[1].hash(), "who comes late may take either's state");
 }
 
-/// The world of the process of rover a, after that of all others was lost.
+/// The world of the process of rover a, after the processes of all other rovers were lost.
 fn alone_after_a_loss(text: &str) -> World {
     let mut world = world(text);
     let share = share(&world, &["a"]);
     let lost = share.ghosts.clone();
-    world.set_share(Some(Share { standing: lost.clone(), ..share }));
+    world.set_share(Some(ProcessShare { standing: lost.clone(), ..share }));
     world.halt(&lost);
     world
 }
@@ -276,7 +276,7 @@ fn a_rover_that_nobody_steps_any_more_stands_in_the_way() {
     (0..2500).for_each(|_| beat_alone(&mut world));
     assert!((at(&world, 2) - stood).norm() < 1e-12, "it is an obstacle");
     let apart_m = (at(&world, 2) - at(&world, 1)).norm();
-    // A drum before each.
+    // Each rover has a drum in front.
     assert!((0.75..2.0).contains(&apart_m), "the other came up to it: {apart_m} m");
     let speed_m_s = world.state().rovers[&EntityId(1)].body.base_twist.linear.norm();
     assert!(speed_m_s < 0.05, "it was stopped: {speed_m_s} m/s");

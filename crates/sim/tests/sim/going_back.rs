@@ -1,4 +1,4 @@
-//! A reset of a part: what goes back and what stays.
+//! Tests of partial resets: what goes back to the start and what stays.
 
 // A test may unwrap.
 #![allow(clippy::unwrap_used)]
@@ -7,7 +7,9 @@ use crate::common;
 
 use common::{Rover, config, drive, world, yard};
 use selene_base::SimTime;
-use selene_sim::{AllowedFolders, Command, Entity, EntityId, ResetScope, Spawn, SpawnPlace, World};
+use selene_sim::{
+    AllowedFolders, Command, Entity, EntityId, LooseRockSpec, ResetScope, Spawn, SpawnPlace, State, World,
+};
 use selene_vehicle::BodyTwist;
 
 const FIRST: EntityId = EntityId(1);
@@ -34,7 +36,7 @@ fn second(x_m: f64, y_m: f64) -> Spawn {
     }
 }
 
-/// A world that ran for a second, with a rover more.
+/// A world that ran for a second, with one rover added.
 fn ran() -> World {
     let mut world = one();
     world.spawn(&second(3.0, 3.0), &folders()).unwrap();
@@ -56,7 +58,7 @@ fn time_goes_back_alone() {
 
 /// A command holds for half a second, whatever the clock does.
 #[test]
-fn what_was_told_before_time_went_back_holds_as_long_as_it_would_have() {
+fn commands_before_a_reset_of_time_hold_as_long_as_they_would_have() {
     let speeds = |resets: bool| {
         let mut world = one();
         drive(&mut world, 50);
@@ -97,7 +99,7 @@ fn the_state_goes_back_and_what_was_added_with_it_stays() {
     drive(&mut world, 10);
 }
 
-/// Dust that flies and a command that holds when a world begins have as long to go after a reset.
+/// Dust in flight and commands that hold at the start of a world have the same time left after a reset.
 #[test]
 fn what_a_restored_world_began_with_is_as_long_ago_after_a_reset_of_its_state() {
     let first = Rover { name: "first", file: "rassor", start: [0.0, 0.0, 0.0], waypoints_m: &[] };
@@ -113,14 +115,37 @@ fn what_a_restored_world_began_with_is_as_long_ago_after_a_reset_of_its_state() 
         let (state, later) = (world.state(), world.scenario().heartbeat * later);
         assert_eq!(state.time, begun.time + later);
         assert_eq!(state.dust.settled_ug, begun.dust.settled_ug);
-        let flies = |of: &selene_sim::State| of.dust.parcels.iter().map(|of| (of.from, of.until)).collect::<Vec<_>>();
+        let flies = |of: &State| of.dust.parcels.iter().map(|of| (of.from, of.until)).collect::<Vec<_>>();
         let expected: Vec<_> = flies(begun).into_iter().map(|(from, until)| (from + later, until + later)).collect();
         assert_eq!(flies(state), expected);
-        // The command of half a second holds for its last tenth.
+        // The command holds for half a second, of which a tenth is left.
         drive(&mut world, 5);
         let rates_rad_s = &world.state().rovers[&FIRST].body.target_rate_rad_s;
         assert!(rates_rad_s.iter().all(|rate| rate.abs() > 0.1), "{rates_rad_s:?}");
     }
+}
+
+/// A restored world's start has an entity that was added before; it is removed, and an hour later forgotten.
+#[test]
+fn what_a_restored_world_began_with_is_there_again_even_if_it_was_forgotten() {
+    let mut saved = one();
+    let model = saved.model().clone();
+    let entity = saved.spawn(&second(3.0, 3.0), &folders()).unwrap();
+    let mut world = World::resume(&model, saved.state().clone(), &folders()).unwrap();
+    world.remove(entity).unwrap();
+    let removed = world.state().clone();
+    let heartbeats = 360_000;
+    let time = removed.time + world.scenario().heartbeat * heartbeats;
+    world.set_state(State { time, sequence: removed.sequence + heartbeats as u64, ..removed });
+    let spec =
+        LooseRockSpec { x_m: -3.0, y_m: 0.3, diameter_m: 0.15, shape: None, density_kg_m3: 2700.0, yaw_deg: 0.0 };
+    let stone = world.spawn(&Spawn::Rock { name: "stone".to_owned(), spec }, &folders()).unwrap();
+    assert!(world.state().spawned.iter().all(|(known, _)| *known == stone));
+    world.reset_in(STATE).unwrap();
+    assert_eq!(world.entity_named("second"), Some(entity));
+    assert_eq!(world.entity_named("stone"), Some(stone));
+    let resumed = World::resume(&model, world.state().clone(), &folders()).unwrap();
+    assert_eq!(resumed.entities(), world.entities());
 }
 
 #[test]
@@ -132,7 +157,7 @@ fn what_was_added_goes_and_all_else_stays() {
     assert!(world.state().spawned.is_empty() && world.state().ruts == before.ruts);
     assert_eq!(world.time(), before.time);
     assert_eq!(world.state().rovers[&FIRST].body, before.rovers[&FIRST].body);
-    // Its number and its name are free.
+    // Its id and its name are free again.
     world.spawn(&second(3.0, -3.0), &folders()).unwrap();
     drive(&mut world, 10);
 }
@@ -149,8 +174,8 @@ fn what_was_added_where_something_begins_keeps_the_state_from_going_back() {
     world.spawn(&second(0.0, 0.0), &folders()).unwrap();
     drive(&mut world, 5);
     let before = world.hash();
-    let told = world.reset_in(STATE).unwrap_err().to_string();
-    assert!(told.contains("inside"), "{told}");
+    let reported = world.reset_in(STATE).unwrap_err().to_string();
+    assert!(reported.contains("inside"), "{reported}");
     assert_eq!((world.hash(), world.epoch()), (before, 0));
     world.reset_in(ResetScope { spawned: true, ..STATE }).unwrap();
     assert_eq!(world.entities().len(), 2);

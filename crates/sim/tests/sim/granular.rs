@@ -1,4 +1,4 @@
-//! A rover on granular soil: it is carried, nothing is lost, and the state is all that there is.
+//! Tests of a rover on granular soil: the soil carries it, no mass is lost, and the state is complete.
 
 // A test may unwrap.
 #![allow(clippy::unwrap_used)]
@@ -20,7 +20,7 @@ fn window(name: &str, from_x_m: f64) -> String {
     format!("{{ name: {name}, from_m: [{from_x_m}, -0.3], to_m: [{to_x_m}, 0.3], depth_m: 0.12, spacing_m: 0.03 }}")
 }
 
-/// Sorato in the middle of the windows, on its way ahead.
+/// Sorato in the middle of the windows, driving ahead.
 fn scenario(soil: &str, windows: &[String]) -> String {
     let rover = Rover { name: "rover", file: "sorato", start: [0.0, 0.0, 0.0], waypoints_m: &[[4.0, 0.0]] };
     yard(soil, &[rover], &format!("granular: [{}]", windows.join(", ")))
@@ -34,8 +34,8 @@ fn soil(state: &State) -> &WindowState {
     &state.granular[&0]
 }
 
-/// Mean of the loads of the last half is the rover's weight but for what it still swings, and what sampling at
-/// heartbeats leaves out.
+/// Tolerance between the rover's weight and the mean load over the second half: it still oscillates, and loads are
+/// sampled only at heartbeats.
 const LOAD_TOLERANCE: f64 = 0.2;
 
 #[test]
@@ -156,18 +156,32 @@ fn a_saved_state_goes_on_to_the_same_bytes_on_any_number_of_threads() {
     assert_eq!([after(1), after(4)], [world.hash(); 2]);
 }
 
+/// RASSOR as soon as its drum is in the soil.
+fn with_a_drum_in_the_soil() -> World {
+    let mut world = world(&digging());
+    for _ in 0..200 {
+        if soil(world.state()).drums().next().is_some() {
+            return world;
+        }
+        drive(&mut world, 1);
+    }
+    panic!("no drum gets into the soil");
+}
+
 #[test]
 fn every_part_of_granular_soil_is_hashed_and_what_does_not_fit_is_refused() {
-    let mut world = in_a_pit();
-    drive(&mut world, 2);
+    let world = with_a_drum_in_the_soil();
     let (state, hash) = (world.state(), world.hash());
     let tree = serde_json::to_value(soil(state)).unwrap();
-    // One of each kind: of all points, a field of one.
+    // One leaf of each kind: of all points, each field of one point.
     let leaves = parts(&tree, "").into_iter().filter(|(_, part)| is_leaf(part));
     let kinds: BTreeMap<String, String> = leaves.map(|(place, _)| (kind_of(&place), place)).collect();
     let of_point = ["position_m", "velocity_m_s", "affine_s", "stress_pa", "volume_ratio", "mass_mg", "id"];
     let has = |name: &str| kinds.keys().any(|kind| kind.starts_with(&format!("/flowing/points/points/*/{name}")));
     assert!(of_point.iter().all(|name| has(name)) && kinds.len() > 12, "{:?}", kinds.keys());
+    let of_drum = ["number", "drum/radius_m", "pose/rotation", "pose/translation"];
+    let has = |name: &str| kinds.keys().any(|kind| kind.starts_with(&format!("/flowing/shells/left/*/{name}")));
+    assert!(of_drum.iter().all(|name| has(name)), "{:?}", kinds.keys());
     for place in kinds.values() {
         let mut other = tree.clone();
         let leaf = other.pointer_mut(place).unwrap_or_else(|| panic!("{place} is not there"));
@@ -187,6 +201,8 @@ fn every_part_of_granular_soil_is_hashed_and_what_does_not_fit_is_refused() {
             assert!(refused.contains("soil was lost"), "{place}: {refused}");
         }
     }
+    let of_another = State { granular: [(1, soil(state).clone())].into(), ..state.clone() };
+    assert_ne!(of_another.hash(), hash, "the window's number");
     let gone = State { granular: Default::default(), ..state.clone() };
     assert!(World::resume(world.model(), gone, &Default::default()).is_err());
 }
@@ -195,27 +211,30 @@ fn every_part_of_granular_soil_is_hashed_and_what_does_not_fit_is_refused() {
 fn windows_that_cannot_be_are_refused_before_anything_is_made() {
     let refused = |text: &str| Model::new(Arc::new(parsed(text).unwrap())).unwrap_err().to_string();
     let [pit, next, far] = [("pit", -0.36), ("next", 0.5), ("far", 2.0)].map(|(name, x_m)| window(name, x_m));
-    let told = refused(&scenario("lunar", &[pit.clone(), next]));
-    assert!(told.contains("test.yaml") && told.contains("'pit' and 'next' meet"), "{told}");
-    let told = refused(&scenario("soft", std::slice::from_ref(&pit)));
-    assert!(told.contains("'pit': the soil there has no key `crm`"), "{told}");
+    let reported = refused(&scenario("lunar", &[pit.clone(), next]));
+    assert!(reported.contains("test.yaml") && reported.contains("'pit' and 'next' meet"), "{reported}");
+    let reported = refused(&scenario("soft", std::slice::from_ref(&pit)));
+    assert!(reported.contains("'pit': the soil there has no key `crm`"), "{reported}");
     let slow = far.replace("0.03 }", "0.03, exchange_s: 0.003 }");
-    let told = refused(&scenario("lunar", &[slow]));
-    assert!(told.contains("'far': heartbeat_s must be a whole number of its exchange_s"), "{told}");
+    let reported = refused(&scenario("lunar", &[slow]));
+    assert!(reported.contains("'far': heartbeat_s must be a whole number of its exchange_s"), "{reported}");
     let twice = parsed(&scenario("lunar", &[pit.clone(), window("pit", 3.0)]));
     assert!(twice.unwrap_err().to_string().contains("two granular windows are named 'pit'"));
     let fine = pit.replace("0.12", "1").replace("0.03 }", "0.005 }");
-    let told = parsed(&scenario("lunar", &[fine])).unwrap_err().to_string();
-    assert!(told.contains("test.yaml") && told.contains("points, 2000000 are allowed"), "{told}");
-    // Each is small enough, and three of them are not.
+    let reported = parsed(&scenario("lunar", &[fine])).unwrap_err().to_string();
+    assert!(reported.contains("test.yaml") && reported.contains("points, 2000000 are allowed"), "{reported}");
+    // Each window is small enough, but three of them are not.
     let large = |name: &str, y_m: f64| {
         format!("{{ name: {name}, from_m: [-4, {y_m}], to_m: [4, {}], depth_m: 0.2, spacing_m: 0.01 }}", y_m + 0.95)
     };
-    let told = refused(&scenario("lunar", &[large("a", -2.0), large("b", 0.0), large("c", 2.0)]));
-    assert!(told.contains("granular windows have") && told.contains("points together; 4000000 are allowed"), "{told}");
+    let reported = refused(&scenario("lunar", &[large("a", -2.0), large("b", 0.0), large("c", 2.0)]));
+    assert!(
+        reported.contains("granular windows have") && reported.contains("points together; 4000000 are allowed"),
+        "{reported}"
+    );
 }
 
-/// RASSOR on its way ahead, its front drum over a window 1.3 m long: it lowers the arm and digs, raises it, stands
+/// RASSOR drives ahead, its front drum over a window 1.3 m long: it lowers the arm and digs, raises it, stands
 /// from 5.5 to 6.5 s and drives on.
 fn digging() -> String {
     let rover = Rover { name: "rassor", file: "rassor", start: [0.0, 0.0, 0.0], waypoints_m: &[] };
@@ -246,7 +265,7 @@ fn rassor_digs_and_carries_and_may_not_leave_the_window_with_its_load() {
         assert_eq!(pit.posts_mg() + pit.points_mg(), total_mg);
         loads_kg.push(load_kg(&world));
     }
-    // At 5.5 s it stands with what it took in, and keeps it but for points that still slide over a lip.
+    // At 5.5 s it stands with its load, and keeps it except for points that still slide over a lip.
     assert!(loads_kg[10] > 0.5, "{loads_kg:?} kg");
     assert!(loads_kg[12] > 0.98 * loads_kg[11], "{loads_kg:?} kg");
     let left = (0..400).find_map(|_| world.heartbeat().err()).expect("it leaves the window").to_string();
@@ -258,12 +277,12 @@ fn rassor_digs_and_carries_and_may_not_leave_the_window_with_its_load() {
 #[test]
 fn motions_that_no_joint_can_make_are_refused() {
     let refused = |from: &str, to: &str| parsed(&digging().replace(from, to)).unwrap_err().to_string();
-    let told = refused("[front_drum]", "[tail]");
-    assert!(told.contains("motions of rover 'rassor'") && told.contains("\"tail\""), "{told}");
-    let told = refused("at_s: [0, 1.2, 4, 5]", "at_s: [0, 1.2, 4]");
-    assert!(told.contains("4 angles_deg and 0 rates_deg_s for 3 instants"), "{told}");
-    let told = refused("at_s: [0, 1.2, 4, 5]", "at_s: [0, 4, 1.2, 5]");
-    assert!(told.contains("motions of rover 'rassor'") && told.contains("1.2"), "{told}");
-    let told = refused("rates_deg_s: [0, 115, 115, 0]", "angles_deg: [0, 115, 115, 0]");
-    assert!(told.contains("velocities"), "{told}");
+    let reported = refused("[front_drum]", "[tail]");
+    assert!(reported.contains("motions of rover 'rassor'") && reported.contains("\"tail\""), "{reported}");
+    let reported = refused("at_s: [0, 1.2, 4, 5]", "at_s: [0, 1.2, 4]");
+    assert!(reported.contains("4 angles_deg and 0 rates_deg_s for 3 instants"), "{reported}");
+    let reported = refused("at_s: [0, 1.2, 4, 5]", "at_s: [0, 4, 1.2, 5]");
+    assert!(reported.contains("motions of rover 'rassor'") && reported.contains("1.2"), "{reported}");
+    let reported = refused("rates_deg_s: [0, 115, 115, 0]", "angles_deg: [0, 115, 115, 0]");
+    assert!(reported.contains("velocities"), "{reported}");
 }

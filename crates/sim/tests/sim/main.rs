@@ -1,4 +1,4 @@
-//! A world of rovers: its state, what changes it, and what comes back from files.
+//! Tests of a world of rovers: its state, how it changes, and how it is saved and loaded.
 
 mod checkpoint;
 mod common;

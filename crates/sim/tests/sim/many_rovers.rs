@@ -1,5 +1,5 @@
-//! Several rovers in one world: they run into each other, drive in each other's ruts, and what comes of
-//! it depends neither on threads nor on names.
+//! Tests of several rovers in one world: they collide, drive in each other's ruts, and the result
+//! depends neither on threads nor on names.
 
 // A test may unwrap.
 #![allow(clippy::unwrap_used)]
@@ -16,7 +16,7 @@ use selene_sim::{Command, EntityId, Model, Snapshot, World};
 use selene_terrain::{Edit, GroundPatch, Level, Node, Rock, RockShape, Ruts, Terrain, TileIndex};
 use selene_vehicle::BodyTwist;
 
-/// Rounding of poses after seconds of driving in touch, m: the order in which contacts are summed.
+/// Rounding of poses after seconds of driving in contact, m, by the order in which contacts are summed.
 const ROUNDING_M: f64 = 1e-7;
 
 fn pose(world: &World, name: &str) -> Pose {
@@ -24,8 +24,8 @@ fn pose(world: &World, name: &str) -> Pose {
     world.state().rovers[&id].body.world_from_base
 }
 
-/// Rovers that cross each other's ways, two of them in touch, and one far off.
-fn crowd(names: [&str; 3]) -> String {
+/// Three rovers: two whose paths cross and that touch, and one far off.
+fn three_rovers(names: [&str; 3]) -> String {
     let [first, second, far] = names;
     let rovers = [
         Rover { name: first, file: "rassor", start: [0.0, 0.0, 0.0], waypoints_m: &[[4.0, 0.0]] },
@@ -35,7 +35,7 @@ fn crowd(names: [&str; 3]) -> String {
     yard("lunar", &rovers, "")
 }
 
-/// A rover that runs up against a slower one from behind and drives in its ruts, and one far off.
+/// A rover that catches up with a slower one and drives in its ruts, and one far off.
 fn train(names: [&str; 3]) -> String {
     let [first, second, far] = names;
     let rovers = [
@@ -56,7 +56,7 @@ fn touch(world: &World, names: [&str; 2]) -> bool {
     !of_first.split_off(|party| party.is_of_rover(second)).is_empty()
 }
 
-/// The rover whose middle is nearest to a node that changed.
+/// The rover whose base is nearest to a node that changed.
 fn nearest(terrain: &Terrain, snapshot: &Snapshot, edit: &Edit) -> EntityId {
     let ([origin_x, origin_y], spacing_m) = (terrain.origin_m(), terrain.spacing_m());
     let Node { column, row } = edit.at();
@@ -66,7 +66,7 @@ fn nearest(terrain: &Terrain, snapshot: &Snapshot, edit: &Edit) -> EntityId {
     rovers.min_by(|(a, _), (b, _)| a.total_cmp(b)).unwrap().1
 }
 
-/// Drives so many heartbeats; in how many of them a and b touched, and how many nodes two rovers pressed.
+/// Steps some heartbeats; returns in how many of them a and b touched, and how many nodes two rovers pressed.
 fn drive_and_watch(world: &mut World, heartbeats: usize) -> (usize, usize) {
     let (mut touching, mut pressed_by) = (0, BTreeMap::<Node, BTreeSet<EntityId>>::new());
     for _ in 0..heartbeats {
@@ -82,12 +82,12 @@ fn drive_and_watch(world: &mut World, heartbeats: usize) -> (usize, usize) {
 
 #[test]
 fn rovers_that_meet_stop_each_other_and_never_pass_through() {
-    let mut world = world(&crowd(["a", "b", "c"]));
+    let mut world = world(&three_rovers(["a", "b", "c"]));
     let start_m = 2.0;
     for _ in 0..100 {
         drive(&mut world, 10);
         let apart_m = (pose(&world, "b").translation.vector - pose(&world, "a").translation.vector).norm();
-        // Wheels of 0.2 m radius 0.195 m before the middle.
+        // The wheels have a radius of 0.2 m and are 0.195 m ahead of the middle.
         assert!(apart_m > 0.75, "{apart_m} m apart at {}", world.time());
     }
     let gone_m = pose(&world, "a").translation.x;
@@ -100,7 +100,7 @@ fn neither_threads_nor_who_is_alone_change_a_bit() {
     let hash = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
-            let mut world = world(&crowd(["a", "b", "c"]));
+            let mut world = world(&three_rovers(["a", "b", "c"]));
             drive(&mut world, 300);
             let (touching, _) = drive_and_watch(&mut world, 100);
             assert!(touching > 50, "two of them touch at the end, in {touching} of 100 heartbeats");
@@ -113,19 +113,19 @@ fn neither_threads_nor_who_is_alone_change_a_bit() {
 
 #[test]
 fn a_far_rover_drives_as_if_it_were_alone() {
-    let mut crowded = world(&crowd(["a", "b", "c"]));
+    let mut together = world(&three_rovers(["a", "b", "c"]));
     let alone = [Rover { name: "c", file: "viper", start: [-8.0, 6.0, 90.0], waypoints_m: &[[-8.0, 9.0]] }];
     let mut alone = world(&yard("lunar", &alone, ""));
-    drive(&mut crowded, 200);
+    drive(&mut together, 200);
     drive(&mut alone, 200);
-    assert_eq!(pose(&crowded, "c"), pose(&alone, "c"));
+    assert_eq!(pose(&together, "c"), pose(&alone, "c"));
 }
 
 #[test]
 fn swapping_names_and_places_in_the_list_changes_nothing_beyond_rounding() {
     let mut one = world(&train(["a", "b", "c"]));
     let mut other = world(&train(["b", "a", "c"]));
-    // The list in another order, the names as they were.
+    // The list in another order, with the same names.
     let mut text = train(["a", "b", "c"]);
     let list = text.split_off(text.find("rovers:").unwrap());
     let entries: Vec<_> = list.split("  - ").skip(1).collect();
@@ -192,7 +192,7 @@ fn tiles_on_which_two_rovers_stand_exist_once() {
     assert_eq!(both.state().soil.tile_count(), all.len());
     let bytes = |world: &World| world.state().ruts.bytes() + world.state().soil.bytes();
     assert!(bytes(&both) < bytes(&north) + bytes(&south), "{} bytes", bytes(&both));
-    // What is made for viewers of the same place is the same as well.
+    // Windows of detail for viewers at the same place are shared too.
     let terrain = both.model().terrain();
     let windows = both.state().rovers.values().map(|rover| terrain.windows(rover.clipmap_centre).unwrap());
     let levels: Vec<_> = windows.map(|windows| windows.levels().to_vec()).collect();
@@ -218,7 +218,7 @@ fn a_rover_in_anothers_ruts_presses_less_than_on_fresh_soil() {
     assert!(rutted_m < 0.5 * fresh_m && fresh_m > 0.005, "{rutted_m} m in ruts, {fresh_m} m on fresh soil");
 }
 
-/// By how much the ground in a band about y, 0 < x < 0.4 m, went down: the mean of the deepest quarter, m.
+/// Depth by which the ground sank in a band about y, 0 < x < 0.4 m: the mean of the deepest quarter, m.
 fn pressed_m(world: &World, before: &Ruts, y: f64) -> f64 {
     let patch = |ruts: &Ruts| GroundPatch::of_square(world.model().terrain(), ruts, [0.2, y], 1.5);
     let (was, is) = (patch(before), patch(&world.state().ruts));
@@ -234,21 +234,24 @@ fn pressed_m(world: &World, before: &Ruts, y: f64) -> f64 {
 fn worlds_that_cannot_begin_are_refused_with_the_reason() {
     let rover = |name, start| Rover { name, file: "rassor", start, waypoints_m: &[] };
     let twins = [rover("a", [0.0, 0.0, 0.0]), rover("a", [3.0, 0.0, 0.0])];
-    let told = parsed(&yard("lunar", &twins, "")).map(drop).unwrap_err().to_string();
-    assert!(told.contains("test.yaml") && told.contains("named 'a'; names must differ"), "{told}");
+    let reported = parsed(&yard("lunar", &twins, "")).map(drop).unwrap_err().to_string();
+    assert!(reported.contains("test.yaml") && reported.contains("named 'a'; names must differ"), "{reported}");
 
     let start = |rovers: &[Rover], rest: &str| {
         let scenario = parsed(&yard("lunar", rovers, rest)).unwrap();
         World::new(scenario.into()).map(drop).unwrap_err().to_string()
     };
-    let told = start(&[rover("a", [0.0, 0.0, 0.0]), rover("b", [0.2, 0.1, 30.0])], "");
-    assert!(told.contains("rover a") && told.contains("rover b") && told.contains("inside"), "{told}");
+    let reported = start(&[rover("a", [0.0, 0.0, 0.0]), rover("b", [0.2, 0.1, 30.0])], "");
+    assert!(reported.contains("rover a") && reported.contains("rover b") && reported.contains("inside"), "{reported}");
     let rock = "loose_rocks: [{ x_m: 3.0, y_m: 0.0, diameter_m: 0.6 }]";
-    let told = start(&[rover("a", [3.0, 0.0, 0.0])], rock);
-    assert!(told.contains("rover a") && told.contains("rock") && told.contains("inside"), "{told}");
+    let reported = start(&[rover("a", [3.0, 0.0, 0.0])], rock);
+    assert!(reported.contains("rover a") && reported.contains("rock") && reported.contains("inside"), "{reported}");
     let lander = "objects: [{ name: lander, file: ../../urdf/lander/lander.urdf, x_m: 3, y_m: 0, yaw_deg: 45 }]";
-    let told = start(&[rover("a", [1.9, 0.0, 0.0])], lander);
-    assert!(told.contains("rover a") && told.contains("object lander") && told.contains("inside"), "{told}");
+    let reported = start(&[rover("a", [1.9, 0.0, 0.0])], lander);
+    assert!(
+        reported.contains("rover a") && reported.contains("object lander") && reported.contains("inside"),
+        "{reported}"
+    );
 }
 
 #[test]
@@ -264,8 +267,8 @@ fn a_rover_that_starts_in_a_rock_of_the_ground_is_refused_with_the_rock() {
         let model = Model::on(Arc::new(scenario), Terrain::of_level(level, vec![rock], vec![cube.clone()])).unwrap();
         World::begin(Arc::new(model), None).map(drop).map_err(|error| error.to_string())
     };
-    let told = begin(0.0).unwrap_err();
-    assert!(told.contains("rover a") && told.contains("rock 7") && told.contains("inside"), "{told}");
+    let reported = begin(0.0).unwrap_err();
+    assert!(reported.contains("rover a") && reported.contains("rock 7") && reported.contains("inside"), "{reported}");
     assert_eq!(begin(3.0), Ok(()));
 }
 
@@ -276,15 +279,15 @@ fn a_rover_is_stopped_by_an_object() {
     let mut world = world(&yard("lunar", &[rover], lander));
     drive(&mut world, 2500);
     let at = pose(&world, "a").translation;
-    // A footpad of 0.17 m stands 1.27 m before the lander's middle, on the way.
+    // A footpad of 0.17 m is on the rover's path, 1.27 m from the lander's middle.
     assert!(at.x > 0.6 && at.x < 3.0 - 1.27 - 0.17 - 0.3, "{at}");
 }
 
 #[test]
 fn a_command_for_nobody_is_refused() {
-    let mut world = world(&crowd(["a", "b", "c"]));
-    let told = world.drive(EntityId(99), Command::Body(BodyTwist::REST)).unwrap_err().to_string();
-    assert!(told.contains("no rover 99"), "{told}");
+    let mut world = world(&three_rovers(["a", "b", "c"]));
+    let reported = world.drive(EntityId(99), Command::Body(BodyTwist::REST)).unwrap_err().to_string();
+    assert!(reported.contains("no rover 99"), "{reported}");
 }
 
 #[test]
@@ -293,5 +296,8 @@ fn a_world_says_whose_wheels_are_small_for_its_grid() {
     let coarse = |rover| yard("lunar", &[rover], "").replace("test_yard", "learning_hill");
     let remarks = rovers.map(|rover| world(&coarse(rover)).model().remarks());
     assert!(remarks[0].is_empty(), "{remarks:?}");
-    assert!(matches!(&remarks[1][..], [told] if told.contains("'ex1'") && told.contains("0.025 m")), "{remarks:?}");
+    assert!(
+        matches!(&remarks[1][..], [reported] if reported.contains("'ex1'") && reported.contains("0.025 m")),
+        "{remarks:?}"
+    );
 }

@@ -1,4 +1,4 @@
-//! Putting what is there elsewhere, and giving it another motion.
+//! Tests of moving entities to other places, and of giving them another motion.
 
 // A test may unwrap.
 #![allow(clippy::unwrap_used)]
@@ -11,9 +11,9 @@ use selene_base::{Pose, Twist, frames};
 use selene_sim::{AllowedFolders, Entity, EntityId, Placement, Spawn, SpawnPlace, World};
 
 const FIRST: Entity = Entity::Rover(EntityId(1));
-/// The first loose rock of a scenario has this number.
+/// The id of a scenario's first loose rock.
 const ROCK: Entity = Entity::Rock(7 << 29);
-/// A rover that is set down sinks in by this at most, m.
+/// Maximum depth by which a rover sinks after it is set down, m.
 const SETTLES_M: f64 = 0.03;
 
 fn busy() -> World {
@@ -59,7 +59,7 @@ fn where_it_comes_from_changes_nothing_of_what_a_rover_that_was_put_somewhere_is
 }
 
 #[test]
-fn what_is_told_to_move_moves() {
+fn what_is_commanded_to_move_moves() {
     let mut world = busy();
     let twist = Twist { linear: Vector3::new(0.0, 0.0, 1.0), angular: Vector3::zeros() };
     for entity in [FIRST, ROCK] {
@@ -81,7 +81,7 @@ fn a_rock_lies_as_it_is_turned() {
     assert!(now.rotation.angle_to(&turn) < 1e-9);
     let low_m = world.bounds(ROCK).unwrap().seen_from(&now).low_m.z;
     let ground_m = world.ground_height_m(-3.0, -3.0).unwrap();
-    // The box about its own box is larger than the rock.
+    // The axis-aligned box about its rotated box is larger than the rock.
     assert!((ground_m - 0.4..ground_m + 0.05).contains(&low_m), "{low_m} m, the ground {ground_m} m");
 }
 
@@ -117,9 +117,9 @@ fn what_cannot_be_put_somewhere_stays_where_it_is() {
         (Entity::Object(EntityId(98)), at(5.0, 5.0, 0.0), "there is no object 98"),
     ] {
         let before = world.hash();
-        let told = world.place(entity, &placement).unwrap_err().to_string();
-        assert!(told.contains(part), "{part} is not in: {told}");
-        assert_eq!(world.hash(), before, "{told}");
+        let reported = world.place(entity, &placement).unwrap_err().to_string();
+        assert!(reported.contains(part), "{part} is not in: {reported}");
+        assert_eq!(world.hash(), before, "{reported}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Adding to a world that runs and taking away from it.
+//! Tests of adding entities to a running world and removing them.
 
 // A test may unwrap.
 #![allow(clippy::unwrap_used)]
@@ -68,10 +68,10 @@ fn what_is_added_takes_part_and_what_is_taken_away_leaves_its_ruts() {
     let snapshot = world.heartbeat().unwrap();
     assert_eq!((snapshot.rovers.len(), snapshot.objects.len(), snapshot.loose_rocks.len()), (1, 0, 0));
     assert_eq!(snapshot.entities_version, version + 6);
-    let told = world.drive(new, Command::Body(BodyTwist::REST)).unwrap_err().to_string();
-    assert!(told.contains("was removed"), "{told}");
+    let reported = world.drive(new, Command::Body(BodyTwist::REST)).unwrap_err().to_string();
+    assert!(reported.contains("was removed"), "{reported}");
     assert!(world.remove(Entity::Rover(new)).is_err());
-    // A number is never given twice.
+    // An id is never used twice.
     let again = world.spawn(&rover("new", at(3.0, -3.0)), &folders()).unwrap();
     assert_ne!(again, Entity::Rover(new));
 }
@@ -105,9 +105,9 @@ fn what_cannot_be_added_is_refused_and_nothing_changes() {
         (buried, "inside"),
     ] {
         let before = world.hash();
-        let told = world.spawn(&spawn, &folders()).unwrap_err().to_string();
-        assert!(told.contains(part), "{told}");
-        assert_eq!(world.hash(), before, "{told}");
+        let reported = world.spawn(&spawn, &folders()).unwrap_err().to_string();
+        assert!(reported.contains(part), "{reported}");
+        assert_eq!(world.hash(), before, "{reported}");
         drive(&mut world, 1);
     }
 }
@@ -128,8 +128,8 @@ fn a_world_with_what_was_added_goes_on_from_its_state() {
     drive(&mut resumed, 100);
     assert_eq!(world.hash(), resumed.hash());
 
-    let told = World::resume(&model, state.clone(), &AllowedFolders::default()).map(drop).unwrap_err().to_string();
-    assert!(told.contains("outside the folders"), "{told}");
+    let reported = World::resume(&model, state.clone(), &AllowedFolders::default()).map(drop).unwrap_err().to_string();
+    assert!(reported.contains("outside the folders"), "{reported}");
     for (what, spoil) in [
         (
             "rover first",
@@ -143,8 +143,8 @@ fn a_world_with_what_was_added_goes_on_from_its_state() {
     ] {
         let mut spoilt = state.clone();
         spoil(&mut spoilt);
-        let told = World::resume(&model, spoilt, &folders()).map(drop).unwrap_err().to_string();
-        assert!(told.contains(what), "{told}");
+        let reported = World::resume(&model, spoilt, &folders()).map(drop).unwrap_err().to_string();
+        assert!(reported.contains(what), "{reported}");
     }
 }
 
@@ -160,7 +160,43 @@ fn a_world_that_goes_on_knows_what_was_removed_again() {
     assert!(resumed.model().rovers().contains_key(&new), "snapshots of the time before have it");
 }
 
-/// A state with such a path could be neither saved nor hashed.
+#[test]
+fn what_was_removed_an_hour_ago_is_forgotten_when_something_is_added() {
+    let post = described("post", &urdf("<cylinder radius='0.1' length='2'/>"));
+    let mut world = one();
+    let model = world.model().clone();
+    let gone = world.spawn(&post, &folders()).unwrap();
+    let stays = world.spawn(&lander("lander", at(-6.0, 5.0)), &folders()).unwrap();
+    world.remove(gone).unwrap();
+    for (waited_s, expected) in [(3599, vec![gone, stays]), (3600, vec![stays])] {
+        let (begun, heartbeats) = (world.state().clone(), 100 * waited_s);
+        let time = begun.time + world.scenario().heartbeat * heartbeats;
+        let state = State { time, sequence: begun.sequence + heartbeats as u64, ..begun };
+        let mut later = World::resume(&model, state, &folders()).unwrap();
+        let new = later.spawn(&post, &folders()).unwrap();
+        let known: Vec<_> = later.state().spawned.iter().map(|(entity, _)| *entity).collect();
+        assert_eq!(known, [expected.clone(), vec![new]].concat(), "after {waited_s} s");
+        assert_eq!(later.state().removed.is_empty(), !expected.contains(&gone), "after {waited_s} s");
+        assert!(World::resume(&model, later.state().clone(), &folders()).is_ok());
+    }
+}
+
+#[test]
+fn an_entity_for_which_no_id_is_left_is_refused() {
+    let begun = one();
+    let last = State { next_entity: EntityId::LAST, next_rock: Entity::LAST_ROCK, ..begun.state().clone() };
+    let mut world = World::resume(begun.model(), last, &folders()).unwrap();
+    let added = world.spawn(&lander("lander", at(-6.0, 5.0)), &folders()).unwrap();
+    let stone = world.spawn(&rock(ROCK), &folders()).unwrap();
+    assert_eq!([added, stone], [Entity::Object(EntityId::LAST), Entity::Rock(Entity::LAST_ROCK)]);
+    let another = rock(LooseRockSpec { x_m: -3.0, ..ROCK });
+    for (spawn, ids) in [(rover("new", at(3.0, 3.0)), "all 262143 ids"), (another, "all 268435455 ids")] {
+        let reported = world.spawn(&spawn, &folders()).unwrap_err().to_string();
+        assert!(reported.contains(ids), "{reported}");
+    }
+}
+
+/// A state with such a path could neither be saved nor hashed.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_file_whose_path_is_no_text_is_refused() {
@@ -180,7 +216,7 @@ fn described(name: &str, urdf: &str) -> Spawn {
     Spawn::Described { name: name.to_owned(), urdf: urdf.to_owned(), place: at(5.0, 5.0) }
 }
 
-/// An object of one link with a shape.
+/// The URDF of an object with one link of this geometry.
 fn urdf(geometry: &str) -> String {
     let shape = format!("<geometry>{geometry}</geometry>");
     format!("<robot name='it'><link name='it'><visual>{shape}</visual><collision>{shape}</collision></link></robot>")
@@ -198,8 +234,8 @@ fn an_object_that_a_text_describes_stands_there_and_in_every_copy_of_the_world()
     drive(&mut world, 1);
     let resumed = World::resume(&model, world.state().clone(), &folders()).unwrap();
     assert_eq!(resumed.bounds(entity), Some(bounds));
-    let told = one().spawn(&described("lander", &meshed), &folders()).map(drop).unwrap_err().to_string();
-    assert!(told.contains("lander/body.stl"), "{told}");
+    let reported = one().spawn(&described("lander", &meshed), &folders()).map(drop).unwrap_err().to_string();
+    assert!(reported.contains("lander/body.stl"), "{reported}");
 }
 
 #[test]
@@ -213,20 +249,50 @@ fn a_text_reaches_no_file_outside_allowed_folders_and_not_many_inside() {
     let allowed = AllowedFolders::new([folder.clone()]);
     let good = one().spawn(&described("good", &urdf("<mesh filename='m.obj'/>")), &allowed).map(drop);
     let outside = config().join("../urdf/lander").canonicalize().unwrap();
-    let tell = |urdf: &str| one().spawn(&described("bad", urdf), &allowed).map(drop).unwrap_err().to_string();
-    let told = [
-        (tell(&urdf("<mesh filename='../../etc/passwd'/>")), "that may be used"),
-        (tell(&urdf(&format!("<mesh filename='file://{}'/>", outside.display()))), "outside the folders"),
-        (tell(&many), "one too many"),
-        (tell(&format!("<robot name='it'><!-- {} --></robot>", "x".repeat(5 << 20))), "bytes together"),
-        (tell("no XML"), "not XML"),
-        (tell(&urdf("<sphere radius='1e9'/>")), "at most 50 m"),
+    let report = |urdf: &str| one().spawn(&described("bad", urdf), &allowed).map(drop).unwrap_err().to_string();
+    let reported = [
+        (report(&urdf("<mesh filename='../../etc/passwd'/>")), "that may be used"),
+        (report(&urdf(&format!("<mesh filename='file://{}'/>", outside.display()))), "outside the folders"),
+        (report(&many), "one too many"),
+        (report(&format!("<robot name='it'><!-- {} --></robot>", "x".repeat(5 << 20))), "bytes together"),
+        (report("no XML"), "not XML"),
+        (report(&urdf("<sphere radius='1e9'/>")), "at most 50 m"),
     ];
     std::fs::remove_dir_all(&folder).unwrap();
     good.unwrap();
-    for (told, part) in told {
-        assert!(told.contains(part), "{part} is not in: {told}");
+    for (reported, part) in reported {
+        assert!(reported.contains(part), "{part} is not in: {reported}");
     }
+}
+
+/// A box of 1 m about its origin, as a mesh.
+const CUBE: &str = "v -.5 -.5 -.5\nv .5 -.5 -.5\nv .5 .5 -.5\nv -.5 .5 -.5\nv -.5 -.5 .5\nv .5 -.5 .5\nv .5 .5 .5\n\
+    v -.5 .5 .5\nf 1 4 3 2\nf 5 6 7 8\nf 1 2 6 5\nf 2 3 7 6\nf 3 4 8 7\nf 4 1 5 8\n";
+
+#[test]
+fn a_mesh_file_added_to_a_running_world_holds_a_rover_until_it_is_taken_away() {
+    let folder = std::env::temp_dir().join(format!("selene-mesh-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("cube.obj");
+    std::fs::write(&file, CUBE).unwrap();
+    let mut world = one();
+    drive(&mut world, 20);
+    let model = world.model().clone();
+    let cube = Spawn::Object { name: "cube".to_owned(), file: file.clone(), place: at(2.2, 0.0) };
+    let refused = world.spawn(&cube, &folders()).unwrap_err().to_string();
+    let allowed = AllowedFolders::new([folder.clone()]);
+    let entity = world.spawn(&cube, &allowed).unwrap();
+    let resumed = World::resume(&model, world.state().clone(), &allowed).unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert!(refused.contains("outside the folders"), "{refused}");
+    assert_eq!(resumed.bounds(entity), world.bounds(entity));
+    let front_m = |world: &World| world.state().rovers[&EntityId(1)].body.world_from_base.translation.x;
+    drive(&mut world, 2500);
+    let held_m = front_m(&world);
+    assert!((0.1..1.5).contains(&held_m), "the rover came as far as {held_m} m");
+    world.remove(entity).unwrap();
+    drive(&mut world, 1000);
+    assert!(front_m(&world) > held_m + 0.3, "it stays at {} m", front_m(&world));
 }
 
 #[test]
@@ -253,13 +319,13 @@ fn rocks_have_names_and_rovers_namespaces_of_their_own() {
         (inside("a//b"), "is not allowed"),
         (inside("1st"), "is not allowed"),
     ] {
-        let told = world.spawn(&spawn, &folders()).unwrap_err().to_string();
-        assert!(told.contains(part), "{told}");
+        let reported = world.spawn(&spawn, &folders()).unwrap_err().to_string();
+        assert!(reported.contains(part), "{reported}");
     }
     world.spawn(&inside("moon/team_2"), &folders()).unwrap();
 }
 
-/// One that is refused leaves nothing behind for the one that gets its number.
+/// An entity that is refused leaves nothing behind for the next one, which gets its id.
 #[test]
 fn a_rover_that_is_added_after_another_was_refused_is_its_own() {
     let (mut world, mut other) = (one(), one());

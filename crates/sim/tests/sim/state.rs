@@ -1,4 +1,4 @@
-//! The state is a value: it can be hashed, copied, saved and gone on with, and nothing outside it
+//! Tests that the state is a value: it can be hashed, copied, saved and resumed, and nothing outside it
 //! changes the future.
 
 // A test may unwrap.
@@ -17,16 +17,16 @@ use selene_sim::{
     AllowedFolders, Command, Entity, EntityId, Inputs, JointCommand, JointTrajectory, LooseRockSpec, Scratch, Settings,
     Snapshot, Spawn, SpawnPlace, State, TrajectoryPoint, World,
 };
-use selene_soil::{DustParcel, KnownNode, NodeMemory};
-use selene_terrain::TileIndex;
+use selene_soil::{DustParcel, KnownNode, NodeMemory, SoilMemory};
+use selene_terrain::{Edit, Print, Ruts, TileIndex};
 use selene_vehicle::{Ackermann, BodyTwist, DrivelineState};
 use serde_json::Value;
 
 const FIRST: EntityId = EntityId(1);
 
-/// What is empty in a small state: ground, soil memory and granular soil, whose own changes are tried by themselves.
+/// Parts that are empty in a small state: ground, soil memory and granular soil, whose changes have their own tests.
 const EMPTY: [&str; 3] = ["/granular", "/ruts", "/soil"];
-/// Kinds of laws as a wheel remembers them: of all that is written, words that no other word can stand for.
+/// Names of the laws in a wheel's memory, the only texts in a state that cannot be replaced by any other text.
 const LAWS: [&str; 6] = ["None", "Scm", "Data", "Rigid", "SlipMap", "Points"];
 
 /// A rover that drives into a loose rock, beside another; hard ground away from both.
@@ -42,7 +42,7 @@ fn busy() -> World {
     world(&yard("lunar", &rovers, rest).replace("soil: ../soil/lunar.yaml", soils))
 }
 
-/// Adds a rover that presses a drum on the ground, an object, and a rock on hard ground.
+/// Adds a rover that presses a drum on the ground, objects, and a rock on hard ground.
 fn add_all(world: &mut World) {
     let folders = AllowedFolders::new([config(), config().join("../urdf")]);
     let place = |x_m, y_m| SpawnPlace { x_m, y_m, ..SpawnPlace::default() };
@@ -60,12 +60,15 @@ fn add_all(world: &mut World) {
                 </link></robot>";
     let post = Spawn::Described { name: "post".to_owned(), urdf: urdf.to_owned(), place: place(-7.0, 7.0) };
     world.spawn(&post, &folders).unwrap();
+    let gone = LooseRockSpec { x_m: -3.0, y_m: 0.3, ..rock };
+    let gone = world.spawn(&Spawn::Rock { name: "gone".to_owned(), spec: gone }, &folders).unwrap();
+    world.remove(gone).unwrap();
     let lower = JointCommand { joint: "front_arm".to_owned(), target: -0.3 };
     world.drive(late, Command::Joint(lower)).unwrap();
 }
 
-/// All that a driver can be told, so that no part of its state is empty.
-fn tell_all(world: &mut World) {
+/// Gives every kind of command, so that no part of a driver's state is empty.
+fn report_all(world: &mut World) {
     let joint = |joint: &str, target| JointCommand { joint: joint.to_owned(), target };
     let point =
         |secs: f64| TrajectoryPoint { time: SimTime::from_secs_f64(secs), positions: vec![0.1], velocities: vec![0.0] };
@@ -105,9 +108,9 @@ fn full() -> State {
         let mut world = busy();
         add_all(&mut world);
         drive(&mut world, 300);
-        tell_all(&mut world);
+        report_all(&mut world);
         drive(&mut world, 5);
-        // A wheel that pushes a rock lets go of it now and then.
+        // A wheel that pushes a rock loses contact now and then.
         for _ in 0..300 {
             if !world.state().contacts.is_empty() {
                 break;
@@ -128,12 +131,12 @@ fn full() -> State {
     FULL.get_or_init(make).clone()
 }
 
-/// The same without ground and soil memory, which are packed and no tree.
+/// The state without ground and soil memory, which are packed and have no fields in a JSON tree.
 fn small(state: State) -> State {
     State { ruts: Default::default(), soil: Default::default(), ..state }
 }
 
-/// Every part of a tree with its place (a JSON pointer), the whole first.
+/// Every part of a tree with its path (a JSON pointer), the whole first.
 pub(crate) fn parts<'a>(whole: &'a Value, at: &str) -> Vec<(String, &'a Value)> {
     let within: Vec<(String, &Value)> = match whole {
         Value::Object(map) => map.iter().flat_map(|(key, value)| parts(value, &format!("{at}/{key}"))).collect(),
@@ -162,13 +165,13 @@ fn is_number(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_digit())
 }
 
-/// A place without its numbers: the same for all things of a kind.
+/// A path without its numbers: the same for all things of a kind.
 pub(crate) fn kind_of(place: &str) -> String {
     let names: Vec<_> = place.split('/').map(|name| if is_number(name) { "*" } else { name }).collect();
     names.join("/")
 }
 
-/// Something near a leaf.
+/// A value that differs slightly from a leaf.
 fn flipped(leaf: &Value) -> Value {
     match leaf {
         Value::Bool(value) => (!value).into(),
@@ -191,7 +194,7 @@ fn the_first_snapshot_after_a_reset_is_the_very_first_one() {
     let first = world.first_snapshot().unwrap();
     drive(&mut world, 50);
     world.reset();
-    // All but the number of resets.
+    // Only the number of resets differs.
     assert_eq!(world.first_snapshot().unwrap(), Snapshot { epoch: 1, ..first });
 }
 
@@ -245,13 +248,13 @@ fn no_part_of_the_state_is_left_out_of_its_hash() {
     let small = small(full());
     let mut keys = BTreeSet::new();
     collect_keys(&serde_json::to_value(&small).unwrap(), &mut keys);
-    // What is printed has every field; what is hashed is what is written.
+    // `Debug` output has every field, whereas the hash has only the serialised ones.
     let printed = format!("{small:#?}");
     let fields = printed.lines().filter_map(|line| line.trim().split_once(": ").map(|(name, _)| name.to_owned()));
     let is_name = |name: &String| name.chars().all(|c| c.is_ascii_lowercase() || c == '_' || c.is_ascii_digit());
     let left_out: BTreeSet<_> =
         fields.filter(|name| is_name(name) && !is_number(name) && !keys.contains(name)).collect();
-    // The one part of a type that is written as that part.
+    // Types that are serialised as their only field.
     let known = ["pairs", "tiles"].map(str::to_owned);
     let left_out: Vec<_> = left_out.iter().filter(|name| !known.contains(name)).collect();
     assert!(left_out.is_empty(), "{left_out:?}");
@@ -270,27 +273,85 @@ fn collect_keys(value: &Value, keys: &mut BTreeSet<String>) {
     }
 }
 
+/// Edits that differ from this one in a bit of one field. Without `..`, so that a new field is tried too.
+fn other_edits(edit: Edit) -> Vec<Edit> {
+    let Edit { tile: [column, row], node, print, height_m } = edit;
+    let printed = (0..16).map(|bit| edit.with_print(Print::from_bits(print.bits() ^ (1 << bit))));
+    let elsewhere = [[column ^ 1, row], [column, row ^ 1]].map(|tile| Edit { tile, ..edit });
+    let beside = Edit { node: node ^ 1, ..edit };
+    let higher = Edit { height_m: f32::from_bits(height_m.to_bits() ^ 1), ..edit };
+    printed.chain(elsewhere).chain([beside, higher]).collect()
+}
+
 #[test]
-fn ground_and_soil_memory_are_hashed_to_the_last_bit() {
+fn ruts_and_prints_of_wheels_are_hashed_to_the_last_bit() {
     let state = full();
-    let mut edit = state.ruts.edits().nth(100).unwrap();
-    edit.height_m = f32::from_bits(edit.height_m.to_bits() ^ 1);
+    let edit = state.ruts.edits().find(|edit| edit.print != Print::NONE).unwrap();
+    let hash = |edit: Edit| {
+        let mut ruts = Ruts::default();
+        ruts.apply(&[edit]);
+        State { ruts, ..state.clone() }.hash()
+    };
+    let mut hashes = BTreeSet::from([state.hash(), hash(edit)]);
+    for other in other_edits(edit) {
+        assert!(hashes.insert(hash(other)), "{other:?} is like another one");
+    }
+    // One post of thousands.
     let mut dug = state.clone();
-    dug.ruts.apply(&[edit]);
-    assert_ne!(dug.hash(), state.hash());
-    let node = state.soil.nodes().nth(100).unwrap();
-    let mut remembered = state.clone();
-    remembered.soil.apply(&[node]);
-    assert_eq!(remembered.hash(), state.hash(), "the same again is no change");
-    for number in 0..4 {
-        let mut bits = node.memory.bits();
+    for other in other_edits(edit).into_iter().filter(|other| (other.tile, other.node) == (edit.tile, edit.node)) {
+        dug.ruts.apply(&[other]);
+        assert_ne!(dug.hash(), state.hash(), "{other:?}");
+        dug.ruts.apply(&[edit]);
+        assert_eq!(dug.hash(), state.hash());
+    }
+}
+
+/// Memories that differ from this one in a bit of one number.
+fn other_memories(memory: NodeMemory) -> [NodeMemory; 4] {
+    [0, 1, 2, 3].map(|number| {
+        let mut bits = memory.bits();
         bits[number] ^= 1;
         let [initial, plastic, x, y] = bits;
-        let memory = NodeMemory::new(f32::from_bits(initial), f32::from_bits(plastic), [x as i32, y as i32]);
-        remembered.soil.apply(&[KnownNode { memory, ..node }]);
-        assert_ne!(remembered.hash(), state.hash(), "number {number} of a node");
-        remembered.soil.apply(&[node]);
-        assert_eq!(remembered.hash(), state.hash());
+        NodeMemory::new(f32::from_bits(initial), f32::from_bits(plastic), [x as i32, y as i32])
+    })
+}
+
+/// The tiles beside this one.
+fn other_tiles(tile: TileIndex) -> [TileIndex; 2] {
+    let TileIndex { row, column } = tile;
+    [TileIndex { row: row ^ 1, column }, TileIndex { row, column: column ^ 1 }]
+}
+
+#[test]
+fn the_memory_and_the_crumbs_of_soil_are_hashed_to_the_last_bit() {
+    let state = full();
+    let node = state.soil.nodes().nth(100).unwrap();
+    let hash = |node: KnownNode, crumbs_m3: (TileIndex, f64)| {
+        let mut soil = SoilMemory::default();
+        soil.apply(&[node]);
+        soil.apply_crumbs(&[crumbs_m3]);
+        State { soil, ..state.clone() }.hash()
+    };
+    // Without `..`, so that a new field is tried too.
+    let KnownNode { tile, within, memory } = node;
+    let crumbs_m3: f64 = 1e-9;
+    let mut hashes = BTreeSet::from([state.hash(), hash(node, (tile, crumbs_m3))]);
+    let remembered = other_memories(memory).map(|memory| KnownNode { memory, ..node });
+    let elsewhere = other_tiles(tile).map(|tile| KnownNode { tile, ..node });
+    for other in remembered.into_iter().chain(elsewhere).chain([KnownNode { within: within ^ 1, ..node }]) {
+        assert!(hashes.insert(hash(other, (tile, crumbs_m3))), "{other:?} is like another one");
+    }
+    let more = (tile, f64::from_bits(crumbs_m3.to_bits() ^ 1));
+    for other in other_tiles(tile).map(|tile| (tile, crumbs_m3)).into_iter().chain([more]) {
+        assert!(hashes.insert(hash(node, other)), "crumbs {other:?} are like others");
+    }
+    // One node of thousands.
+    let mut changed = state.clone();
+    for memory in other_memories(memory) {
+        changed.soil.apply(&[KnownNode { memory, ..node }]);
+        assert_ne!(changed.hash(), state.hash(), "{memory:?}");
+        changed.soil.apply(&[node]);
+        assert_eq!(changed.hash(), state.hash(), "the same again is no change");
     }
 }
 
@@ -298,7 +359,7 @@ fn ground_and_soil_memory_are_hashed_to_the_last_bit() {
 fn nothing_outside_the_state_changes_the_future() {
     let mut world = busy();
     drive(&mut world, 150);
-    tell_all(&mut world);
+    report_all(&mut world);
     drive(&mut world, 1);
     let model = world.model().clone();
     let (mut kept, mut fresh) = (world.state().clone(), world.state().clone());
@@ -306,7 +367,7 @@ fn nothing_outside_the_state_changes_the_future() {
     let lay = kept.rocks.clone();
     for heartbeat in 0..150 {
         let after = model.step(&mut kept, &Inputs::NONE, &mut scratch).unwrap();
-        // Another process: what was saved, and nothing at hand.
+        // Like another process, with the saved state and empty working memory.
         let mut saved: State = postcard::from_bytes(&postcard::to_allocvec(&fresh).unwrap()).unwrap();
         let afresh = model.step(&mut saved, &Inputs::NONE, &mut Scratch::default()).unwrap();
         assert!(after == afresh, "snapshots of heartbeat {heartbeat} differ");
@@ -370,23 +431,23 @@ fn settings_are_checked_kept_and_forgotten_with_their_world() {
     let (hash, sun) = (world.hash(), world.first_snapshot().unwrap().sun_direction);
     world.set(&set(late, "imu", quiet)).unwrap();
     assert_ne!(world.hash(), hash);
-    let told = world.heartbeat().unwrap();
-    assert_eq!(told.setting(late, "imu"), quiet);
-    assert_eq!(told.setting(late, "battery"), SensorSetting::default());
-    assert!(told.sun_direction.angle(&sun) > 1e-6, "the Sun moves 0.008 degrees in a minute");
-    // What is set back is as if it had never been set.
+    let reported = world.heartbeat().unwrap();
+    assert_eq!(reported.setting(late, "imu"), quiet);
+    assert_eq!(reported.setting(late, "battery"), SensorSetting::default());
+    assert!(reported.sun_direction.angle(&sun) > 1e-6, "the Sun moves 0.008 degrees in a minute");
+    // A setting that is taken back leaves no trace.
     let hash_of_set = world.hash();
     world.set(&Settings::default()).unwrap();
     assert_eq!(world.state().settings(), Settings::default());
     assert_ne!(world.hash(), hash_of_set);
     world.set(&set(late, "imu", quiet)).unwrap();
     assert_eq!(world.hash(), hash_of_set);
-    // With the rover what is set of it goes.
+    // The settings of a rover are removed with it.
     world.remove(Entity::Rover(late)).unwrap();
     assert!(world.state().settings().sensors.is_empty());
     world.reset();
     assert_eq!(world.state().settings(), Settings::default());
-    // What a world begins with is there after a reset.
+    // The settings at the start of a world are there after a reset.
     let begun = Settings { sky_offset: SimTime::from_nanos(1), ..Settings::default() };
     world.begin_with(&begun).unwrap();
     world.set(&Settings::default()).unwrap();

@@ -1,4 +1,4 @@
-//! Sun, Earth and stars over sites all over the Moon, beside a table of JPL's DE421.
+//! Compares Sun, Earth and stars over sites all over the Moon with a table of JPL's DE421.
 
 use crate::common;
 
@@ -8,20 +8,21 @@ use common::data_dir;
 use nalgebra::Vector3;
 use selene_sky::{CatalogueStar, Ephemeris, Kernels, SiteSky, Utc};
 
-/// How it was made is told in the README beside it.
+/// The README beside the table says how it was made.
 const TABLE: &str = include_str!("data/sky_de421.csv");
 const CASES: usize = 250;
-/// Sun, Earth and star by the series, degrees: half more than they are off at most (0.0092, 0.0084, 0.0044). A minute
-/// of time is 0.009°.
+/// Tolerance for Sun, Earth and star by the series, degrees: 1.5 times their largest errors (0.0092, 0.0084, 0.0044).
+/// The sky turns by 0.009° in a minute.
 const SERIES_TOLERANCE_DEG: [f64; 3] = [0.0138, 0.0126, 0.0066];
-/// 7.3e-5 is reached.
+/// Relative tolerance for distances by the series; their largest error is 7.3e-5.
 const SERIES_DISTANCE: f64 = 1e-4;
-/// By the kernels that the table was made with; the Sun's bending of light, which is left out, is 0.0005° at most.
+/// Tolerance with the kernels that the table was made with, degrees; the neglected bending of light by the Sun is
+/// 0.0005° at most.
 const KERNELS_TOLERANCE_DEG: [f64; 3] = [0.005, 0.005, 0.01];
-/// Skyfield's bending of light stretches its vectors by that much.
+/// Relative tolerance for distances with kernels: Skyfield's bending of light stretches its vectors by this much.
 const KERNELS_DISTANCE: f64 = 1e-6;
 
-/// The angle to an azimuth and an elevation, degrees.
+/// The angle between a unit vector and an azimuth and elevation, degrees.
 fn apart_deg(unit_enu: &Vector3<f64>, azimuth_elevation_deg: &[f64]) -> f64 {
     let (sin_az, cos_az) = azimuth_elevation_deg[0].to_radians().sin_cos();
     let (sin_el, cos_el) = azimuth_elevation_deg[1].to_radians().sin_cos();
@@ -29,7 +30,8 @@ fn apart_deg(unit_enu: &Vector3<f64>, azimuth_elevation_deg: &[f64]) -> f64 {
     unit_enu.cross(&expected).norm().atan2(unit_enu.dot(&expected)).to_degrees()
 }
 
-/// How far Sun, Earth and star are off in a line of the table, degrees; by what share of their distance Sun and Earth.
+/// Errors of one line of the table: of the directions of Sun, Earth and star, degrees, and the larger relative error
+/// of the distances of Sun and Earth.
 fn off(line: &str, ephemeris: &Ephemeris) -> ([f64; 3], f64) {
     let (utc, numbers) = line.split_once(',').expect("columns");
     let utc: Utc = utc.parse().expect("an instant");

@@ -1,16 +1,16 @@
-//! Claims about SPICE kernels: those of NAIF load, small ones that are made here put bodies where they say, and what
-//! is no kernel is told.
+//! Tests of SPICE kernels: NAIF's files load, synthetic kernels put bodies where their numbers say, and files that are
+//! no kernels are refused by name.
 
 use crate::common;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use common::{EARTH_MOON_KM, Made, SPEED_KM_S, SUN_MOON_KM, data_dir, pck};
+use common::{EARTH_MOON_KM, KernelFolder, SPEED_KM_S, SUN_MOON_KM, data_dir, pck};
 use nalgebra::Vector3;
 use selene_sky::{Direction, Ephemeris, Kernels, MOON_RADIUS_M, SiteSky, Utc, stars};
 
-/// The files that make a lunar sky, and two that may lie beside them.
+/// The three kernels that a lunar sky needs, and two optional ones.
 const FILES: [&str; 5] = ["naif0012.tls", "pck00011.tpc", "moon_080317.tf", "moon_pa_de421_1900-2050.bpc", "de421.bsp"];
 /// The two ephemerides differ by what the series leave out (0.02°).
 const SERIES_TOLERANCE_RAD: f64 = 3.5e-4;
@@ -44,7 +44,7 @@ fn every_kernel_of_the_data_loads_in_any_order() {
     assert!(at(&forward).enu_from_icrf.angle_to(&series.enu_from_icrf) < SERIES_TOLERANCE_RAD);
 }
 
-/// Rounding of instants: a microsecond of the Moon's way or turn.
+/// Asserts a direction; the tolerance is the rounding of instants: a microsecond of the Moon's motion or rotation.
 #[track_caller]
 fn stands(direction: &Direction, unit_enu: Vector3<f64>, distance_km: f64) {
     assert!((direction.unit_enu - unit_enu).norm() < 1e-9, "{direction:?}, expected {unit_enu}");
@@ -56,20 +56,20 @@ fn stands(direction: &Direction, unit_enu: Vector3<f64>, distance_km: f64) {
 
 #[test]
 fn bodies_stand_where_kernels_put_them_as_light_shows_them_from_a_moon_that_moves_and_turns() {
-    let made = Made::new("places");
+    let made = KernelFolder::new("places");
     let mut files = made.files();
     let forward = loaded(&files);
     files.reverse();
     for kernels in [forward, loaded(&files)] {
         assert_eq!(kernels.covered_days(), ["1970-01-01".to_owned(), "2029-12-31".to_owned()]);
-        // J2000.0 by the leap seconds of 1999, and a day later, when the Moon has turned by 10°. The Earth stands along
-        // the ICRF's y, over 30° south in the tilted axes, and is seen where it was: it moves away along that line.
+        // J2000.0 by the leap seconds of 1999, and a day later, when the Moon has turned by 10°. The Earth is along
+        // the ICRF's y, over 30° south in the tilted axes, and is seen where it was, as it moves away along that line.
         let seen_km = EARTH_MOON_KM / (1.0 + SPEED_KM_S / LIGHT_KM_S);
         for (instant, longitude_deg) in [("2000-01-01T11:58:55.816Z", 1.0), ("2000-01-02T11:58:55.816Z", -9.0)] {
             let earth = site(&kernels, -30.0, longitude_deg).earth(utc(instant)).expect("covered");
             stands(&earth, Vector3::z(), seen_km);
         }
-        // The Sun stands over 90° west of there, moved by aberration toward where the Moon goes.
+        // The Sun is over 90° west of there, displaced by aberration toward the Moon's velocity.
         let sun = site(&kernels, 0.0, -89.0).sun(utc("2000-01-01T11:58:55.816Z")).expect("covered");
         let toward = Vector3::new(30_f64.to_radians().cos(), -0.5, 0.0);
         stands(&sun, (toward * (SPEED_KM_S / LIGHT_KM_S) + Vector3::z()).normalize(), SUN_MOON_KM);
@@ -77,25 +77,25 @@ fn bodies_stand_where_kernels_put_them_as_light_shows_them_from_a_moon_that_move
 }
 
 #[test]
-fn an_instant_that_is_not_covered_is_told_with_the_span() {
-    let made = Made::new("span");
-    let told = site(&loaded(&made.files()), 0.0, 0.0).sun(utc("2060-01-01T00:00:00Z")).expect_err("not covered");
+fn an_instant_that_is_not_covered_is_reported_with_the_span() {
+    let made = KernelFolder::new("span");
+    let reported = site(&loaded(&made.files()), 0.0, 0.0).sun(utc("2060-01-01T00:00:00Z")).expect_err("not covered");
     for part in ["2060-01-01T00:00:00Z", "bodies.bsp", "1970-01-01 to 2029-12-31"] {
-        assert!(told.to_string().contains(part), "{told}");
+        assert!(reported.to_string().contains(part), "{reported}");
     }
 }
 
 #[test]
-fn what_is_missing_among_the_kernels_is_told_with_what_would_have_it() {
-    let made = Made::new("missing");
+fn what_is_missing_among_the_kernels_is_reported_with_what_would_have_it() {
+    let made = KernelFolder::new("missing");
     for (left_out, part, advice) in [
         ("bodies.bsp", "the Sun is in none", "de440s.bsp"),
         ("frames.tf", "the mean Earth frame", "moon_080317.tf"),
         ("moon.bpc", "the Moon's attitude", "binary PCK"),
     ] {
         let files: Vec<PathBuf> = made.files().into_iter().filter(|file| !file.ends_with(left_out)).collect();
-        let told = Kernels::load(&files).expect_err(left_out).to_string();
-        assert!(told.contains(part) && told.contains(advice), "{told}");
+        let reported = Kernels::load(&files).expect_err(left_out).to_string();
+        assert!(reported.contains(part) && reported.contains(advice), "{reported}");
     }
 }
 
@@ -107,10 +107,10 @@ fn written(name: &str, bytes: &[u8]) -> PathBuf {
 
 fn refusal(name: &str, bytes: &[u8]) -> String {
     let path = written(name, bytes);
-    let told = Kernels::load(&[&path]).expect_err(name).to_string();
+    let reported = Kernels::load(&[&path]).expect_err(name).to_string();
     std::fs::remove_file(&path).expect("clean");
-    assert!(told.contains(name), "{told}");
-    told
+    assert!(reported.contains(name), "{reported}");
+    reported
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn a_truncated_or_foreign_file_is_refused_with_its_name() {
 
 #[test]
 fn damaged_numbers_in_a_kernel_never_panic() {
-    let (made, whole) = (Made::new("damaged"), pck());
+    let (made, whole) = (KernelFolder::new("damaged"), pck());
     let summary = (u32::from_le_bytes(whole[76..80].try_into().expect("four bytes")) as usize - 1) * 1024;
     let end = (u32::from_le_bytes(whole[84..88].try_into().expect("four bytes")) as usize - 1) * 8;
     // The pointers of the first record and of the first segment, and the segment's own end.

@@ -1,4 +1,4 @@
-//! Sun, Earth and stars against tables and kernels.
+//! Tests of Sun, Earth and stars against tables and kernels.
 
 mod almanac;
 mod common;

@@ -1,5 +1,5 @@
-//! Ordinary least squares by singular values, with confidence intervals (Student's t) of
-//! each coefficient for independent errors of equal spread.
+//! Ordinary least squares by singular value decomposition, with confidence intervals
+//! (Student's t) of each coefficient for independent errors of equal variance.
 
 use nalgebra::{DMatrix, DVector};
 
@@ -7,20 +7,20 @@ use super::student;
 
 /// Probability that an interval holds the true coefficient.
 const CONFIDENCE: f64 = 0.95;
-/// Columns of unit length whose least singular value is this share of the greatest say
-/// the same.
+/// The regressors, as columns of unit length, count as dependent when their smallest singular
+/// value is at most this share of the largest.
 const SINGULAR_SHARE: f64 = 1e-7;
-/// A regressor with at least this part in what cannot be told is named.
+/// An error names each regressor with a larger component than this in the singular direction.
 const NAMED_PART: f64 = 0.2;
 
 /// A fitted coefficient.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Coefficient {
-    /// Its name, as the key of a soil file.
+    /// Name of the coefficient: its key in a soil file.
     pub name: &'static str,
     /// The estimate.
     pub value: f64,
-    /// Half of its 95 % confidence interval.
+    /// Half the width of its 95 % confidence interval.
     pub half_width: f64,
 }
 
@@ -31,35 +31,35 @@ pub struct Regression {
     pub coefficients: Vec<Coefficient>,
     /// Number of runs.
     pub runs: usize,
-    /// Standard deviation of the residuals, over the degrees of freedom left.
+    /// Standard deviation of the residuals, with runs less coefficients as degrees of freedom.
     pub residual_sd: f64,
-    /// Share of the measurements' spread about their mean that is explained.
+    /// Coefficient of determination R²: the share of the measurements' variance that the fit explains.
     pub r_squared: f64,
     /// Fitted value of each run.
     pub fitted: Vec<f64>,
 }
 
-/// Runs that do not tell the coefficients.
+/// Runs that do not determine the coefficients.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Singular {
     /// There are not more runs than coefficients.
     #[error("{runs} runs are too few for {coefficients} coefficients and their spread: must be at least {}", coefficients + 1)]
     TooFew {
-        /// How many there are.
+        /// Number of runs.
         runs: usize,
-        /// How many are asked for.
+        /// Number of coefficients.
         coefficients: usize,
     },
-    /// Some change together.
-    #[error("the runs are too much alike to tell {names} apart: vary speed, slope, slip and load independently")]
+    /// Some regressors are linearly dependent.
+    #[error("the runs are too much alike to separate {names}: vary speed, slope, slip and load independently")]
     Alike {
-        /// The coefficients.
+        /// Names of the coefficients that the runs do not separate.
         names: String,
     },
 }
 
 impl Regression {
-    /// Fits `measured` by `design`, a row a run with a regressor for each of `names`.
+    /// Fits `measured` by `design`, which has a row for each run with a regressor for each of `names`.
     ///
     /// # Errors
     /// When there are too few runs or the regressors do not vary independently.
@@ -105,8 +105,8 @@ fn solve(
     };
     let values = &svd.singular_values;
     let (least, value) = values.argmin();
-    let is_told = value > SINGULAR_SHARE * values.max();
-    if !is_told {
+    let is_reported = value > SINGULAR_SHARE * values.max();
+    if !is_reported {
         let row = right.row(least);
         let named = names.iter().zip(row.iter()).filter(|(_, part)| part.abs() > NAMED_PART);
         return Err(Singular::Alike { names: named.map(|(name, _)| *name).collect::<Vec<_>>().join(", ") });
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_or_too_similar_runs_are_refused_and_say_what_they_do_not_tell() {
+    fn too_few_or_too_similar_runs_are_refused_with_what_they_do_not_determine() {
         let few = Regression::fit(&["a", "b"], &[vec![1.0, 2.0], vec![1.0, 3.0]], &[1.0, 2.0]);
         assert_eq!(few, Err(Singular::TooFew { runs: 2, coefficients: 2 }));
         let rows: Vec<_> = (0..9).map(|i| vec![1.0, 5.0, f64::from(i)]).collect();

@@ -1,10 +1,10 @@
-//! A fitted soil as a soil file, with each coefficient's interval beside it.
+//! Writes a fitted soil as a soil file, with each coefficient's interval beside it.
 
 use super::{Fit, Regression};
 use crate::data_spec::Downhill;
 
-/// The soil file of `fit`, called `name`: from `source`, what was not measured taken from
-/// the soil called `other`.
+/// Text of the soil file of `fit`. `name` is the soil's name, `source` the measurements' file, and
+/// `other` the name of the soil that gives what was not measured.
 #[must_use]
 pub fn soil_file(fit: &Fit, name: &str, source: &str, other: &str) -> String {
     let taken = format!("of {other}, not fitted");
@@ -78,7 +78,7 @@ fn sinkage(fit: &Fit, taken: &str) -> String {
     )
 }
 
-/// What is never fitted.
+/// The keys that are never fitted.
 fn rest(fit: &Fit, taken: &str) -> String {
     let law = &fit.law;
     format!(

@@ -3,7 +3,7 @@
 
 use std::f64::consts::FRAC_PI_2;
 
-/// Doublings of the bracket, and halvings within it: more than f64 can tell apart.
+/// Doublings of the bracket, and halvings within it: more than f64 can resolve.
 const DOUBLINGS: usize = 64;
 const HALVINGS: usize = 200;
 

@@ -1,5 +1,5 @@
-//! The key `crm` of a soil's file: the same soil as points, by the name of a published set or
-//! by its parameters.
+//! The key `crm` of a soil file: the soil's parameters as points, by the name of a published set
+//! or one by one.
 
 use std::fmt;
 
@@ -31,7 +31,7 @@ impl CrmKey {
     }
 }
 
-/// A name or a mapping. By hand, since serde's untagged enums lose lines.
+/// Accepts a name or a mapping. By hand, since serde's untagged enums lose line numbers.
 impl<'de> Deserialize<'de> for CrmKey {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(NameOrParameters)
@@ -57,7 +57,7 @@ impl<'de> Visitor<'de> for NameOrParameters {
     }
 }
 
-/// Paths as in the file, so that a refusal finds its line.
+/// By hand, to report paths as in the file, so that a refusal finds its line.
 impl Validate for CrmKey {
     type Context = ();
 

@@ -1,12 +1,12 @@
-//! What sensors are told of points: where those are that are loose and open to the sky.
+//! Selects the points that sensors see as grains: those that are loose and open to the sky.
 //!
-//! - **Open** are the two highest of a column as wide as the points' distance: what flies, and what lies below it.
-//! - **Loose** is a point where the ground has risen or sunk since the window woke, or one that is above the ground:
-//!   soil that nothing has touched stays the height field that it was.
+//! - **Open** are the two highest points of a column as wide as the points' distance: one in flight and the one below.
+//! - **Loose** is a point where the ground has risen or sunk since the window woke, or one above the ground. Untouched
+//!   soil remains a height field for sensors.
 //!
-//! Places are told as whole numbers, 16 bits an axis over the window's box and a cell beyond, which points may reach
-//! behind its walls: of 20 m that is 0.3 mm. So a snapshot is the same in every process, and a point takes twelve bytes
-//! of a message.
+//! Positions are whole numbers, 16 bits for each axis over the window's box and one cell beyond, since points may enter
+//! its walls by that much: a resolution of 0.3 mm over 20 m. So a snapshot is the same in every process, and a point
+//! takes twelve bytes of a message.
 
 use nalgebra::Vector3;
 use selene_crm::Point;
@@ -16,26 +16,26 @@ use crate::granular::spec::LAYERS;
 use crate::granular::state::WindowState;
 use crate::granular::window::{POINTS_A_CELL, Window};
 
-/// Ground that rose or sank by less has not moved, m: what is told in steps of half of it.
+/// Ground that rose or sank by less counts as unmoved, m: twice the step in which changes are recorded.
 const MOVED_M: f64 = 0.001;
-/// The last of the numbers of an axis.
+/// Largest number of an axis.
 const LAST: f64 = 65535.0;
 
 /// A loose point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoosePoint {
-    /// Where it is; `Window::place_m` says what it means.
+    /// Position in whole numbers along the axes; `Window::place_m` converts it to metres.
     pub place: [u16; 3],
-    /// Its number, which it keeps while it is a point.
+    /// Number of the point, which stays the same until the window sleeps.
     pub id: u32,
 }
 
 /// The loose points of a window.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LooseSoil {
-    /// The window's place in the scenario.
+    /// Index of the window in the scenario.
     pub window: u32,
-    /// Ascending by number.
+    /// The points, ascending by number.
     pub points: Vec<LoosePoint>,
 }
 
@@ -45,12 +45,13 @@ impl Window {
     pub fn loose_points(&self, state: &WindowState) -> Vec<LoosePoint> {
         let open = self.open_points(state.points());
         let loose = open.into_iter().filter(|point| self.is_loose(state, point));
-        let mut told: Vec<_> = loose.map(|point| LoosePoint { place: self.told(point), id: point.id }).collect();
-        told.sort_unstable_by_key(|point| point.id);
-        told
+        let mut reported: Vec<_> =
+            loose.map(|point| LoosePoint { place: self.reported(point), id: point.id }).collect();
+        reported.sort_unstable_by_key(|point| point.id);
+        reported
     }
 
-    /// Where a point is that was told, map frame, m.
+    /// Position of a loose point, map frame, m.
     #[must_use]
     pub fn place_m(&self, point: &LoosePoint) -> Vector3<f64> {
         let [low_m, side_m] = self.box_m();
@@ -58,13 +59,13 @@ impl Window {
         self.corner_m + Vector3::from_fn(along)
     }
 
-    fn told(&self, point: &Point) -> [u16; 3] {
+    fn reported(&self, point: &Point) -> [u16; 3] {
         let [low_m, side_m] = self.box_m();
         // A point is always inside: the whole number is in its range.
         [0, 1, 2].map(|axis| ((point.position_m[axis] - low_m[axis]) / side_m[axis] * LAST).round() as u16)
     }
 
-    /// Low corner, from the grid's, and sides of the box that points may be in, m.
+    /// Low corner, relative to the grid's origin, and sides of the box that points may be in, m.
     fn box_m(&self) -> [Vector3<f64>; 2] {
         let cell_m = self.model.grid().cell_m;
         let side_m = Vector3::from(self.model.grid().size_m()).add_scalar(2.0 * cell_m);
@@ -83,7 +84,7 @@ impl Window {
         highest.into_iter().flatten().flatten().collect()
     }
 
-    /// Whether the ground has moved under it, or it is above the ground by half a point.
+    /// Whether the ground under a point has moved, or the point is above the ground by half the points' distance.
     fn is_loose(&self, state: &WindowState, point: &Point) -> bool {
         let at_m = [point.position_m.x, point.position_m.y];
         let risen_m = state.risen_m(self.posts.under(&at_m));
@@ -95,7 +96,7 @@ impl Window {
     }
 }
 
-/// Puts a point among the highest, the first one highest; of two as high the one of the lesser number.
+/// Inserts a point into a list of the highest, highest first; of two equally high the one with the smaller number.
 fn push_down<'a>(highest: &mut [Option<&'a Point>], point: &'a Point) {
     let is_above = |a: &Point, b: &Point| a.position_m.z.total_cmp(&b.position_m.z).then(b.id.cmp(&a.id)).is_gt();
     let mut falling = Some(point);

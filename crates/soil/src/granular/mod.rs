@@ -1,5 +1,5 @@
-//! Granular soil in a world: windows in which the height field becomes points (`selene_crm`)
-//! when a body comes into them, and the points become the height field again when they sleep.
+//! Granular windows: areas in which the height field becomes points (`selene_crm`) when a body
+//! enters, and the points become a height field again when they sleep.
 //!
 //! - **Ledger.** Each post of a window and each point owns a whole number of milligrams. Their
 //!   sum never changes: it is compared at each heartbeat.
@@ -7,17 +7,16 @@
 //!   with the stress of its weight; what is too shallow for a point stays with the posts.
 //! - **Surface.** Every 20 ms posts rise and sink as the points' tops have since they woke:
 //!   relief that is finer than a cell stays, and nothing changes where nothing moved. These are
-//!   ordinary edits of the terrain. What the height field's laws remember of such a post is gone.
-//! - **To the field.** When nobody is inside and all points have been slow for half a second,
-//!   each gives its mass to the four posts around it. Heights stay as they were told, so that a
-//!   post of loosened soil has less mass below it: that is how its density is remembered.
-//! - **Grains.** Of the points that are loose and open to the sky a snapshot tells place and number (`loose`), from
+//!   ordinary edits of the terrain; they clear the soil memory of the edited posts.
+//! - **To the field.** When no body is inside and all points have been slow for half a second,
+//!   each gives its mass to the four posts around it. Heights stay as last written, so that a
+//!   post of loosened soil has less mass below it: the mass stores its density.
+//! - **Grains.** A snapshot has position and number of the points that are loose and open to the sky (`loose`), from
 //!   which sensors draw grains.
+//! - **Drums** are thin shells that soil can be in. They continue from their poses at the last exchange.
 //!
-//! - **Drums** are thin shells that soil can be in. They go on from where the points last had them.
-//!
-//! A window stands where its scenario says. Its walls and floor hold the soil as if it stuck to
-//! what lies beyond; a frictionless lid far above keeps what is thrown.
+//! A window's place is fixed by its scenario. Its walls and floor hold the soil as if it stuck to
+//! the soil beyond; a frictionless lid far above stops soil that is thrown up.
 
 mod key;
 mod loose;

@@ -1,17 +1,17 @@
-//! Where a scenario has granular soil: windows along the map's axes.
+//! The granular windows of a scenario file: rectangles along the map's axes.
 
 use garde::Validate;
 use schemars::JsonSchema;
 use selene_base::input::{finite_array, within};
 use serde::Deserialize;
 
-/// The most points of a window: with what a step needs, half a gigabyte.
+/// Most points of a window: with the arrays of a step, half a gigabyte.
 pub(crate) const POINTS_MAX: f64 = 2e6;
 /// The longest side, m.
 const SIDE_MAX_M: f64 = 20.0;
-/// The most grains of a window: with their tree, a fifth of a gigabyte.
+/// Most grains of a window: with their tree, a fifth of a gigabyte.
 const GRAINS_MAX: f64 = 2e6;
-/// Points of a column that have grains.
+/// Number of points of a column that are drawn as grains.
 pub(crate) const LAYERS: usize = 2;
 
 /// A window of a scenario.
@@ -24,57 +24,57 @@ pub struct WindowSpec {
     /// Its south-west corner, map x and y, m.
     #[garde(custom(finite_array))]
     pub from_m: [f64; 2],
-    /// Its north-east corner, m. The window has the whole cells that fit between the two, and begins midway between
-    /// two posts: by half of their distance elsewhere at most.
+    /// Its north-east corner, map x and y, m. The window has the whole cells that fit between the corners. It begins
+    /// midway between two posts, at most half their distance from `from_m`.
     #[garde(custom(finite_array), custom(beyond(self.from_m)))]
     pub to_m: [f64; 2],
     /// Depth of its floor below the lowest ground in it, m.
     #[garde(custom(within(0.02, 2.0)))]
     pub depth_m: f64,
-    /// Distance between points, m. A cell is twice as long and has to be a whole number of the
-    /// distances between the ground's posts.
+    /// Distance between points, m. A cell is twice as long, and must be a whole multiple of the
+    /// distance between the ground's posts.
     #[garde(custom(within(0.005, 0.5)), custom(few_points(self)))]
     pub spacing_m: f64,
-    /// Time between two exchanges of forces with bodies, s: a whole number of physics steps, and a
-    /// heartbeat a whole number of it; the physics step where none is given.
+    /// Time between two exchanges of forces with bodies, s: a whole number of physics steps, of which
+    /// a heartbeat is a whole multiple; by default the physics step.
     #[garde(inner(custom(within(0.000_05, 0.01))))]
     #[serde(default)]
     pub exchange_s: Option<f64>,
-    /// How cameras and lidars see its loose soil from close by: as the height field alone where none is given.
+    /// Grains as which cameras and lidars see its loose soil from close by; without it, they see the height field.
     #[garde(dive, custom(few_grains(self)))]
     #[serde(default)]
     pub grains: Option<GrainsSpec>,
 }
 
-/// The grains that loose points are seen as. They move nothing: each point's lie evenly in the cube that it stands for,
-/// and are the same whenever it is seen.
+/// The grains as which sensors see loose points. They have no effect on motion. The grains of a point are evenly
+/// distributed in its cube, and are the same each time it is seen.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct GrainsSpec {
-    /// Grains of a point; those that the ground hides are not drawn.
+    /// Number of grains for each point; those that the ground hides are not drawn.
     #[garde(range(min = 1, max = 1000))]
     pub per_point: u32,
-    /// Their median diameter, m.
+    /// Median diameter of the grains, m.
     #[garde(custom(within(0.0005, 0.05)))]
     pub diameter_m: f64,
-    /// About two thirds of the diameters lie within this factor of the median, all within its third power; 1 where all
-    /// are alike.
+    /// Factor of the median within which about two thirds of the diameters lie; all lie within its third power. 1 makes
+    /// all grains equal.
     #[garde(custom(within(1.0, 2.0)))]
     pub spread: f64,
-    /// Beyond this distance from the rover that looks, m, the height field stands for them; from half of it on they
+    /// Distance from the observing rover, m, beyond which the height field replaces the grains; from half of it on they
     /// become fewer.
     #[garde(custom(within(0.1, 100.0)))]
     pub within_m: f64,
 }
 
 impl WindowSpec {
-    /// The points that it has on level ground.
+    /// Number of points on level ground.
     fn points(&self) -> f64 {
         let area_m2: f64 = (0..2).map(|axis| self.to_m[axis] - self.from_m[axis]).product();
         area_m2 * self.depth_m / self.spacing_m.powi(3)
     }
 
-    /// The grains that it has at most.
+    /// Largest number of grains.
     fn grains(&self) -> f64 {
         let per_point = self.grains.map_or(0.0, |grains| f64::from(grains.per_point));
         self.points() * self.spacing_m / self.depth_m * LAYERS as f64 * per_point

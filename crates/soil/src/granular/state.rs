@@ -1,4 +1,4 @@
-//! What can change the future of a window: whose soil is whose, and the points where it flows.
+//! The state of a granular window: the soil of each post, and the points while the soil flows.
 
 use nalgebra::{Matrix3, Vector3};
 use selene_crm::{Point, State};
@@ -9,26 +9,26 @@ use crate::granular::shells::Shells;
 use crate::granular::window::{GranularError, Window};
 use crate::memory::MemoryPatch;
 
-/// Points sleep when they have been slower than this in the root mean square, and none faster than
-/// the second, m/s, for so long, s: a clod in flight is faster but for an instant.
+/// Points sleep when for `STILL_S`, s, their root mean square speed was below `STILL_M_S` and none was
+/// faster than `FLYING_M_S`, m/s: a clod in flight is slower only for an instant.
 const STILL_M_S: f64 = 0.01;
 const FLYING_M_S: f32 = 0.2;
 const STILL_S: f64 = 0.5;
-/// The ground shows what flowed so often, s, and a post anew when it has moved by more, m.
+/// Interval at which the ground's posts follow the points, s, and the smallest change of a post, m.
 const SHOW_S: f64 = 0.02;
-const TOLD_M: f32 = 0.0005;
+const REPORTED_M: f32 = 0.0005;
 /// Milligrams in a kilogram.
 const MG_PER_KG: f64 = 1e6;
 
 /// The state of a window.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WindowState {
-    /// Soil of each post, mg, x fastest: all that is above the window's floor; where points are, what
-    /// is too shallow for one.
+    /// Soil of each post above the window's floor, mg, x fastest; while the soil flows, only what was
+    /// too shallow for a point.
     posts_mg: Vec<u64>,
-    /// Soil of posts and points, mg: never changes.
+    /// Soil of posts and points together, mg: never changes.
     total_mg: u64,
-    /// The soil as points, while it is.
+    /// The points, while the soil flows.
     flowing: Option<Flowing>,
 }
 
@@ -40,11 +40,11 @@ struct Flowing {
     shells: Shells,
     /// Tops of the columns of cells above the floor when the points woke, m, x fastest.
     tops_m: Vec<f32>,
-    /// How far each post has risen since, as told, m.
-    told_m: Vec<f32>,
-    /// How long ago that was, s.
+    /// Rise of each post since then, as written to the ground, m.
+    reported_m: Vec<f32>,
+    /// Time since the ground was last updated, s.
     unshown_s: f64,
-    /// How long nobody was inside and nothing moved, s.
+    /// Time for which no body was inside and nothing moved, s.
     still_s: f64,
 }
 
@@ -55,7 +55,7 @@ impl Clone for WindowState {
         copy
     }
 
-    /// Keeps the memory that it has: a copy is made at each heartbeat.
+    /// Reuses its allocations, since each heartbeat makes a copy.
     fn clone_from(&mut self, source: &Self) {
         let Self { posts_mg, total_mg, flowing } = source;
         self.posts_mg.clone_from(posts_mg);
@@ -72,11 +72,11 @@ impl Clone for Flowing {
     }
 
     fn clone_from(&mut self, source: &Self) {
-        let Self { points, shells, tops_m, told_m, unshown_s, still_s } = source;
+        let Self { points, shells, tops_m, reported_m, unshown_s, still_s } = source;
         self.points.clone_from(points);
         self.shells.clone_from(shells);
         self.tops_m.clone_from(tops_m);
-        self.told_m.clone_from(told_m);
+        self.reported_m.clone_from(reported_m);
         (self.unshown_s, self.still_s) = (*unshown_s, *still_s);
     }
 }
@@ -88,7 +88,7 @@ impl WindowState {
         self.flowing.is_some()
     }
 
-    /// The points; none while it is a height field.
+    /// The points; empty while the soil is a height field.
     #[must_use]
     pub fn points(&self) -> &[Point] {
         self.flowing.as_ref().map_or(&[], |flowing| &flowing.points.points)
@@ -119,26 +119,27 @@ impl WindowState {
         self.flowing.as_ref().map_or(0, |flowing| flowing.points.mass_mg())
     }
 
-    /// Soil that it began with, mg.
+    /// Soil with which the window began, mg.
     #[must_use]
     pub fn total_mg(&self) -> u64 {
         self.total_mg
     }
 
-    /// Tops of the columns of cells above the floor when the points woke, m, x fastest; none while it is a height field.
+    /// Tops of the columns of cells above the floor when the points woke, m, x fastest; empty while the soil is a
+    /// height field.
     pub(crate) fn tops_m(&self) -> &[f32] {
         self.flowing.as_ref().map_or(&[], |flowing| &flowing.tops_m)
     }
 
-    /// How far a post has risen since the points woke, as told, m.
+    /// Rise of a post since the points woke, as written to the ground, m.
     pub(crate) fn risen_m(&self, post: usize) -> f64 {
-        let told_m = self.flowing.as_ref().and_then(|flowing| flowing.told_m.get(post));
-        told_m.map_or(0.0, |told_m| f64::from(*told_m))
+        let reported_m = self.flowing.as_ref().and_then(|flowing| flowing.reported_m.get(post));
+        reported_m.map_or(0.0, |reported_m| f64::from(*reported_m))
     }
 }
 
 impl Window {
-    /// Its state where nothing flows: each post has the soil above the window's floor, at the soil's density.
+    /// The window's state at rest: each post has the soil above the window's floor, at the soil's density.
     #[must_use]
     pub fn at_rest(&self, terrain: &Terrain, ruts: &Ruts) -> WindowState {
         let ground = self.posts.ground(terrain, &mut ruts.clone());
@@ -148,23 +149,23 @@ impl Window {
         WindowState { total_mg: posts_mg.iter().sum(), posts_mg, flowing: None }
     }
 
-    /// Whether a state, which a file may hold, is one of this window.
+    /// Whether a state, perhaps read from a file, is valid for this window.
     #[must_use]
     pub fn fits(&self, state: &WindowState) -> bool {
         let [x, y] = self.posts.cells();
         let flowing_fits = state.flowing.as_ref().is_none_or(|flowing| {
-            let lengths_fit = flowing.tops_m.len() == x * y && flowing.told_m.len() == self.posts.count();
-            let mut heights_m = flowing.tops_m.iter().chain(&flowing.told_m);
+            let lengths_fit = flowing.tops_m.len() == x * y && flowing.reported_m.len() == self.posts.count();
+            let mut heights_m = flowing.tops_m.iter().chain(&flowing.reported_m);
             let times_fit = flowing.unshown_s.is_finite() && flowing.still_s.is_finite();
             lengths_fit && times_fit && flowing.shells.are_sound() && heights_m.all(|height_m| height_m.is_finite())
         });
         state.posts_mg.len() == self.posts.count() && flowing_fits && self.balance(state).is_ok()
     }
 
-    /// Compares the soil that it has with the soil that it began with.
+    /// Checks that the window has as much soil as it began with.
     ///
     /// # Errors
-    /// When a milligram is missing, or too much.
+    /// When the sum differs by a milligram or more.
     pub fn balance(&self, state: &WindowState) -> Result<(), GranularError> {
         let sum = |mg: &mut dyn Iterator<Item = u64>| mg.fold(0_u64, u64::saturating_add);
         let points_mg = sum(&mut state.points().iter().map(|point| u64::from(point.mass_mg)));
@@ -175,7 +176,7 @@ impl Window {
         Err(GranularError::Ledger { window: self.name().to_owned(), found_mg, expected_mg: state.total_mg })
     }
 
-    /// Makes points of its soil; those that there are already stay.
+    /// Turns the soil into points, unless it already flows.
     pub fn wake(&self, state: &mut WindowState, ground: &GroundPatch) {
         if state.is_flowing() {
             return;
@@ -189,16 +190,16 @@ impl Window {
             let first = self.posts_of(at).next().unwrap_or_default();
             state.posts_mg[first] = self.fill(at, mass_mg, &heights_m, &mut points.points);
         }
-        let (tops_m, told_m) = (points.tops_m(&self.model), vec![0.0; self.posts.count()]);
+        let (tops_m, reported_m) = (points.tops_m(&self.model), vec![0.0; self.posts.count()]);
         state.flowing =
-            Some(Flowing { points, shells: Shells::default(), tops_m, told_m, unshown_s: 0.0, still_s: 0.0 });
+            Some(Flowing { points, shells: Shells::default(), tops_m, reported_m, unshown_s: 0.0, still_s: 0.0 });
     }
 
-    /// At the end of a heartbeat of `elapsed_s`: now and then the ground shows what flowed, soil that has been still
-    /// and has nobody in it becomes a height field again, and the ledger is compared.
+    /// Ends a heartbeat of `elapsed_s`: updates the ground at intervals, turns points that have been still without a
+    /// body inside into a height field again, and checks the ledger.
     ///
     /// # Errors
-    /// When soil was lost or made.
+    /// When soil was lost or created.
     pub fn settle(
         &self,
         state: &mut WindowState,
@@ -222,20 +223,20 @@ impl Window {
         self.balance(state)
     }
 
-    /// Posts rise and sink as the tops of the points about them have since they woke.
+    /// Raises and lowers the posts as the tops of the points around them have moved since they woke.
     fn show(&self, flowing: &mut Flowing, ground: &mut GroundPatch, memory: &mut MemoryPatch) {
         let now_m = flowing.points.tops_m(&self.model);
-        let Flowing { tops_m, told_m, unshown_s, .. } = flowing;
+        let Flowing { tops_m, reported_m, unshown_s, .. } = flowing;
         *unshown_s = 0.0;
-        for (post, told_m) in told_m.iter_mut().enumerate() {
+        for (post, reported_m) in reported_m.iter_mut().enumerate() {
             let around = corners(self.posts.cells(), self.place(post).map(|posts| posts / self.posts.a_cell as f64));
             let risen_m: f64 = around.iter().map(|(cell, share)| f64::from(now_m[*cell] - tops_m[*cell]) * share).sum();
             let risen_m = risen_m as f32;
-            if (risen_m - *told_m).abs() > TOLD_M {
+            if (risen_m - *reported_m).abs() > REPORTED_M {
                 let node = self.posts.node(post);
-                ground.set_node_height(node, ground.node_height_m(node) + f64::from(risen_m - *told_m));
+                ground.set_node_height(node, ground.node_height_m(node) + f64::from(risen_m - *reported_m));
                 memory.forget(node);
-                *told_m = risen_m;
+                *reported_m = risen_m;
             }
         }
     }
@@ -256,8 +257,8 @@ impl Window {
         }
     }
 
-    /// Fills a cell to its surface with `mass_mg`, as points in four columns; what is too shallow for a point,
-    /// mg. `heights_m` are those of all posts above the floor.
+    /// Fills a cell to its surface with points of `mass_mg` in four columns. `heights_m` are the heights of all posts
+    /// above the floor, m. Returns the mass of columns too shallow for a point, mg.
     fn fill(&self, cell: [usize; 2], mass_mg: u64, heights_m: &[f64], points: &mut Vec<Point>) -> u64 {
         let quarters = [[0.25, 0.25], [0.75, 0.25], [0.25, 0.75], [0.75, 0.75]];
         let places = quarters.map(|quarter| [0, 1].map(|axis| cell[axis] as f64 + quarter[axis]));
@@ -269,7 +270,7 @@ impl Window {
         let (mut left_mg, mut kept_mg) = (mass_mg, 0);
         for (n, (place, depth_m)) in places.into_iter().zip(depths_m).enumerate() {
             let share_mg = if sum_m > 0.0 { (mass_mg as f64 * (depth_m / sum_m)) as u64 } else { 0 };
-            // The last column takes what rounding left.
+            // The last column takes the rest from rounding.
             let share_mg = if n == 3 { left_mg } else { share_mg.min(left_mg) };
             left_mg -= share_mg;
             if !self.stack(place, depth_m, share_mg, points) {
@@ -279,7 +280,7 @@ impl Window {
         kept_mg
     }
 
-    /// Stacks a column of points, given in cells; none where it is too shallow.
+    /// Stacks a column of points at a place given in cells; false where it is too shallow for one.
     fn stack(&self, [x, y]: [f64; 2], depth_m: f64, mass_mg: u64, points: &mut Vec<Point>) -> bool {
         let cell_m = self.model.grid().cell_m;
         let count = (depth_m / (0.5 * cell_m)).round() as u64;
@@ -296,7 +297,7 @@ impl Window {
         true
     }
 
-    /// A point with the stress of the soil above it: `σzz = ρgz`, `K₀ = ν/(1−ν)` of it across.
+    /// A point with the stress of the soil above it: `σzz = ρgz` and `K₀ σzz` across, `K₀ = ν/(1−ν)`.
     fn at_rest_below(&self, depth_m: f64, position_m: Vector3<f64>, mass_mg: u32, id: u32) -> Point {
         let soil = self.soil();
         let vertical_pa = self.model.gravity_m_s2().z * soil.density_kg_m3 * depth_m;
@@ -319,14 +320,14 @@ impl Window {
         (0..side * side).map(move |n| (row * side + n / side) * across + column * side + n % side)
     }
 
-    /// The middle of a post's square, in posts from the window's corner.
+    /// The centre of a post's square, from the window's corner in units of the posts' distance.
     fn place(&self, post: usize) -> [f64; 2] {
         [post % self.posts.along[0], post / self.posts.along[0]].map(|along| along as f64 + 0.5)
     }
 }
 
-/// The four squares whose middles are about a place, and the bilinear share of each; squares are counted x fastest
-/// and are one long. Beyond the outermost middles the nearest ones count.
+/// The four unit squares, counted x fastest, whose centres surround a place, and the bilinear share of each. Beyond
+/// the outermost centres the nearest ones count.
 fn corners([columns, rows]: [usize; 2], place: [f64; 2]) -> [(usize, f64); 4] {
     let along = |at: f64, count: usize| {
         let from_first = (at - 0.5).clamp(0.0, (count - 1) as f64);
@@ -455,11 +456,11 @@ mod tests {
         assert!(!state.is_flowing() && state.posts_mg() == total_mg);
     }
 
-    /// Half of the step in which heights in the window's box are told, and rounding, m.
-    const TOLD_PLACE_M: f64 = 1.1e-5;
+    /// Half of the step in which heights in the window's box are reported, and rounding, m.
+    const REPORTED_PLACE_M: f64 = 1.1e-5;
 
     #[test]
-    fn sensors_are_told_of_the_points_that_a_box_moved_and_of_none_before() {
+    fn sensors_get_the_points_that_a_box_moved_and_none_before() {
         let (window, mut state, mut ground, mut memory) = pit();
         window.wake(&mut state, &ground);
         assert!(window.loose_points(&state).is_empty(), "nothing has moved");
@@ -468,13 +469,13 @@ mod tests {
             window.step(&mut state, &[(0, box_at(0.04 - 5e-4 * f64::from(n), -0.5))], &mut scratch).expect("a step");
         }
         window.settle(&mut state, &mut ground, &mut memory, true, 0.02).expect("nothing is lost");
-        let told = window.loose_points(&state);
+        let reported = window.loose_points(&state);
         // Those under the box at least: six columns each way.
-        assert!(told.len() > 36 && told.is_sorted_by_key(|point| point.id), "{} points", told.len());
-        for point in &told {
+        assert!(reported.len() > 36 && reported.is_sorted_by_key(|point| point.id), "{} points", reported.len());
+        for point in &reported {
             let known = state.points().iter().find(|known| known.id == point.id).expect("a point");
             let apart_m = window.place_m(point) - window.corner_m - known.position_m;
-            assert!(apart_m.amax() < TOLD_PLACE_M, "point {} is told {apart_m} beside its place", point.id);
+            assert!(apart_m.amax() < REPORTED_PLACE_M, "point {} is reported {apart_m} beside its place", point.id);
         }
         // One that flies over ground that nothing touched.
         let untouched = |of: &WindowState| window.loose_points(of).iter().all(|point| point.id != 0);
@@ -483,7 +484,7 @@ mod tests {
             let points = &mut state.points_and_shells_mut().expect("points").0.points;
             let first = points.iter_mut().find(|point| point.id == 0).expect("the first point");
             first.position_m = Vector3::new(0.01, 0.01, height_m);
-            state.flowing.as_mut().expect("points").told_m[0] = 0.0;
+            state.flowing.as_mut().expect("points").reported_m[0] = 0.0;
         }
         assert!(!untouched(&flying) && untouched(&resting));
     }
@@ -552,7 +553,7 @@ mod tests {
             let soils = Soils::load(&map, &config, 1).expect("soils");
             Window::new(&window, &soils, &flat, &CONDITIONS).map(|_| ()).map_err(|e| e.to_string())
         };
-        assert!(refused([0.08, 0.02]).is_err_and(|told| told.contains("several soils lie there")));
+        assert!(refused([0.08, 0.02]).is_err_and(|reported| reported.contains("several soils lie there")));
         assert_eq!(refused([0.3, 0.02]), Ok(()));
     }
 
@@ -569,13 +570,13 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_is_too_long_is_said_and_one_that_is_not_is_not() {
+    fn a_step_that_is_too_long_is_reported_and_one_that_is_not_is_not() {
         let flat = terrain(|_, _| 0.0);
         let remark = |exchange_s| {
             let spec = WindowSpec { exchange_s: Some(exchange_s), ..spec() };
             Window::new(&spec, &soils(), &flat, &CONDITIONS).expect("a window").remark()
         };
         assert_eq!(remark(0.001), None);
-        assert!(remark(0.005).is_some_and(|told| told.contains("'pit': each 0.005 s are made in 5 substeps")));
+        assert!(remark(0.005).is_some_and(|reported| reported.contains("'pit': each 0.005 s are made in 5 substeps")));
     }
 }

@@ -1,4 +1,4 @@
-//! A window on its ground: where its posts, cells and walls are, and what bodies in it meet.
+//! A granular window on its ground: its posts, cells and walls, and the forces on bodies in it.
 
 use nalgebra::{Translation3, Vector3};
 use selene_base::Wrench;
@@ -11,26 +11,26 @@ use crate::granular::state::WindowState;
 use crate::soils::Soils;
 use crate::wheel::{Conditions, WheelContact};
 
-/// The least cells along a side.
+/// Fewest cells along a side.
 const CELLS_MIN: usize = 3;
-/// Room above the highest ground, m: what is thrown higher meets a lid.
+/// Height of the lid above the highest ground, m.
 const ROOM_M: f64 = 1.0;
-/// A body this far above the ground, or less, is in the soil's reach, m.
+/// Largest height of a body above the ground at which the soil may reach it, m.
 const ABOVE_M: f64 = 0.05;
-/// Lengths that differ by less of one another are the same.
+/// Lengths whose relative difference is less are equal.
 const SAME: f64 = 1e-6;
 /// Points along a side of a cell.
 pub(crate) const POINTS_A_CELL: f64 = 2.0;
 
-/// Why there is no window, or its soil cannot go on.
+/// A window that cannot be made, or whose soil cannot be stepped.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum GranularError {
-    /// The window cannot be where it is.
+    /// The window cannot be at its place.
     #[error("granular window '{window}': {what}")]
     Window {
         /// Its name.
         window: String,
-        /// Value, and what is allowed.
+        /// The refused value and what is allowed.
         what: String,
     },
     /// Its soil cannot be stepped.
@@ -41,17 +41,17 @@ pub enum GranularError {
         /// Why.
         source: CrmError,
     },
-    /// Soil was lost or made: a fault of Selene.
+    /// Soil was lost or created: a fault of Selene.
     #[error("granular window '{window}' has {found_mg} mg of soil; it had {expected_mg} mg: please report this")]
     Ledger {
         /// Its name.
         window: String,
-        /// What its posts and points have, mg.
+        /// Soil of its posts and points, mg.
         found_mg: u64,
-        /// What it began with, mg.
+        /// Soil with which it began, mg.
         expected_mg: u64,
     },
-    /// A drum with soil in it left the window: beyond it there is nothing that could carry its soil.
+    /// A drum with soil in it left the window, outside of which there are no points.
     #[error(
         "{drum} leaves granular window '{window}' with {load_kg:.3} kg of soil: make the window larger, or dump first"
     )]
@@ -65,12 +65,12 @@ pub enum GranularError {
     },
 }
 
-/// A window of granular soil, which does not change.
+/// The constant part of a granular window: its place, soil and grid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Window {
     name: String,
     pub(crate) posts: Posts,
-    /// Map place of the grid's origin, m.
+    /// The grid's origin in the map frame, m.
     pub(crate) corner_m: Vector3<f64>,
     pub(crate) model: Model,
     exchange_s: f64,
@@ -95,7 +95,7 @@ pub(crate) struct Posts {
 }
 
 impl Window {
-    /// A window on the ground of `terrain` before anybody came.
+    /// A window on the undisturbed ground of `terrain`.
     ///
     /// # Errors
     /// When cells do not fit the ground's posts, the window is too small or off the ground, has too
@@ -138,7 +138,7 @@ impl Window {
         })
     }
 
-    /// Points that its soil becomes, about.
+    /// Approximate number of points that its soil becomes.
     #[must_use]
     pub fn points(&self) -> f64 {
         self.points
@@ -156,13 +156,13 @@ impl Window {
         self.model.soil()
     }
 
-    /// Where its points are counted from: its south-west corner at its floor, map frame, m.
+    /// Origin of its points' positions: its south-west corner at its floor, map frame, m.
     #[must_use]
     pub fn corner_m(&self) -> Vector3<f64> {
         self.corner_m
     }
 
-    /// How sensors see its loose soil; none where as the height field alone.
+    /// The grains as which sensors see its loose soil; none if they see the height field.
     #[must_use]
     pub fn grains(&self) -> Option<&GrainsSpec> {
         self.grains.as_ref()
@@ -193,7 +193,7 @@ impl Window {
         NodeRect { first: self.posts.first, columns, rows }
     }
 
-    /// Whether two have ground in common, or touch.
+    /// Whether two windows overlap or touch.
     #[must_use]
     pub fn meets(&self, other: &Self) -> bool {
         let [sides, others] = [self, other].map(|window| window.posts.sides_m());
@@ -203,7 +203,7 @@ impl Window {
         })
     }
 
-    /// What is to be said once of it: steps beyond the stability limit are made in several.
+    /// A remark for the log, where exchanges longer than the stability limit need several substeps.
     #[must_use]
     pub fn remark(&self) -> Option<String> {
         let (step_s, limit_s) = (self.exchange_s, self.model.substep_max_s());
@@ -217,8 +217,8 @@ impl Window {
         })
     }
 
-    /// Whether a ball about `at_m` (map frame) is between the window's sides and below its lid: high above the
-    /// ground a drum is still in it.
+    /// Whether a ball around `at_m` (map frame) is between the window's sides and below its lid: a drum high above the
+    /// ground is still in the window.
     #[must_use]
     pub fn spans(&self, at_m: &Vector3<f64>, radius_m: f64) -> bool {
         let lid_m = self.corner_m.z + self.model.grid().size_m()[2];
@@ -233,8 +233,8 @@ impl Window {
         })
     }
 
-    /// Whether a ball about `at_m` (map frame) is all above the window's ground or in it, and low enough for
-    /// its soil.
+    /// Whether a ball around `at_m` (map frame) is between the window's sides and low enough for its soil to reach
+    /// it.
     #[must_use]
     pub fn holds(&self, ground: &GroundPatch, at_m: &Vector3<f64>, radius_m: f64) -> bool {
         self.is_between_sides(at_m, radius_m)
@@ -242,11 +242,11 @@ impl Window {
     }
 
     /// Steps the points by the time between two exchanges while `bodies` (map frame) move along their twists; each
-    /// has a number that it keeps from step to step. Gives the wrench on each about its origin, map axes. Soil that
-    /// sleeps does nothing.
+    /// has a number that it keeps from step to step. Returns the wrench on each about its origin, map axes; zero while
+    /// the soil sleeps.
     ///
     /// # Errors
-    /// When a body cannot be, or the soil becomes too fast; the state is then as it was.
+    /// When a body is not valid, or the soil becomes too fast; the state is then unchanged.
     pub fn step(
         &self,
         state: &mut WindowState,
@@ -272,14 +272,14 @@ impl Window {
         Ok(outcome.reactions.iter().map(wrench).collect())
     }
 
-    /// Soil in a drum where the points last had it, kg; nothing for what is no drum in it.
+    /// Soil in a drum at its last pose, kg; zero for a number that is not that of a drum in the window.
     #[must_use]
     pub fn load_kg(&self, state: &WindowState, number: u64) -> f64 {
         state.shells().and_then(|shells| shells.load_kg(number, state.points())).unwrap_or(0.0)
     }
 
-    /// A wheel of `radius_m` about `centre_m` that the points act on by `wrench`, as laws tell of it. The terrain
-    /// is that which lay there when the points woke.
+    /// The contact of a wheel of `radius_m` around `centre_m` on which the points act by `wrench`, in the form that
+    /// laws of soil give. Sinkage and normal refer to the terrain when the points woke.
     #[must_use]
     pub fn wheel_contact(
         &self,
@@ -300,7 +300,7 @@ impl Window {
         let slope_x = rise(before_m(radius_m, 0.0), before_m(-radius_m, 0.0));
         let slope_y = rise(before_m(0.0, radius_m), before_m(0.0, -radius_m));
         let terrain_normal = Vector3::new(-slope_x, -slope_y, 1.0).normalize();
-        // Along the normal from the ground under the centre to the lowest place of the wheel.
+        // Along the normal from the ground under the centre to the wheel's lowest point.
         let sinkage_m = radius_m - (centre_m.z - before_m(0.0, 0.0)) * terrain_normal.z;
         WheelContact {
             terrain_normal,
@@ -313,7 +313,7 @@ impl Window {
         }
     }
 
-    /// From the window's corner, m.
+    /// Horizontal position relative to the window's corner, m.
     fn in_window(&self, at_m: &Vector3<f64>) -> [f64; 2] {
         [at_m.x - self.corner_m.x, at_m.y - self.corner_m.y]
     }
@@ -382,13 +382,13 @@ impl Posts {
         [0, 1].map(|axis| self.corner_m[axis] + (along[axis] as f64 + 0.5) * self.apart_m)
     }
 
-    /// The post whose square has a place, given from the window's corner, m; the nearest at its rim.
+    /// The post whose square contains a place, given from the window's corner, m; the nearest one at the border.
     pub(crate) fn under(&self, at_m: &[f64; 2]) -> usize {
         let along = |axis: usize| ((at_m[axis] / self.apart_m) as usize).min(self.along[axis] - 1);
         along(1) * self.along[0] + along(0)
     }
 
-    /// The ground that it lies on, with what was done to it.
+    /// The ground under the window, with its ruts.
     pub(crate) fn ground(&self, terrain: &Terrain, ruts: &mut Ruts) -> GroundPatch {
         let mut ground = GroundPatch::new(terrain, &self.tiles().tiles().collect());
         ground.borrow_from(ruts);
@@ -401,7 +401,7 @@ impl Posts {
     }
 }
 
-/// The one soil of a window: that of each of its posts.
+/// The soil of a window, which must be the same at all its posts.
 fn one_soil(posts: &Posts, soils: &Soils) -> Result<CrmSpec, String> {
     let mut found = (0..posts.count()).map(|post| {
         let [x, y] = posts.xy_m(post);
@@ -414,7 +414,7 @@ fn one_soil(posts: &Posts, soils: &Soils) -> Result<CrmSpec, String> {
     }
 }
 
-/// Walls that hold the soil, under a lid.
+/// The grid of a window, with rough walls and floor and a frictionless lid.
 fn grid(posts: &Posts, cell_m: f64, height_m: f64) -> Grid {
     let [x, y] = posts.cells().map(|cells| cells as u32);
     let rough = Edges::Walls { low: Wall::Rough, high: Wall::Rough };
@@ -422,12 +422,12 @@ fn grid(posts: &Posts, cell_m: f64, height_m: f64) -> Grid {
     Grid { cell_m, cells: [x, y, (height_m / cell_m).ceil() as u32], edges: [rough, rough, under_a_lid] }
 }
 
-/// Time between two exchanges, s, and the steps that it takes.
+/// Time between two exchanges, s, and its number of physics steps.
 fn exchange(spec: &WindowSpec, step_s: f64) -> Result<(f64, usize), String> {
-    let asked_s = spec.exchange_s.unwrap_or(step_s);
-    let steps = (asked_s / step_s).round();
-    if steps < 1.0 || (asked_s / step_s - steps).abs() > SAME {
-        return Err(format!("exchange_s {asked_s} must be a whole number of physics steps ({step_s} s)"));
+    let requested_s = spec.exchange_s.unwrap_or(step_s);
+    let steps = (requested_s / step_s).round();
+    if steps < 1.0 || (requested_s / step_s - steps).abs() > SAME {
+        return Err(format!("exchange_s {requested_s} must be a whole number of physics steps ({step_s} s)"));
     }
-    Ok((asked_s, steps as usize))
+    Ok((requested_s, steps as usize))
 }

@@ -1,12 +1,12 @@
-//! What the soil remembers of having been pressed, kept for good: per node of the finest level the
-//! height that it had before, its plastic sinkage and the strength mobilised in shear. It is a value,
-//! as the ruts are (`selene_terrain::Ruts`): a copy shares all tiles of 64 × 64 nodes, and a tile is
-//! copied when it is written. Soil that moved and may still slide is marked in its nodes, so that it
-//! goes on where a checkpoint, another process or a rover that comes back finds it.
+//! The permanent memory of pressed soil: for each touched node of the finest level its height before,
+//! its plastic sinkage and the strength mobilised in shear. It is a value, as the ruts are
+//! (`selene_terrain::Ruts`): a copy shares all tiles of 64 × 64 nodes, and a tile is copied when it is
+//! written. Nodes whose soil moved and may still slide are marked, so that the slide continues after a
+//! checkpoint, in another process, or when a rover comes back.
 //!
-//! A tile near a wheel is open: 16 bytes a node. Others are packed: a bit a node, eight bytes more
-//! for each that was touched and ten for one whose strength is mobilised. Which of the two it is changes
-//! nothing but time and memory.
+//! A tile near a wheel is open, with 16 bytes for each node. Others are packed: a bit for each node, eight
+//! bytes more for each touched node and ten more for one with mobilised strength. Packing changes only
+//! time and memory, not results.
 
 mod node;
 mod patch;
@@ -15,16 +15,16 @@ mod stored;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use selene_terrain::{Marks, TILE_NODES, TileIndex};
+use selene_terrain::{NodeSet, TILE_NODES, TileIndex};
 use serde::{Deserialize, Serialize};
 
 pub use node::NodeMemory;
 pub use patch::MemoryPatch;
 
-/// Nodes of a tile.
+/// Number of nodes of a tile.
 const TILE_AREA: usize = TILE_NODES * TILE_NODES;
 
-/// The soil's memory of everything.
+/// The soil's memory of the whole site.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SoilMemory {
@@ -41,40 +41,40 @@ enum MemoryTile {
 #[derive(Clone, Debug)]
 struct OpenTile {
     nodes: Box<[NodeMemory; TILE_AREA]>,
-    /// Displaced soil too little to change a stored height, m³.
+    /// Moved volume too small to change a stored height, m³.
     crumbs_m3: f64,
-    /// Where soil may be unsettled, as the nodes say: at hand, so that they are not all looked at.
-    unsettled: Box<Marks>,
+    /// Superset of the unsettled nodes, which saves a scan of all nodes.
+    unsettled: Box<NodeSet>,
 }
 
-/// Those nodes of a tile that were touched.
+/// The touched nodes of a tile.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct PackedTile {
-    marks: Box<Marks>,
-    /// Height before and plastic sinkage of each touched node in order, m.
+    marks: Box<NodeSet>,
+    /// Initial height and plastic sinkage of each touched node, in order, m.
     known: Vec<[f32; 2]>,
     /// Mobilised strength of the nodes that have some.
     mobilised: Vec<(u16, [i32; 2])>,
     crumbs_m3: f64,
 }
 
-/// What one node remembers, for those who are told of it.
+/// The memory of one node with its place, for transfer to other processes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KnownNode {
-    /// Its tile.
+    /// Tile of the node.
     pub tile: TileIndex,
     /// Node within the tile: row · 64 + column.
     pub within: u16,
-    /// What it remembers.
+    /// Memory of the node.
     pub memory: NodeMemory,
 }
 
-/// What was written to the memory of some tiles.
+/// Changes of the memory of some tiles.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WrittenMemory {
-    /// What the nodes remember now, in order of tile and node.
+    /// The changed nodes with their present memory, in order of tile and node.
     pub nodes: Vec<KnownNode>,
-    /// Displaced soil too little to change a stored height, by tile, m³.
+    /// Moved volume too small to change a stored height, by tile, m³.
     pub crumbs_m3: Vec<(TileIndex, f64)>,
 }
 
@@ -87,7 +87,7 @@ impl SoilMemory {
         })
     }
 
-    /// Displaced soil too little to change a stored height, by tile, m³.
+    /// Moved volume too small to change a stored height, by tile, m³.
     pub fn crumbs_m3(&self) -> impl Iterator<Item = (TileIndex, f64)> + '_ {
         self.tiles.iter().map(|(&tile, kept)| match kept {
             MemoryTile::Open(open) => (tile, open.crumbs_m3),
@@ -95,7 +95,7 @@ impl SoilMemory {
         })
     }
 
-    /// Gives nodes, which are in order of tile, the memory that others told of; leaves their tiles open.
+    /// Overwrites nodes, which are in order of tile, with memory from another process; leaves their tiles open.
     pub fn apply(&mut self, nodes: &[KnownNode]) {
         for some in nodes.chunk_by(|a, b| a.tile == b.tile) {
             let sound = |node: &&KnownNode| usize::from(node.within) < TILE_AREA && node.memory.is_sound();
@@ -106,7 +106,7 @@ impl SoilMemory {
         }
     }
 
-    /// Gives tiles the crumbs that others told of; leaves them open.
+    /// Overwrites the crumbs of tiles with values received from another process, m³; leaves the tiles open.
     pub fn apply_crumbs(&mut self, crumbs_m3: &[(TileIndex, f64)]) {
         for (tile, m3) in crumbs_m3.iter().filter(|(_, m3)| m3.is_finite()) {
             let mut open = self.lend(*tile).unwrap_or_default();
@@ -115,25 +115,25 @@ impl SoilMemory {
         }
     }
 
-    /// Bytes of the tiles.
+    /// Memory that the tiles take, bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let bytes = |tile: &MemoryTile| match tile {
             MemoryTile::Open(open) => size_of_val(&*open.nodes),
             MemoryTile::Packed(packed) => {
-                size_of::<Marks>() + size_of_val(&packed.known[..]) + size_of_val(&packed.mobilised[..])
+                size_of::<NodeSet>() + size_of_val(&packed.known[..]) + size_of_val(&packed.mobilised[..])
             }
         };
         self.tiles.values().map(bytes).sum()
     }
 
-    /// How many tiles were touched.
+    /// Number of touched tiles.
     #[must_use]
     pub fn tile_count(&self) -> usize {
         self.tiles.len()
     }
 
-    /// Packs a tile that nobody will need soon.
+    /// Packs a tile that is not needed soon.
     pub fn pack(&mut self, tile: TileIndex) {
         if let Some(kept) = self.tiles.get_mut(&tile)
             && let MemoryTile::Open(open) = kept
@@ -142,7 +142,7 @@ impl SoilMemory {
         }
     }
 
-    /// Hands a tile out, open; none that was never touched.
+    /// Removes a tile and returns it open; none if it was never touched.
     fn lend(&mut self, tile: TileIndex) -> Option<Arc<OpenTile>> {
         Some(match self.tiles.remove(&tile)? {
             MemoryTile::Open(open) => open,
@@ -155,10 +155,10 @@ impl SoilMemory {
     }
 }
 
-/// Two are alike when they have the same nodes with the same memory, bit for bit.
+/// Equal when both have the same nodes with the same memory, bit for bit, whether packed or open.
 impl PartialEq for SoilMemory {
     fn eq(&self, other: &Self) -> bool {
-        let numbers = |node: KnownNode| (node.tile, node.within, node.memory.bits());
+        let numbers = |KnownNode { tile, within, memory }: KnownNode| (tile, within, memory.bits());
         self.nodes().map(numbers).eq(other.nodes().map(numbers))
             && self
                 .crumbs_m3()
@@ -191,10 +191,10 @@ impl OpenTile {
         }
     }
 
-    /// Takes the marks away of nodes whose soil has settled.
+    /// Removes the marks of nodes whose soil has settled.
     fn forget_settled(&mut self) {
         if self.unsettled.count() > 0 {
-            let mut still = Box::<Marks>::default();
+            let mut still = Box::<NodeSet>::default();
             self.unsettled().for_each(|within| still.mark(within));
             self.unsettled = still;
         }
@@ -206,15 +206,17 @@ impl OpenTile {
     }
 
     fn packed(&self) -> PackedTile {
-        let count = |is: fn(&NodeMemory) -> bool| self.nodes.iter().filter(|node| is(node)).count();
-        // Thousands of these are kept: none has room that it does not need.
+        // Without `..`, here and in `nodes`, so that a new field is not lost; `unsettled` follows from the nodes.
+        let Self { nodes, crumbs_m3, unsettled: _ } = self;
+        let count = |is: fn(&NodeMemory) -> bool| nodes.iter().filter(|node| is(node)).count();
+        // Exact capacities, since thousands of packed tiles are kept.
         let mut packed = PackedTile {
+            marks: Box::default(),
             known: Vec::with_capacity(count(NodeMemory::is_touched)),
             mobilised: Vec::with_capacity(count(NodeMemory::has_units)),
-            crumbs_m3: self.crumbs_m3,
-            ..PackedTile::default()
+            crumbs_m3: *crumbs_m3,
         };
-        for (within, node) in self.nodes.iter().enumerate().filter(|(_, node)| node.is_touched()) {
+        for (within, node) in nodes.iter().enumerate().filter(|(_, node)| node.is_touched()) {
             packed.marks.mark(within);
             packed.known.push([node.initial_m, node.plastic_m]);
             if node.has_units() {
@@ -228,13 +230,14 @@ impl OpenTile {
 impl PackedTile {
     /// The touched nodes in order.
     fn nodes(&self) -> Vec<(u16, NodeMemory)> {
-        let mut mobilised = self.mobilised.iter().peekable();
+        let Self { marks, known, mobilised, crumbs_m3: _ } = self;
+        let mut mobilised = mobilised.iter().peekable();
         let memory = |(within, &[initial_m, plastic_m]): (usize, &[f32; 2])| {
             let within = within as u16;
             let units = mobilised.next_if(|(node, _)| *node == within).map_or([0; 2], |(_, units)| *units);
             (within, NodeMemory::new(initial_m, plastic_m, units))
         };
-        self.marks.nodes().zip(&self.known).map(memory).collect()
+        marks.nodes().zip(known).map(memory).collect()
     }
 
     fn opened(&self) -> OpenTile {
@@ -294,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn soil_that_moved_stays_unsettled_open_packed_and_told_until_it_settles() {
+    fn soil_that_moved_stays_unsettled_open_packed_and_reported_until_it_settles() {
         let (mut ground, mut memory) = pressed();
         let mut patch = MemoryPatch::lent_by(&mut memory, &ground);
         let heap = [Node { column: 5, row: 130 }, Node { column: 80, row: 140 }];
@@ -306,9 +309,9 @@ mod tests {
         };
         let mut packed = memory.clone();
         memory.nodes().map(|node| node.tile).for_each(|tile| packed.pack(tile));
-        let mut told = SoilMemory::default();
-        told.apply(&memory.nodes().collect::<Vec<_>>());
-        for kept in [&memory, &packed, &told] {
+        let mut reported = SoilMemory::default();
+        reported.apply(&memory.nodes().collect::<Vec<_>>());
+        for kept in [&memory, &packed, &reported] {
             assert_eq!(unsettled(kept), heap);
         }
         let mut patch = MemoryPatch::lent_by(&mut memory, &ground);
@@ -322,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn others_are_told_of_every_node() {
+    fn every_node_is_announced_to_others() {
         let (_, memory) = pressed();
         let nodes: Vec<_> = memory.nodes().collect();
         assert_eq!(nodes.iter().map(|node| node.tile.column).collect::<Vec<_>>(), [0, 1, 14]);

@@ -1,17 +1,17 @@
-//! What a touched node remembers, in 16 bytes.
+//! The memory of a touched node, in 16 bytes.
 
 use serde::{Deserialize, Serialize};
 
-/// What a touched node remembers.
+/// The memory of a touched node.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NodeMemory {
     /// Height before it was pressed, m.
     pub initial_m: f32,
     /// Vertical plastic sinkage below that height, m: the rut's depth.
     pub plastic_m: f32,
-    /// Share of the shear strength mobilised, x and y in the map frame, in units of
-    /// 2⁻³¹: a parked wheel creeps at the speed that rounding hides, 64 times less
-    /// than with `f32`. Soil that has just moved has none and stands here as `UNSETTLED`.
+    /// Mobilised share of the shear strength, x and y in the map frame, in units of
+    /// 2⁻³¹: rounding makes a parked wheel creep, 64 times less than with `f32`. Soil
+    /// that has just moved has no mobilised strength; the value is then `UNSETTLED`.
     mobilised: [i32; 2],
 }
 
@@ -22,7 +22,7 @@ const MOBILISED_ONE: f64 = 2_147_483_648.0;
 const UNSETTLED: [i32; 2] = [i32::MIN; 2];
 
 impl NodeMemory {
-    /// A node that no wheel has touched; told by its height.
+    /// A node that no wheel has touched; its height is NaN.
     pub(super) const UNTOUCHED: Self = Self { initial_m: f32::NAN, plastic_m: 0.0, mobilised: [0; 2] };
 
     /// A node's memory; mobilised strength in units of 2⁻³¹.
@@ -31,7 +31,7 @@ impl NodeMemory {
         Self { initial_m, plastic_m, mobilised }
     }
 
-    /// Share of the shear strength mobilised, x and y in the map frame.
+    /// Mobilised share of the shear strength, x and y in the map frame.
     #[must_use]
     pub fn mobilised(&self) -> [f64; 2] {
         if self.is_unsettled() {
@@ -46,7 +46,7 @@ impl NodeMemory {
         self.mobilised == UNSETTLED
     }
 
-    /// The same in units of 2⁻³¹, as it is kept, with the mark of unsettled soil.
+    /// The stored mobilised share in units of 2⁻³¹, or the mark of unsettled soil.
     #[must_use]
     pub fn mobilised_units(&self) -> [i32; 2] {
         self.mobilised
@@ -54,14 +54,14 @@ impl NodeMemory {
 
     /// Sets the mobilised share of the strength; its magnitude never exceeds one.
     pub(crate) fn set_mobilised(&mut self, share: [f64; 2]) {
-        // The cast saturates: one itself is the nearest value below.
+        // The cast saturates: a share of one becomes the nearest value below.
         self.mobilised = share.map(|share| (share * MOBILISED_ONE).round() as i32);
     }
 
-    /// Soil moves to or from the node until its surface lies at `height_m`. What comes fills the
-    /// rut first and is as strong as soil pressed that deep; beyond, it is ground like any, that
-    /// bears when it is pressed anew. What goes takes the ground's height and leaves its strength.
-    /// The height then, which rounding may shift by a bit.
+    /// Moves soil to or from the node until its surface is at `height_m`, m. Added soil fills the rut
+    /// first and is as strong as soil pressed that deep; above that it is like undisturbed ground,
+    /// which bears once it is pressed. Removed soil lowers the ground and leaves its plastic sinkage. Returns the
+    /// new height, which rounding may change by a bit.
     pub(super) fn move_soil_to(&mut self, height_m: f32) -> f32 {
         let fills = height_m >= self.initial_m - self.plastic_m;
         (self.initial_m, self.plastic_m) = match (fills, height_m <= self.initial_m) {
@@ -76,32 +76,32 @@ impl NodeMemory {
         self.mobilised = UNSETTLED;
     }
 
-    /// Its soil rests; strength that is mobilised stays.
+    /// Marks its soil as at rest; mobilised strength stays.
     pub(super) fn settle(&mut self) {
         if self.is_unsettled() {
             self.mobilised = [0; 2];
         }
     }
 
-    /// Every bit of it.
+    /// The bit patterns of all its values.
     #[must_use]
     pub fn bits(&self) -> [u32; 4] {
-        let [x, y] = self.mobilised;
-        [self.initial_m.to_bits(), self.plastic_m.to_bits(), x as u32, y as u32]
+        let Self { initial_m, plastic_m, mobilised: [x, y] } = *self;
+        [initial_m.to_bits(), plastic_m.to_bits(), x as u32, y as u32]
     }
 
-    /// Whether its heights are numbers.
+    /// Whether its heights are finite.
     pub(super) fn is_sound(&self) -> bool {
         self.initial_m.is_finite() && self.plastic_m.is_finite()
     }
 
-    /// Whether it was touched and some of its strength is mobilised: something presses it, or did
-    /// and stood too near since to forget it.
+    /// Whether it was touched and some of its strength is mobilised: a solid presses it, or did and
+    /// has not been lifted off by more than the gap that resets shear.
     pub(crate) fn is_mobilised(&self) -> bool {
         self.has_units() && !self.is_unsettled()
     }
 
-    /// Whether it was touched and is kept with more than its heights.
+    /// Whether it was touched and has mobilised strength or the mark of unsettled soil.
     pub(super) fn has_units(&self) -> bool {
         self.is_touched() && self.mobilised != [0; 2]
     }

@@ -1,10 +1,10 @@
-//! The memory of the soil that some wheels stand on, lent by the state for a while: that of the
-//! tiles of one `GroundPatch`, found by index in a dense table, so that a step costs the same after an
-//! hour.
+//! The memory of the soil under some wheels, lent by the state for a while: the tiles of one
+//! `GroundPatch` in a dense table, where lookup by index costs the same however long a rover has
+//! driven.
 
 use std::sync::Arc;
 
-use selene_terrain::{GroundPatch, Marks, Node, NodeRect, TILE_NODES, TileIndex, TileRect};
+use selene_terrain::{GroundPatch, Node, NodeRect, NodeSet, TILE_NODES, TileIndex, TileRect};
 
 use super::{KnownNode, NodeMemory, OpenTile, SoilMemory, WrittenMemory};
 
@@ -12,49 +12,49 @@ use super::{KnownNode, NodeMemory, OpenTile, SoilMemory, WrittenMemory};
 #[derive(Debug, Default)]
 pub struct MemoryPatch {
     rect: TileRect,
-    /// By place in the rectangle.
+    /// Tiles by their index in the rectangle; none where no soil was touched.
     tiles: Vec<Option<BorrowedTile>>,
-    waiting: Waiting,
-    /// Posts of granular windows: no soil comes to them or leaves them here.
+    waiting: UnsettledNodes,
+    /// Posts of granular windows, to or from which bulldozing moves no soil.
     windows: Vec<NodeRect>,
 }
 
-/// Nodes of unsettled soil, each generation in the order of the nodes. What is here and no more
-/// unsettled is passed over, so that a queue made afresh from the nodes does the same.
+/// Queue of nodes with unsettled soil, in generations, each in the order of the nodes. Nodes that have
+/// settled meanwhile are skipped, so that a queue rebuilt from the nodes gives the same result.
 #[derive(Debug, Default)]
-struct Waiting {
-    /// The generation at hand, its last node first.
+struct UnsettledNodes {
+    /// The current generation, its last node first.
     turn: Vec<Node>,
-    /// Those that were unsettled since.
+    /// Nodes that became unsettled since: the next generation.
     later: Vec<Node>,
-    /// Those that a solid keeps from sliding: they are in no generation until they are asked again.
+    /// Nodes that a solid keeps from sliding: in no generation until `requeue_held`.
     held: Vec<Node>,
 }
 
-/// A tile at hand. Its first write makes it this patch's own, so that wheels, which write some nodes
-/// thousands of times a heartbeat, ask only then whether somebody shares it.
+/// A lent tile. Its first write makes it this patch's own, so that wheels, which write some nodes
+/// thousands of times in a heartbeat, check only once whether the tile is shared.
 #[derive(Debug)]
 enum BorrowedTile {
     /// Only read so far.
     Shared(Arc<OpenTile>),
-    /// Of this patch alone.
+    /// Written: owned by this patch alone.
     Own(OwnTile),
 }
 
 #[derive(Debug)]
 struct OwnTile {
     tile: OpenTile,
-    /// Nodes whose memory may have changed since they were last told.
-    fresh: Box<Marks>,
+    /// Nodes whose memory may have changed since the last `take_written`.
+    fresh: Box<NodeSet>,
 }
 
 impl MemoryPatch {
-    /// The memory over a patch of ground on which nothing was pressed.
+    /// An empty memory over a patch of ground.
     #[must_use]
     pub fn new(ground: &GroundPatch) -> Self {
         let rect = *ground.rect();
         let tiles = std::iter::repeat_with(|| None).take(rect.area()).collect();
-        Self { rect, tiles, waiting: Waiting::default(), windows: Vec::new() }
+        Self { rect, tiles, waiting: UnsettledNodes::default(), windows: Vec::new() }
     }
 
     /// The part of a memory that lies on a patch of ground, until `give_back`.
@@ -83,7 +83,7 @@ impl MemoryPatch {
         }
     }
 
-    /// Tells where granular windows are: they keep a ledger of their posts' soil.
+    /// Sets where granular windows are, which keep a ledger of their posts' soil.
     pub fn set_windows(&mut self, windows: impl Iterator<Item = NodeRect>) {
         self.windows.clear();
         self.windows.extend(windows);
@@ -97,7 +97,7 @@ impl MemoryPatch {
         });
     }
 
-    /// What was written since the last call.
+    /// Returns what was written since the last call.
     pub fn take_written(&mut self) -> WrittenMemory {
         let mut written = WrittenMemory::default();
         for (tile, kept) in self.rect.tiles().zip(&mut self.tiles) {
@@ -115,7 +115,7 @@ impl MemoryPatch {
         written
     }
 
-    /// What a node remembers; none if no wheel has touched it.
+    /// The memory of a node; none if no wheel has touched it.
     #[must_use]
     pub fn node(&self, node: Node) -> Option<NodeMemory> {
         let tile = self.tiles[self.rect.index(node.tile())?].as_ref()?.open();
@@ -131,7 +131,7 @@ impl MemoryPatch {
         Some(memory)
     }
 
-    /// Shear strength that a node has mobilised is lost.
+    /// Resets the mobilised shear strength of a node.
     pub(crate) fn forget_shear(&mut self, node: Node) {
         if self.is_mobilised(node)
             && let Some(own) = self.own(node.tile())
@@ -140,7 +140,7 @@ impl MemoryPatch {
         }
     }
 
-    /// A node's soil was moved by something that the memory knows nothing of: all of it is lost.
+    /// Clears the memory of a node whose soil something other than these laws has moved.
     pub(crate) fn forget(&mut self, node: Node) {
         if self.node(node).is_some()
             && let Some(own) = self.own(node.tile())
@@ -149,8 +149,8 @@ impl MemoryPatch {
         }
     }
 
-    /// Moves soil onto a node that nothing presses, or away from it, and leaves it unsettled. What
-    /// rounding to a stored height keeps back is carried to the next node of the tile.
+    /// Moves soil, `by_m` high, onto a node that nothing presses, or away from it, and marks it as
+    /// unsettled. The rest from rounding to a stored height goes to the next node of the tile.
     pub(crate) fn raise(&mut self, node: Node, by_m: f64, ground: &mut GroundPatch) {
         let cell_m2 = ground.spacing_m().powi(2);
         let before_m = ground.node_height_m(node);
@@ -176,7 +176,7 @@ impl MemoryPatch {
         }
     }
 
-    /// Keeps soil that has no place to go, for the next node of the tile that soil comes to.
+    /// Keeps volume that finds no post, for the next node of the tile that gets soil.
     pub(crate) fn keep_crumbs(&mut self, node: Node, volume_m3: f64) {
         if let Some(own) = self.own(node.tile()).filter(|_| volume_m3.is_finite()) {
             own.tile.crumbs_m3 += volume_m3;
@@ -193,30 +193,30 @@ impl MemoryPatch {
         }
     }
 
-    /// A node's soil rests.
+    /// Marks a node's soil as at rest.
     pub(crate) fn settle(&mut self, node: Node) {
         if let Some(own) = self.own(node.tile()) {
             own.write(node.within()).settle();
         }
     }
 
-    /// A node of unsettled soil is looked at again in the next generation.
+    /// Puts a node with unsettled soil into the next generation.
     pub(crate) fn look_again(&mut self, node: Node) {
         self.waiting.later.push(node);
     }
 
-    /// A solid keeps a node's soil from sliding: it is looked at again after `ask_held_again`.
+    /// Sets aside a node whose soil a solid keeps from sliding, until `requeue_held`.
     pub(crate) fn hold(&mut self, node: Node) {
         self.waiting.held.push(node);
     }
 
-    /// What solids kept from sliding is in the next generation: they may have left.
-    pub(crate) fn ask_held_again(&mut self) {
-        let Waiting { later, held, .. } = &mut self.waiting;
+    /// Puts the held nodes into the next generation, since the solids may have left.
+    pub(crate) fn requeue_held(&mut self) {
+        let UnsettledNodes { later, held, .. } = &mut self.waiting;
         later.append(held);
     }
 
-    /// Whether a node is a granular window's.
+    /// Whether a node belongs to a granular window.
     pub(crate) fn is_in_window(&self, node: Node) -> bool {
         self.windows.iter().any(|window| window.has(node))
     }
@@ -246,7 +246,7 @@ impl MemoryPatch {
         }
     }
 
-    /// A tile to be written, copied first where somebody else has it too; none off the patch.
+    /// A tile for writing, copied first if it is shared; none off the patch.
     fn own(&mut self, tile: TileIndex) -> Option<&mut OwnTile> {
         let at = self.rect.index(tile)?;
         let kept = &mut self.tiles[at];
@@ -280,7 +280,7 @@ impl BorrowedTile {
     }
 }
 
-impl Waiting {
+impl UnsettledNodes {
     fn pop(&mut self) -> Option<Node> {
         if self.turn.is_empty() {
             std::mem::swap(&mut self.turn, &mut self.later);
@@ -292,7 +292,7 @@ impl Waiting {
 }
 
 impl OwnTile {
-    /// A node's memory, which others are told of.
+    /// A node's memory, which is reported to others.
     fn write(&mut self, within: usize) -> &mut NodeMemory {
         self.fresh.mark(within);
         &mut self.tile.nodes[within]
@@ -317,14 +317,14 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_told_once() {
+    fn what_was_written_is_reported_once() {
         let mut memory = MemoryPatch::new(&GroundPatch::flat(0.02, 20.0));
         for column in [70, 3] {
             memory.touch(Node { column, row: 2 }, 1.5).expect("on the patch");
         }
-        let told: Vec<_> =
+        let reported: Vec<_> =
             memory.take_written().nodes.iter().map(|node| node.tile.node(usize::from(node.within))).collect();
-        assert_eq!(told, [Node { column: 3, row: 2 }, Node { column: 70, row: 2 }]);
+        assert_eq!(reported, [Node { column: 3, row: 2 }, Node { column: 70, row: 2 }]);
         assert_eq!(memory.take_written(), WrittenMemory::default());
     }
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use selene_terrain::{Marks, planes};
+use selene_terrain::{NodeSet, planes};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{MemoryTile, PackedTile};
@@ -12,7 +12,7 @@ use super::{MemoryTile, PackedTile};
 struct StoredTile {
     #[serde(with = "serde_bytes")]
     marks: Vec<u8>,
-    /// Of each touched node.
+    /// Initial height of each touched node, m, as byte planes.
     #[serde(with = "serde_bytes")]
     initial_m: Vec<u8>,
     #[serde(with = "serde_bytes")]
@@ -24,13 +24,15 @@ struct StoredTile {
 impl Serialize for MemoryTile {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let packed = self.packed();
-        let column = |i: usize| planes::of(&packed.known.iter().map(|known| known[i].to_bits()).collect::<Vec<_>>());
+        // Without `..`, so that a new field is stored too.
+        let PackedTile { marks, known, mobilised, crumbs_m3 } = &*packed;
+        let column = |i: usize| planes::of(&known.iter().map(|known| known[i].to_bits()).collect::<Vec<_>>());
         let stored = StoredTile {
-            marks: packed.marks.to_bytes(),
+            marks: marks.to_bytes(),
             initial_m: column(0),
             plastic_m: column(1),
-            mobilised: packed.mobilised.clone(),
-            crumbs_m3: packed.crumbs_m3,
+            mobilised: mobilised.clone(),
+            crumbs_m3: *crumbs_m3,
         };
         stored.serialize(serializer)
     }
@@ -46,7 +48,7 @@ impl<'de> Deserialize<'de> for MemoryTile {
 }
 
 fn packed(stored: &StoredTile) -> Result<PackedTile, String> {
-    let marks = Marks::from_bytes(&stored.marks).ok_or("marks must have 512 bytes")?;
+    let marks = NodeSet::from_bytes(&stored.marks).ok_or("marks must have 512 bytes")?;
     let column = |bytes: &[u8]| planes::read(bytes, marks.count()).ok_or("as many numbers as marks are needed");
     let (initial, plastic) = (column(&stored.initial_m)?, column(&stored.plastic_m)?);
     let known: Vec<_> = initial.into_iter().zip(plastic).map(|(a, b)| [f32::from_bits(a), f32::from_bits(b)]).collect();

@@ -1,38 +1,38 @@
-//! The end of a wheel's run, and whether it is a steady state that the grid and the step
+//! Checks whether the end of a wheel's run is a steady state that the grid and the step
 //! resolve.
 
 use crate::law::Law;
 
-use super::{RigError, SteadyState, Unsettled, WheelRig};
+use super::{NoSteadyState, RigError, SteadyState, WheelRig};
 
-/// A settled wheel carries its load but for this share.
+/// A settled wheel carries its load to within this share.
 const LOAD_TOLERANCE: f64 = 0.02;
-/// Its mean sinkage changes by no more than this share from one half of the end to the
-/// other.
+/// The mean sinkage of a settled wheel changes by at most this share between the two halves of
+/// the end.
 const SINKAGE_TOLERANCE: f64 = 0.015;
-/// The way over the length of the contact after which pull, torque and sinkage are within
-/// about 3 % of what they come to. The soil under a wheel is all new after once its length.
+/// Distance travelled, over the length of the contact, after which pull, torque and sinkage are
+/// within about 3 % of their final values. After one length all soil under the wheel is new.
 const WAY_OF_CONTACT: f64 = 0.75;
-/// Steps in which a wheel goes the length of its contact at least: with fewer its pull is
-/// off by more than about 5 %.
+/// Fewest steps in which a wheel may travel the length of its contact: with fewer its pull is
+/// wrong by more than about 5 %.
 const STEPS_OF_CONTACT: f64 = 20.0;
 
 /// The end of a run.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct End {
-    /// Means over it.
+pub(super) struct RunEnd {
+    /// Means over the end.
     pub(super) steady: SteadyState,
-    /// Mean sinkage over its first and its second half, m.
+    /// Mean sinkage over the first and the second half of the end, m.
     halves_m: [f64; 2],
-    /// The wheel's way before it begins, m.
+    /// Distance that the wheel travelled before the end begins, m.
     way_m: f64,
     /// Length of the whole run, s.
     pub(super) time_s: f64,
 }
 
-impl End {
-    /// Of the sum over the end and that over its first half, with how many steps each has:
-    /// `counts` of the half, then of all. So many were `skipped` before.
+impl RunEnd {
+    /// Computes means from the sum over the end and the sum over its first half. `counts` are the
+    /// numbers of steps in the half and in the whole end, `skipped` the number of steps before it.
     pub(super) fn new(
         rig: &WheelRig,
         sum: SteadyState,
@@ -52,24 +52,24 @@ impl End {
         Self { steady, halves_m, way_m, time_s: rig.duration_s }
     }
 
-    /// Why this is no steady state; none where it is one.
-    pub(super) fn unsettled(&self, rig: &WheelRig) -> Option<Unsettled> {
+    /// Why this is not a steady state; none if it is one.
+    pub(super) fn unsettled(&self, rig: &WheelRig) -> Option<NoSteadyState> {
         let SteadyState { normal_n, sinkage_m, .. } = self.steady;
         let carries = (normal_n / rig.load_n - 1.0).abs() <= LOAD_TOLERANCE;
         if !carries {
-            return Some(Unsettled::Load { normal_n, load_n: rig.load_n });
+            return Some(NoSteadyState::Load { normal_n, load_n: rig.load_n });
         }
         let needed_m = WAY_OF_CONTACT * self.contact_m(rig);
         if self.way_m < needed_m {
-            return Some(Unsettled::Way { way_m: self.way_m, needed_m });
+            return Some(NoSteadyState::Way { way_m: self.way_m, needed_m });
         }
         let [before_m, after_m] = self.halves_m;
         let drifts = (after_m - before_m).abs() > SINKAGE_TOLERANCE * sinkage_m.abs();
-        drifts.then_some(Unsettled::Sinkage { before_m, after_m })
+        drifts.then_some(NoSteadyState::Sinkage { before_m, after_m })
     }
 
-    /// Where nodes carry, one at least must lie under the wheel at any time, and be passed
-    /// in more than a few steps.
+    /// For the law `scm`, checks that at least one node lies under the wheel at any time, and that the
+    /// wheel takes enough steps to pass it.
     pub(super) fn check_resolved(&self, rig: &WheelRig) -> Result<(), RigError> {
         if !matches!(rig.law, Law::Scm(_)) {
             return Ok(());
@@ -86,15 +86,15 @@ impl End {
         Ok(())
     }
 
-    /// From where the rim meets the ground to under the axle, m.
+    /// Length of the contact from the point where the rim meets the ground to below the axle, m.
     fn contact_m(&self, rig: &WheelRig) -> f64 {
         let depth_m = self.steady.sinkage_m.clamp(0.0, rig.wheel.radius_m);
         (depth_m * (2.0 * rig.wheel.radius_m - depth_m)).sqrt()
     }
 }
 
-/// The way over the soil in a time, m; that of the rim where the wheel spins on the spot. A
-/// wheel that stands has none to go.
+/// Distance travelled over the soil in a time, m, or by the rim where the wheel spins on the spot.
+/// Infinite for a wheel at rest, which needs no distance.
 fn way_m(rig: &WheelRig, time_s: f64) -> f64 {
     let speed_m_s = rig.velocity_m_s().norm();
     let rim_m_s = (rig.omega_rad_s * rig.wheel.radius_m).abs();

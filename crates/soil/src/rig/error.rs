@@ -1,38 +1,38 @@
-//! Why a rig gives no result.
+//! Errors of the test rigs.
 
-/// A rig that cannot be run, or whose result would not be true.
+/// A rig that cannot be run, or whose result would be wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum RigError {
     /// A value out of its range.
     #[error("{what} is {value}: must be {allowed}")]
     Value {
-        /// Which.
+        /// Name of the value.
         what: &'static str,
-        /// What was given.
+        /// The given value.
         value: f64,
-        /// What is allowed.
+        /// The allowed range.
         allowed: &'static str,
     },
-    /// Too fine a grid for the length of the run or for what presses the soil.
+    /// The grid is too fine for the length of the run or for the size of the wheel or plate.
     #[error("{what}: {needed:.0} on a grid of {grid_m} m, at most {allowed:.0} are taken: use a coarser grid")]
     TooFine {
-        /// What there would be too many of.
+        /// Name of what the grid has too many of.
         what: &'static str,
-        /// How many.
+        /// Number that the rig would need.
         needed: f64,
-        /// How many are taken.
+        /// Largest allowed number.
         allowed: f64,
         /// Spacing, m.
         grid_m: f64,
     },
-    /// Too few nodes lie under what presses the soil.
+    /// Too few nodes lie under the wheel or plate.
     #[error("a grid of {grid_m} m is too coarse: must be at most {most_m} m, {what}")]
     TooCoarse {
         /// Spacing, m.
         grid_m: f64,
-        /// Coarsest spacing that is taken, m.
+        /// Coarsest allowed spacing, m.
         most_m: f64,
-        /// What that is.
+        /// The length that sets this limit, in words.
         what: &'static str,
     },
     /// A wheel that passes over the soil's nodes in too few steps.
@@ -41,9 +41,9 @@ pub enum RigError {
          contact with the soil; take a slower wheel, or a slip farther from -1"
     )]
     TooFast {
-        /// Its way in a step, m.
+        /// Distance that the wheel travels in a step, m.
         way_m: f64,
-        /// The longest that is taken, m.
+        /// Longest allowed distance, m.
         most_m: f64,
         /// The step, s.
         step_s: f64,
@@ -60,8 +60,8 @@ pub enum RigError {
     Diverged {
         /// Since the start, s.
         time_s: f64,
-        /// Of which rig.
-        what: Diverging,
+        /// Which rig diverged.
+        what: DivergedRig,
     },
     /// A wheel that went in deeper than its radius, where no law was ever fitted.
     #[error(
@@ -74,28 +74,29 @@ pub enum RigError {
         /// The wheel's radius, m.
         radius_m: f64,
     },
-    /// The end of a run, the longest that was tried, is no steady state.
+    /// The end of the longest run that was tried is not a steady state.
     #[error("not settled after {time_s} s: {why}")]
     NotSettled {
         /// Length of the run, s.
         time_s: f64,
-        /// What still changes.
-        why: Unsettled,
+        /// The quantity that still changes.
+        why: NoSteadyState,
     },
-    /// A result that is not the soil's: see [`crate::WheelContact::modulus_floored`].
+    /// The modulus was at its floor, so the result is not that of the soil: see
+    /// [`crate::WheelContact::modulus_floored`].
     #[error(
         "in {:.0} % of the steps Bekker's modulus Kc/b + Kφ is below a tenth of Kφ: the negative Kc was not fitted to \
          patches this small; use a wider wheel or plate, or a soil whose Kc is not negative", 100.0 * share
     )]
     ModulusFloored {
-        /// Share of the steps.
+        /// Share of the steps with the modulus at its floor.
         share: f64,
     },
 }
 
-/// What diverges, and what to change.
+/// The rig that diverged, and what to change.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-pub enum Diverging {
+pub enum DivergedRig {
     /// A wheel at a given slip.
     #[error(
         "a wheel under {load_n} N at a slip of {slip} was thrown off the soil, for which it is too light; take more load \
@@ -110,7 +111,7 @@ pub enum Diverging {
     /// A pressed plate.
     #[error("the force on the plate {sinkage_m} m below the ground is no number; press it less deep")]
     Plate {
-        /// Its depth, m.
+        /// Depth of the plate, m.
         sinkage_m: f64,
     },
     /// A wheel that drives.
@@ -125,8 +126,8 @@ pub enum Diverging {
 
 /// Why the end of a wheel's run is no steady state, and what to change.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-pub enum Unsettled {
-    /// It does not carry its load.
+pub enum NoSteadyState {
+    /// The wheel does not carry its load.
     #[error("the wheel carries {normal_n:.1} N of {load_n} N; take more gravity, less load or a finer grid")]
     Load {
         /// Mean force upward, N.
@@ -134,27 +135,27 @@ pub enum Unsettled {
         /// The load, N.
         load_n: f64,
     },
-    /// It still sinks or rises.
+    /// The wheel still sinks or rises.
     #[error(
         "the wheel's sinkage still goes from {:.3} to {:.3} mm; take less slip, more gravity or a finer grid",
         1e3 * before_m,
         1e3 * after_m
     )]
     Sinkage {
-        /// Mean over the first half of the end, m.
+        /// Mean sinkage over the first half of the end, m.
         before_m: f64,
-        /// Mean over the second, m.
+        /// Mean sinkage over the second half, m.
         after_m: f64,
     },
-    /// It still stands on soil that it stood on at the start.
+    /// The wheel still stands on soil that it stood on at the start.
     #[error(
         "the wheel had gone {way_m:.4} m where the means begin, and needs {needed_m:.4} m to come off the soil that it \
          started on; take a faster wheel or less slip, or a slip of 1 to spin on the spot"
     )]
     Way {
-        /// Its way, m.
+        /// Distance travelled before the means begin, m.
         way_m: f64,
-        /// The way that it needs, m.
+        /// Distance that it needs, m.
         needed_m: f64,
     },
 }

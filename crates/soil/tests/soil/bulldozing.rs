@@ -14,12 +14,12 @@ const LOAD_N: f64 = 110.0;
 const CONDITIONS: Conditions = Conditions { dt_s: 5e-4, gravity_m_s2: 1.62 };
 const SPACING_M: f64 = 0.02;
 const REPOSE_DEG: f64 = 35.0;
-/// Of the volume moved.
+/// Largest lost volume over the moved volume.
 const VOLUME_TOLERANCE: f64 = 1e-6;
 /// Slopes give way at 1 % beyond repose; heights are kept as `f32`.
 const REPOSE_TOLERANCE: f64 = 0.01 + 1e-4;
 
-/// How a wheel is led; it sinks under its load.
+/// Prescribed motion of a wheel, which sinks freely under its load.
 #[derive(Clone, Copy)]
 struct Lead {
     /// Velocity along x and y, m/s.
@@ -37,7 +37,7 @@ const SIDEWAYS: Lead = Lead { way_m_s: [0.0, 0.1], ..LOCKED };
 struct Bed {
     soils: Soils,
     ground: GroundPatch,
-    /// Heights at first, m.
+    /// Initial heights, m.
     natural_m: Vec<f64>,
     memory: MemoryPatch,
     scratch: PressScratch,
@@ -169,7 +169,7 @@ fn a_wheel_that_spins_throws_soil_behind_and_one_that_drifts_ploughs_it_to_that_
     assert!(left > 2e-5 && right < 0.3 * left, "{left} where it drifts to, {right} behind it");
 }
 
-/// Between neighbours farther than 0.3 m from the wheel.
+/// Steepest slope between neighbours farther than 0.3 m from the wheel, m/m.
 fn steepest_slope(bed: &Bed) -> f64 {
     let ground = &bed.ground;
     let height_m = |node: Node| {

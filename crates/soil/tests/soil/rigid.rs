@@ -73,7 +73,7 @@ fn a_driven_wheel_rolls_at_its_rims_speed() {
 }
 
 /// Loads of 2 N to 10 kN, steps of 0.5 to 2 ms, Moon and Earth: a wheel set down comes to
-/// rest at its load without jitter, and without being told its load.
+/// rest at its load without jitter, and without an input of its load.
 #[test]
 fn any_load_comes_to_rest_in_any_step() {
     for load_n in [2.0, 20.0, 200.0, 2e3, 1e4] {
@@ -97,7 +97,7 @@ struct Drop {
     centre_m: Vector3<f64>,
     velocity_m_s: Vector3<f64>,
     rotation: UnitQuaternion<f64>,
-    /// Beside gravity.
+    /// Acceleration in addition to gravity, m/s².
     lean_m_s2: Vector3<f64>,
     spin_rad_s: f64,
     memory: WheelMemory,

@@ -1,4 +1,4 @@
-//! The slip map: what it is told is what it gives, it never gives power, it holds a parked
+//! The slip map: what it is given is what it gives, it never gives power, it holds a parked
 //! wheel, and a table that cannot be is refused with its row.
 
 use std::path::Path;
@@ -17,7 +17,7 @@ use selene_terrain::GroundPatch;
 const WHEEL: WheelShape =
     WheelShape { radius_m: 0.25, width_m: 0.2, grouser_height_m: 0.0, grousers: 0, grip: 1.0, tyre: None };
 
-/// Drawbar read back within 1 %, as the issue asks.
+/// Largest relative error of the drawbar against the table.
 const READ_BACK: f64 = 0.01;
 
 const MAP: &str = "name: map
@@ -59,7 +59,7 @@ fn the_drawbar_read_back_is_the_tables() {
     }
 }
 
-/// Drawbar = weight · tan-free: up a slope the slip settles where the table carries
+/// Up a slope the slip settles where the drawbar of the table carries the weight,
 /// N d(s) = W sin α.
 #[test]
 fn up_a_slope_slip_settles_where_the_table_carries_the_weight() {

@@ -124,7 +124,7 @@ fn areas_that_cannot_be_are_refused_with_file_line_and_what_is_allowed() {
 }
 
 #[test]
-fn files_that_are_missing_or_of_the_wrong_kind_are_told() {
+fn files_that_are_missing_or_of_the_wrong_kind_are_reported() {
     let folder = folder("files");
     for (from, to, parts) in [
         ("soil/grc1.yaml", "soil/cheese.yaml", ["cheese.yaml", "cannot be read"]),

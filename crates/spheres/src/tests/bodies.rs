@@ -1,4 +1,4 @@
-//! Bodies among grains: what a body gets, grains and walls have lost.
+//! Rigid bodies among grains: a body gains what grains and walls lose.
 
 use nalgebra::{Isometry3, Vector3};
 use selene_crm::{Body, Shape, Wall};
@@ -6,7 +6,7 @@ use selene_crm::{Body, Shape, Wall};
 use super::{GLASS, GRAVITY_M_S2, SMOOTH, close, model, run};
 use crate::{Filling, Model, Partner, State};
 
-/// A bed that has fallen together, 0.1 m wide.
+/// A settled bed, 0.1 m wide.
 fn bed() -> (Model, State) {
     let floor = [Wall::Rough, Wall::Open];
     let model = model(&GLASS, [0.1, 0.1, 0.2], [[SMOOTH; 2], [SMOOTH; 2], floor], GRAVITY_M_S2);
@@ -33,7 +33,7 @@ fn body(shape: Shape, at_m: [f64; 3], velocity_m_s: [f64; 3]) -> Body {
     }
 }
 
-/// A wheel that turns in the bed, and a ball that is pressed into it: all of gravity's impulse is found, to rounding.
+/// A wheel turns in the bed, and a ball is pressed into it: gravity's impulse is conserved to rounding.
 #[test]
 fn momentum_given_is_momentum_taken() {
     let (model, mut state) = bed();
@@ -56,7 +56,7 @@ fn momentum_given_is_momentum_taken() {
     assert!(state.contacts.iter().any(|contact| contact.partner == Partner::Body(0)));
 }
 
-/// A plate in place of the floor: the mean over 0.1 s, to 1 %.
+/// A plate replaces the floor: its mean load over 0.1 s is the bed's weight, to 1 %.
 #[test]
 fn a_body_bears_the_bed_that_lies_on_it() {
     let model = model(&GLASS, [0.06, 0.06, 0.1], [[SMOOTH; 2], [SMOOTH; 2], [Wall::Open; 2]], GRAVITY_M_S2);

@@ -1,4 +1,4 @@
-//! Two spheres meet head on, against Hertz's solution and that of Antypov and Elliott (2011).
+//! Head-on collision of two spheres, against Hertz's solution and that of Antypov and Elliott (2011).
 
 use nalgebra::Vector3;
 
@@ -22,10 +22,10 @@ fn reduced(model: &Model) -> (f64, f64, f64) {
     (young_pa, 0.5 * RADIUS_M, 0.5 * model.mass_kg(RADIUS_M))
 }
 
-/// Relative speed after over before. Substeps of a fifth of the Rayleigh time are good to 0.01 of it, and to 0.025 where damping
-/// is strong.
+/// Ratio of the relative speeds after and before. Substeps of a fifth of the Rayleigh time are accurate to 0.01, and to
+/// 0.025 where damping is strong.
 #[test]
-fn restitution_is_as_asked() {
+fn restitution_is_as_requested() {
     for restitution in [0.2, 0.5, 0.9, 1.0] {
         let (model, mut state) = approaching(&SpheresSpec { restitution, ..GLASS });
         run(&model, &mut state, &[], 0.02);
@@ -35,7 +35,7 @@ fn restitution_is_as_asked() {
     }
 }
 
-/// `2.868 (m*²/(R* E*² v))^⅕` and `(15 m* v²/(16 E* √R*))^⅖`. Both are sampled each
+/// Duration `2.868 (m*²/(R* E*² v))^⅕` and deepest overlap `(15 m* v²/(16 E* √R*))^⅖`. Both are sampled each
 /// microsecond, which is also the substep.
 #[test]
 fn an_elastic_collision_lasts_and_presses_as_hertz_says() {
@@ -56,7 +56,7 @@ fn an_elastic_collision_lasts_and_presses_as_hertz_says() {
     close("overlap, m", overlap_m, law_m, 0.002);
 }
 
-/// A contact under way is kept by the state alone: broken off, written, read and gone on with, it has the same bytes.
+/// The state alone holds a contact in progress: interrupted, written, read and continued, it gives the same bytes.
 #[test]
 fn a_contact_is_in_the_state_and_not_in_the_scratch() {
     let (model, mut state) = approaching(&GLASS);

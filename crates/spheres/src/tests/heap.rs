@@ -1,4 +1,4 @@
-//! Many grains: heaps, and a column beside the continuum.
+//! Many grains: heaps, and a column compared with the continuum.
 
 use selene_crm::CrmSpec;
 use selene_crm::rig::BEADS;
@@ -7,7 +7,7 @@ use super::GLASS;
 use crate::SpheresSpec;
 use crate::rig::{column, heap};
 
-/// Zhou et al. (2001): angles of repose grow with sliding and with rolling friction. Smooth grains flow apart.
+/// Zhou et al. (2001): angles of repose grow with sliding and with rolling friction. Smooth grains spread out flat.
 #[test]
 fn heaps_are_steeper_the_more_grains_resist_sliding_and_rolling() {
     let slope_deg = |friction, rolling_friction| {
@@ -19,8 +19,8 @@ fn heaps_are_steeper_the_more_grains_resist_sliding_and_rolling() {
     assert!((18.0..40.0).contains(&rolling), "{rolling}° is no heap of grains that do not roll");
 }
 
-/// Both are coarse, with 10 cells and 11 grains a radius: 25 %, as columns of the continuum are held to their law.
-/// Grains of friction 0.5 are what μs 0.38 is known of; they are kept from rolling away one by one.
+/// Both are coarse, with 10 cells and 11 grains per radius, hence 25 %, as for columns of the continuum against their
+/// law. Grains of friction 0.5 are known to have μs 0.38; rolling resistance keeps them from rolling away one by one.
 #[test]
 fn a_column_of_grains_spreads_as_far_as_one_of_the_continuum() {
     let both = column(&SpheresSpec { rolling_friction: 0.3, ..GLASS }, &CrmSpec { grain_m: 0.009, ..BEADS }, 1.0)

@@ -1,4 +1,4 @@
-//! Momentum, energy, weight, and bytes.
+//! Conservation of momentum and energy, weight on the floor, and reproducible bytes.
 
 use nalgebra::Vector3;
 use selene_base::random::{RngExt, stream};
@@ -29,7 +29,7 @@ fn gas(grains: &SpheresSpec) -> (Model, State) {
     (model, state)
 }
 
-/// Pairs conserve momentum and angular momentum by construction; walls are out of reach.
+/// Pairs conserve momentum and angular momentum by construction; the walls are out of reach.
 #[test]
 fn momentum_and_angular_momentum_are_conserved() {
     let (_, mut state) = gas(&GLASS);
@@ -47,8 +47,9 @@ fn momentum_and_angular_momentum_are_conserved() {
     assert!((state.angular_momentum_n_m_s(&model) - before.1).norm() < 1e-11 * scale_n_s);
 }
 
-/// Never 1 % of what there was at first above the least so far: a pair that collides, of some sixty, is off by up to a
-/// tenth of its own energy while it does, in substeps of a fifth of the Rayleigh time.
+/// The energy never rises above its lowest value so far by more than 1 % of the initial one: with substeps of a fifth
+/// of the Rayleigh time, a colliding pair, one of some sixty, is off by up to a tenth of its own energy during the
+/// collision.
 #[test]
 fn energy_does_not_grow() {
     let (model, mut state) = gas(&SpheresSpec { rolling_friction: 0.1, ..GLASS });
@@ -65,7 +66,7 @@ fn energy_does_not_grow() {
     assert!(least_j < 0.7 * begun_j, "they must have met");
 }
 
-/// To 2 %: what some collisions each are off by in substeps of a fifth of the Rayleigh time.
+/// To 2 %: the sum of the errors of some collisions per grain, in substeps of a fifth of the Rayleigh time.
 #[test]
 fn smooth_elastic_grains_keep_their_energy() {
     let (model, mut state) = gas(&SpheresSpec { restitution: 1.0, friction: 0.0, ..GLASS });
@@ -76,7 +77,7 @@ fn smooth_elastic_grains_keep_their_energy() {
     close("energy, J", state.energy_j(&model), begun_j, 0.02);
 }
 
-/// The mean over 0.1 s, to 1 %: the last trembling of the bed.
+/// The mean over 0.1 s agrees to 1 %, which the bed's remaining vibration accounts for.
 #[test]
 fn a_floor_bears_the_weight_of_a_bed_at_rest() {
     let floor = [Wall::Rough, Wall::Open];

@@ -1,4 +1,4 @@
-//! Grains against the theory of one contact, ledgers, and the continuum.
+//! Tests of the grains against the theory of one contact, conservation laws, and the continuum.
 
 mod bodies;
 mod collision;
@@ -10,9 +10,9 @@ mod rolling;
 use nalgebra::Vector3;
 use selene_crm::{Body, Wall};
 
-use crate::{Container, Model, Outcome, Scratch, SpheresSpec, State, step};
+use crate::{Container, Model, Scratch, SpheresSpec, State, StepResults, step};
 
-/// Glass, softened.
+/// Glass with a reduced modulus, for longer substeps.
 const GLASS: SpheresSpec = SpheresSpec {
     density_kg_m3: 2500.0,
     young_pa: 5e6,
@@ -30,7 +30,7 @@ fn model(grains: &SpheresSpec, size_m: [f64; 3], walls: [[Wall; 2]; 3], gravity_
     Model::new(grains, &Container { size_m, walls }, gravity_m_s2).expect("a model")
 }
 
-fn run(model: &Model, state: &mut State, bodies: &[Body], duration_s: f64) -> Outcome {
+fn run(model: &Model, state: &mut State, bodies: &[Body], duration_s: f64) -> StepResults {
     step(model, state, bodies, duration_s, &mut Scratch::default()).expect("a step")
 }
 

@@ -1,4 +1,4 @@
-//! What cannot be is refused, and the state stays as it was.
+//! Invalid input is refused, and the state stays unchanged.
 
 use nalgebra::{Isometry3, Vector3};
 use selene_crm::{Body, Drum, Shape, Wall};
@@ -58,7 +58,7 @@ fn states_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn grains_that_leave_or_overlap_too_deeply_are_told() {
+fn grains_that_leave_or_overlap_too_deeply_are_reported() {
     let open = [CLOSED[0], CLOSED[1], [Wall::Open; 2]];
     assert!(matches!(refused(two(), open, &[], 0.2), SpheresError::Outside { id: 0, .. }));
     let mut state = two();
@@ -87,15 +87,15 @@ fn bodies_models_and_fillings_that_cannot_be_are_refused() {
     let model = model(&GLASS, [0.2; 3], CLOSED, 9.81);
     let filling =
         Filling { low_m: [0.0; 3], high_m: [0.3; 3], radius_m: [0.01, 0.01], velocity_m_s: Vector3::zeros(), seed: 1 };
-    let told = |filling: &Filling| State::default().fill(&model, filling).expect_err("refused").to_string();
-    assert!(told(&filling).contains("from 0 to 0.3 m: must be inside of 0 to 0.2 m"));
+    let reported = |filling: &Filling| State::default().fill(&model, filling).expect_err("refused").to_string();
+    assert!(reported(&filling).contains("from 0 to 0.3 m: must be inside of 0 to 0.2 m"));
     let fine = Filling { high_m: [0.2; 3], radius_m: [1e-4, 1e-4], ..filling };
-    assert!(told(&fine).contains("grains: at most 1048576 are allowed"));
+    assert!(reported(&fine).contains("grains: at most 1048576 are allowed"));
     let turned = Filling { high_m: [0.2; 3], radius_m: [0.02, 0.01], ..filling };
-    assert!(told(&turned).contains("radii from 0.02 to 0.01 m"));
+    assert!(reported(&turned).contains("radii from 0.02 to 0.01 m"));
 }
 
-/// Numbers stay with their grains, and with them what contacts remember.
+/// Ids stay with their grains, and so does the memory of their contacts.
 #[test]
 fn grains_can_be_taken_away() {
     let floor = model(&GLASS, [0.2; 3], CLOSED, 9.81);

@@ -1,4 +1,4 @@
-//! A sphere on a plane: from sliding to rolling at 5/7 of its speed, and rolling to a stop where rolling is resisted.
+//! A sphere on a plane: from sliding to rolling at 5/7 of its speed, and rolling to a stop under rolling resistance.
 
 use nalgebra::Vector3;
 use selene_crm::Wall;
@@ -10,7 +10,7 @@ const RADIUS_M: f64 = 0.01;
 const SPEED_M_S: f64 = 1.0;
 const FRICTION: f64 = 0.3;
 
-/// A sphere on a floor, as deep in it as its weight presses.
+/// A sphere on a floor, pressed into it by its weight.
 fn on_floor(grains: &SpheresSpec) -> (Model, State) {
     let floor = [Wall::Sliding { friction: FRICTION }, Wall::Open];
     let model = model(grains, [2.0, 0.2, 0.2], [[SMOOTH; 2], [SMOOTH; 2], floor], GRAVITY_M_S2);
@@ -23,7 +23,7 @@ fn on_floor(grains: &SpheresSpec) -> (Model, State) {
     (model, state)
 }
 
-/// Slows by μg for 2v/(7μg) = 0.097 s, then rolls.
+/// It slows by μg for 2v/(7μg) = 0.097 s, then rolls.
 #[test]
 fn a_sliding_sphere_slows_by_coulomb_and_rolls_at_five_sevenths() {
     let (model, mut state) = on_floor(&GLASS);
@@ -34,7 +34,7 @@ fn a_sliding_sphere_slows_by_coulomb_and_rolls_at_five_sevenths() {
     close("turning, rad/s", state.spheres[0].angular_velocity_rad_s.y, 5.0 / 7.0 * SPEED_M_S / RADIUS_M, 0.005);
 }
 
-/// Slows by 5/7 μr g.
+/// It slows by 5/7 μr g.
 #[test]
 fn rolling_is_resisted_by_a_moment_of_its_coefficient() {
     let rolling_friction = 0.05;

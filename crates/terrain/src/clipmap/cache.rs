@@ -1,39 +1,38 @@
-//! The windows of a clipmap that were made last: each level joined to the coarser one, with the
-//! stones that lie on it. Coarse windows seldom move, so that those made last are kept, and a window
-//! that moved takes over the posts that it shares with the one before: a centre beside the last
-//! one costs little more than the new posts of its finest window. Coarse windows that move next
-//! are made one by one before they are asked for (`prefetch`).
+//! Cache of a clipmap's most recent windows: each level joined to the coarser one, with the stones on it. Coarse
+//! windows seldom move, so the cache keeps them. A window that moved copies the posts that it shares with its
+//! predecessor, so moving to a neighbouring centre costs little more than the new posts of the finest window. Coarse
+//! windows that will move next can be made one by one before they are needed (`prefetch`).
 
 use std::sync::Arc;
 
 use crate::clipmap::seam;
 use crate::clipmap::windows::ClipmapWindows;
 use crate::level::Level;
-use crate::procedural::landscape::{Known, Landscape};
+use crate::procedural::landscape::{EarlierWindow, Landscape};
 use crate::procedural::tile_store::TileStore;
-use crate::surface::rock::Stone;
+use crate::surface::rock::DrawnRock;
 
-/// Windows kept of each level: where a viewer was, is and will be.
+/// Windows kept of each level: the viewer's previous, current and next one.
 const KEPT: usize = 3;
 
-/// The windows that were made last.
+/// The most recent windows of all levels.
 #[derive(Debug, Default)]
 pub(crate) struct WindowCache {
-    /// For each level, the one used last at the end.
+    /// Windows of each level, the most recently used one last.
     last: Vec<Vec<CachedWindow>>,
 }
 
-/// One window.
+/// The window of one level.
 #[derive(Clone, Debug)]
 struct CachedWindow {
-    /// First posts of this window and of the coarser ones, which it is joined to.
+    /// First posts of this window and of the coarser ones that it is joined to.
     firsts: Vec<[i64; 2]>,
     level: Arc<Level>,
-    stones: Arc<[Stone]>,
+    stones: Arc<[DrawnRock]>,
 }
 
 impl WindowCache {
-    /// The windows that begin at the given posts, finest first, with the rocks that lie on them.
+    /// The windows with the given first posts, finest first, with the rocks on them.
     pub(crate) fn windows(&mut self, landscape: &Landscape, tiles: &TileStore, firsts: &[[i64; 2]]) -> ClipmapWindows {
         self.last.resize_with(firsts.len(), Vec::new);
         let mut coarser: Option<Arc<Level>> = None;
@@ -50,8 +49,8 @@ impl WindowCache {
         ClipmapWindows::new([0, 0], levels, rocks, landscape.rock_shapes())
     }
 
-    /// Makes the coarsest window that a centre will need and that is not there, but the finest, which
-    /// is never there; whether there was one to make.
+    /// Makes the coarsest missing window of a centre, except the finest, which is never prefetched; returns whether one
+    /// was missing.
     pub(crate) fn prefetch(&mut self, landscape: &Landscape, tiles: &TileStore, firsts: &[[i64; 2]]) -> bool {
         self.last.resize_with(firsts.len(), Vec::new);
         let mut coarser: Option<Arc<Level>> = None;
@@ -79,8 +78,9 @@ impl WindowCache {
             Some(at) => last.remove(at),
             None => {
                 let seam_posts = |level: &Level| coarser.map_or(0, |coarser| seam::width_posts(level, coarser));
-                let known =
-                    last.last().map(|cached| Known { level: &cached.level, seam_posts: seam_posts(&cached.level) });
+                let known = last
+                    .last()
+                    .map(|cached| EarlierWindow { level: &cached.level, seam_posts: seam_posts(&cached.level) });
                 let mut window = landscape.window_beside(tiles, level, firsts[0], known);
                 coarser.into_iter().for_each(|coarser| seam::join(&mut window, coarser));
                 let stones = landscape.stones_on(level, &window).into();

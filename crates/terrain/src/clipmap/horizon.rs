@@ -1,8 +1,6 @@
-//! The horizon around a place: for each azimuth the highest that the ground stands, over
-//! all levels, as seen by an eye above it. Lines of sight are straight in the map frame,
-//! whose heights are the levels' own. Beyond the levels the Moon is taken as a bare
-//! sphere at the height of the ground under the eye, which bounds the horizon from
-//! below. Rocks are left out.
+//! The horizon around a place: for each azimuth the highest elevation of the ground, over all levels, seen from above
+//! it. Lines of sight are straight in the map frame, whose heights are those of the levels. Beyond the levels the Moon
+//! is a bare sphere at the height of the ground at the viewer, which bounds the horizon from below. Rocks are left out.
 
 use std::f64::consts::TAU;
 
@@ -11,18 +9,18 @@ use selene_base::MOON_RADIUS_M;
 
 use crate::clipmap::Clipmap;
 
-/// Azimuths looked along, a quarter of a degree apart: half the Sun's disc.
+/// Number of azimuths, a quarter of a degree apart: half the Sun's disc.
 const AZIMUTHS: usize = 1440;
 
-/// Elevation of the horizon by azimuth.
+/// Elevation of the horizon as a function of azimuth.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Horizon {
-    /// From north clockwise, evenly spread, rad.
+    /// Elevations at equal steps of azimuth, clockwise from north, rad.
     elevations_rad: Vec<f64>,
 }
 
 impl Horizon {
-    /// As seen `eye_m` (0 or more) above the ground at (x, y) of the map; none off the clipmap.
+    /// The horizon seen from `eye_m` (0 or more) above the ground at map position (x, y), m; none outside the clipmap.
     #[must_use]
     pub fn seen_from(clipmap: &Clipmap, [x, y]: [f64; 2], eye_m: f64) -> Option<Self> {
         let eye = [x, y, clipmap.height_m(x, y)? + eye_m];
@@ -41,8 +39,7 @@ impl Horizon {
     }
 }
 
-/// The highest elevation of the ground along an azimuth, a step for each post of the
-/// finest level that is there; rad.
+/// Highest elevation of the ground along an azimuth, rad, in steps of one post of the finest level at each point.
 fn highest_rad(clipmap: &Clipmap, [x, y, z]: [f64; 3], azimuth_rad: f64) -> f64 {
     let (east, north) = azimuth_rad.sin_cos();
     let (mut distance_m, mut steepest) = (0.0, f64::NEG_INFINITY);
@@ -65,7 +62,7 @@ mod tests {
     use super::{Horizon, MOON_RADIUS_M};
     use crate::{Clipmap, Level};
 
-    /// A plain 400 m wide with a wall 30 m high whose foot is 100 m in the east.
+    /// A plain 400 m wide with a wall 30 m high whose foot is 100 m to the east.
     fn walled() -> Clipmap {
         let height_m = |x: f64, _: f64| if x > 100.0 { 30.0 } else { 0.0 };
         let fine = Level::sample([-10.0, -10.0], 0.1, 201, height_m);
@@ -87,7 +84,7 @@ mod tests {
     #[test]
     fn where_the_ground_ends_a_plain_is_bounded_by_the_spheres_own_horizon() {
         let horizon = Horizon::seen_from(&walled(), [0.0, 0.0], 2.0).expect("on the ground");
-        // The plain reaches down to 2 m over 200 m; the sphere's dip is √(2 h / R).
+        // The plain is 2 m below the eye 200 m away; the sphere's dip is √(2 h / R).
         let dip_rad = (2.0_f64 * 2.0 / MOON_RADIUS_M).sqrt();
         for azimuth_rad in [0.0, PI, 1.5 * PI] {
             assert!((horizon.elevation_rad(azimuth_rad) + dip_rad).abs() < 1e-6);

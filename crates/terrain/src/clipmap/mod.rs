@@ -1,8 +1,8 @@
-//! The ground around a viewer: nested levels of posts, finest first; where levels overlap the finer
-//! one counts. Levels are windows that follow the viewer (`windows`), each joined to the next at its
-//! seam. What was done to the ground is shown on the finest one, and kept where no window is (`Ruts`).
+//! The ground around a viewer: nested levels of posts, finest first; where levels overlap, the finer one counts. Levels
+//! are windows that follow the viewer (`windows`), each joined to the next coarser one at its seam. Changes to the
+//! ground appear on the finest level, and `Ruts` keeps them where there is no window.
 //!
-//! Fixed rocks stand on it as bodies of their own.
+//! Fixed rocks are separate bodies on the ground.
 
 pub(crate) mod cache;
 pub(crate) mod horizon;
@@ -27,22 +27,22 @@ use crate::surface::ruts::Ruts;
 use crate::surface::tile::{Edit, Node, TileIndex, TileRect};
 use crate::terrain::Terrain;
 
-/// The ground around a viewer.
+/// The ground around a viewer, in nested levels.
 #[derive(Clone, Debug)]
 pub struct Clipmap {
-    /// Finest first. Shared until first written.
+    /// Levels, finest first; shared until one is first written.
     levels: Vec<Arc<Level>>,
     rocks: Arc<Vec<Rock>>,
     shapes: Arc<Vec<RockShape>>,
     rock_grid: Arc<RockGrid>,
     ruts: Ruts,
     centre: ClipmapCentre,
-    /// What lies beyond the windows; none for a ground that ends with them.
+    /// The terrain beyond the windows; none for a ground that ends with them.
     terrain: Option<Arc<Terrain>>,
 }
 
 impl Clipmap {
-    /// Nested `levels` that do not move, finest first, with fixed rocks.
+    /// A ground of nested `levels` that do not move, finest first, with fixed rocks.
     ///
     /// # Panics
     /// When there is no level.
@@ -64,7 +64,7 @@ impl Clipmap {
     /// The windows of a site around the map's origin; see [`Terrain::load`].
     ///
     /// # Errors
-    /// When the site's elevation file is missing, not the one named, or unusable.
+    /// When the site's elevation file is missing, does not match its checksum or is unusable.
     pub fn of_site(
         spec: &SiteSpec,
         site_file: &Path,
@@ -74,13 +74,13 @@ impl Clipmap {
         Ok(Self::at(&Arc::new(Terrain::load(spec, site_file, data_dir, seed)?), [0, 0]))
     }
 
-    /// The windows of a terrain nearest to (x, y), on which nothing was done; the whole of a terrain that ends.
+    /// The undisturbed windows of a terrain nearest to (x, y), m; all of a bounded terrain.
     #[must_use]
     pub fn around(terrain: &Arc<Terrain>, x: f64, y: f64) -> Self {
         Self::at(terrain, terrain.plan().map_or([0, 0], |plan| plan.centre_of(x, y)))
     }
 
-    /// The windows of a terrain about a centre, on which nothing was done; the whole of a terrain that ends.
+    /// The undisturbed windows of a terrain around a centre; all of a bounded terrain.
     #[must_use]
     pub fn at(terrain: &Arc<Terrain>, centre: ClipmapCentre) -> Self {
         let Some(windows) = terrain.windows(centre) else { return Self::whole(terrain) };
@@ -97,7 +97,7 @@ impl Clipmap {
         clipmap
     }
 
-    /// A terrain that ends; its nodes are numbered from its first post.
+    /// All of a bounded terrain; its nodes are numbered from its first post.
     fn whole(terrain: &Terrain) -> Self {
         let nothing = || (Level::flat(terrain.spacing_m(), terrain.spacing_m()), &[][..]);
         let (level, rocks) = terrain.bounded_parts().unwrap_or_else(nothing);
@@ -105,31 +105,31 @@ impl Clipmap {
         Self::new(vec![level], rocks, terrain.shapes().to_vec())
     }
 
-    /// Level ground at height zero around the origin, `side_m` long.
+    /// Flat ground at height zero around the origin, with sides of `side_m`.
     #[must_use]
     pub fn flat(spacing_m: f64, side_m: f64) -> Self {
         Self::new(vec![Level::flat(spacing_m, side_m)], Vec::new(), Vec::new())
     }
 
-    /// Where its windows have their middle.
+    /// The centre of the windows.
     #[must_use]
     pub fn centre(&self) -> ClipmapCentre {
         self.centre
     }
 
-    /// What lies beyond the windows; none for a ground that ends with them.
+    /// The terrain beyond the windows; none for a ground that ends with them.
     #[must_use]
     pub fn terrain(&self) -> Option<&Arc<Terrain>> {
         self.terrain.as_ref()
     }
 
-    /// What was done to the ground.
+    /// All changes to the ground.
     #[must_use]
     pub fn ruts(&self) -> &Ruts {
         &self.ruts
     }
 
-    /// The nodes of the finest window on which wheels left prints.
+    /// The nodes of the finest window with wheel prints.
     pub fn prints(&self) -> impl Iterator<Item = (Node, Print)> + '_ {
         let first = self.first_node();
         let posts = self.finest().posts as i32;
@@ -141,19 +141,19 @@ impl Clipmap {
         prints.filter(move |(node, _)| on_window(first, posts, *node).is_some())
     }
 
-    /// Takes over all that was done to the ground elsewhere; to this one nothing may have been done.
+    /// Copies all changes from elsewhere; this ground must not have been changed yet.
     pub fn take_ruts(&mut self, ruts: &Ruts) {
         self.ruts = ruts.clone();
         self.show_all();
     }
 
-    /// Goes to the windows nearest to (x, y), if there are any: takes as long as making them.
+    /// Moves to the windows nearest to (x, y), m, if there are any; takes as long as making them.
     pub fn go_to(&mut self, x: f64, y: f64) {
         let centre = self.terrain.as_ref().and_then(|terrain| terrain.plan()).map(|plan| plan.centre_of(x, y));
         centre.into_iter().for_each(|centre| self.go_to_centre(centre));
     }
 
-    /// Goes to the windows about a centre, if there are any.
+    /// Moves to the windows around a centre, if there are any.
     pub fn go_to_centre(&mut self, centre: ClipmapCentre) {
         let Some(terrain) = self.terrain.as_ref().filter(|_| centre != self.centre) else { return };
         let has = terrain.plan().is_some_and(|plan| plan.has(centre));
@@ -162,7 +162,7 @@ impl Clipmap {
         }
     }
 
-    /// Goes to other windows: what was done to the ground comes along.
+    /// Moves to other windows and shows the changes to the ground there.
     pub fn enter(&mut self, windows: ClipmapWindows) {
         let is_loose = |rock: &Rock| self.terrain.as_ref().is_some_and(|terrain| terrain.is_loosened(rock.id));
         if windows.rocks.iter().any(is_loose) {
@@ -177,7 +177,7 @@ impl Clipmap {
         self.show_all();
     }
 
-    /// Gives the posts of a fresh window the heights of its ruts.
+    /// Shows the ruts on the posts of a fresh window.
     fn show_all(&mut self) {
         let first = self.first_node();
         let posts = self.finest().posts as i32;
@@ -197,8 +197,7 @@ impl Clipmap {
         self.levels.iter().map(Arc::as_ref)
     }
 
-    /// The levels as they are shared with other holders of the same windows; the finest one
-    /// only until something is done to it.
+    /// The levels as shared with other holders of the same windows; the finest one is shared only until it is changed.
     #[must_use]
     pub fn shared_levels(&self) -> &[Arc<Level>] {
         &self.levels
@@ -228,33 +227,33 @@ impl Clipmap {
         &self.rocks
     }
 
-    /// The fixed rocks on the finest level whose bounding circles meet the circle of
-    /// `radius_m` about (x, y), each once, in an order that depends on the place alone.
+    /// The fixed rocks on the finest level whose bounding circles meet the circle of `radius_m` around (x, y), each
+    /// once, in an order that depends on the position alone.
     pub fn rocks_near(&self, x: f64, y: f64, radius_m: f64) -> impl Iterator<Item = &Rock> {
         self.rock_grid.near(x, y, radius_m).map(|index| &self.rocks[index])
     }
 
-    /// The shapes that rocks are instances of.
+    /// The meshes that rocks are instances of.
     #[must_use]
     pub fn rock_shapes(&self) -> &[RockShape] {
         &self.shapes
     }
 
-    /// Height of the soil at (x, y), m; none off the windows.
+    /// Height of the soil at (x, y), m; none outside the windows.
     #[must_use]
     pub fn height_m(&self, x: f64, y: f64) -> Option<f64> {
         self.levels.iter().find_map(|level| level.height_m(x, y))
     }
 
-    /// Unit normal of the soil at (x, y), pointing up; none off the windows.
+    /// Unit normal of the soil at (x, y), pointing up; none outside the windows.
     #[must_use]
     pub fn normal(&self, x: f64, y: f64) -> Option<Vector3<f64>> {
         self.levels.iter().find_map(|level| level.normal(x, y))
     }
 
-    /// Applies edits; on the seam of the window they are joined to the coarser level, as when a window
-    /// comes over them. Returns those that changed the window, with the heights that it shows; edits of a
-    /// height that is no number, or off a ground that ends, are left out.
+    /// Applies edits. On the window's seam they are joined to the coarser level, as when a window moves over them.
+    /// Returns the edits that changed the window, with the heights that it shows. Ignores edits whose height is not
+    /// finite or that lie outside a bounded ground.
     pub fn apply(&mut self, edits: &[Edit]) -> Vec<Edit> {
         let (first, posts) = (self.first_node(), self.finest().posts as i32);
         self.ruts.apply(edits);
@@ -268,7 +267,7 @@ impl Clipmap {
     }
 }
 
-/// Gives a window's post its height, joined to the coarser level on the seam; the height that it then has.
+/// Sets a window's post to a height, joined to the coarser level on the seam; returns the resulting height, m.
 fn show(levels: &mut [Arc<Level>], at: [usize; 2], height_m: f32) -> f32 {
     let (finest, coarser) = levels.split_at_mut(1);
     let finest = Arc::make_mut(&mut finest[0]);
@@ -277,7 +276,7 @@ fn show(levels: &mut [Arc<Level>], at: [usize; 2], height_m: f32) -> f32 {
     joined_m
 }
 
-/// Column and row of a node on a window of `posts` that begins with `first`.
+/// Column and row of a node on a window of `posts` that starts at `first`; none outside.
 fn on_window(first: Node, posts: i32, node: Node) -> Option<[usize; 2]> {
     let along = |post: i32, first: i32| usize::try_from(post - first).ok().filter(|&at| at < posts as usize);
     Some([along(node.column, first.column)?, along(node.row, first.row)?])
@@ -302,7 +301,7 @@ mod tests {
         Clipmap::around(&Arc::new(Terrain::of_formula(&levels, hills)), 0.0, 0.0)
     }
 
-    /// Presses the node nearest to (x, y).
+    /// Sets the height of the node nearest to (x, y).
     fn press(clipmap: &mut Clipmap, x: f64, y: f64, height_m: f32) {
         let [column, row] = [x, y].map(|m| (m / 0.05_f64).round() as i32);
         clipmap.apply(&[Edit::of(Node { column, row }, height_m)]);
@@ -326,21 +325,21 @@ mod tests {
     }
 
     #[test]
-    fn prints_are_told_of_the_window_alone_and_come_back_with_it() {
+    fn prints_are_reported_of_the_window_alone_and_come_back_with_it() {
         let mut clipmap = endless();
         let node = |column| Node { column, row: 20 };
         let print = Print::of_grousers(0.3, 1.0, 0.06);
         clipmap.apply(&[Edit::of(node(-100), -0.5).with_print(print), Edit::of(node(5), -0.5)]);
-        let told = |clipmap: &Clipmap| clipmap.prints().collect::<Vec<_>>();
-        assert_eq!(told(&clipmap), [(node(-100), print)]);
+        let reported = |clipmap: &Clipmap| clipmap.prints().collect::<Vec<_>>();
+        assert_eq!(reported(&clipmap), [(node(-100), print)]);
         clipmap.go_to_centre([40, -3]);
-        assert!(told(&clipmap).is_empty());
+        assert!(reported(&clipmap).is_empty());
         clipmap.go_to_centre([0, 0]);
-        assert_eq!(told(&clipmap), [(node(-100), print)]);
+        assert_eq!(reported(&clipmap), [(node(-100), print)]);
     }
 
     #[test]
-    fn who_hears_of_ruts_has_the_ground_of_who_came_there_with_them_seams_too() {
+    fn a_terrain_that_receives_ruts_equals_one_that_was_made_with_them_seams_too() {
         let mut early = endless();
         for i in 0..40 {
             press(&mut early, -7.0 + 0.1 * f64::from(i), 1.0, -0.5);
@@ -362,7 +361,7 @@ mod tests {
         let heights = |clipmap: &Clipmap| at.map(|(x, y)| clipmap.height_m(x, y).expect("inside"));
         let before = heights(&clipmap);
         clipmap.go_to_centre([1, 0]);
-        // Positions within a cell are kept to f64 at some metres.
+        // Positions within a cell have the rounding of `f64` at some metres.
         assert!(heights(&clipmap).iter().zip(before).all(|(a, b)| (a - b).abs() < 1e-9));
     }
 

@@ -1,10 +1,9 @@
-//! Any part of the land as rows of posts, ruts included: the windows that detail needs are
-//! entered one after the other, so that memory holds one of them and a band of rows.
+//! Any part of the land as rows of posts, ruts included. The mosaic visits the detail windows that it needs one after
+//! the other, so that memory holds one of them and a band of rows.
 //!
-//! Posts stand at whole multiples of their spacing from the map's origin. Heights are those
-//! of the coarsest level that has posts as near to one another, taken where its window is off
-//! its seam. Where that is the finest level, ruts are in it; on a coarser one they lower a
-//! post by their mean depth over its cell, so that their volume is kept.
+//! Posts are at integer multiples of their spacing from the map's origin. Heights come from the coarsest level with
+//! posts at least as dense, away from its window's seam. On the finest level they include ruts; on a coarser one ruts
+//! lower a post by their mean depth over its cell, so that their volume is kept.
 
 use std::collections::BTreeMap;
 
@@ -15,63 +14,64 @@ use crate::clipmap::windows::{ClipmapCentre, WindowPlan};
 use crate::surface::rock::{Rock, RockShape};
 use selene_dem::GeoTransform;
 
-/// Posts that a mosaic has at most.
+/// Most posts of a mosaic.
 pub const MOSAIC_POSTS_MAX: usize = 64 << 20;
-/// Windows that are entered for it at most.
+/// Most windows that a mosaic visits.
 const WINDOWS_MAX: usize = 2000;
-/// The part of a window's side that is taken from it: the rest is steps and seam.
+/// Fraction of a window's side that the mosaic uses; the rest allows for steps and seam.
 const SHARE: f64 = 1.0 / 3.0;
-/// Farther from the map's origin there is no map, m.
+/// Limit of the distance from the map's origin along each axis, m.
 const MIDDLE_MAX_M: f64 = 1e6;
-/// Spacings are the same when they differ by less than this part.
+/// Relative difference below which two spacings count as equal.
 const SAME: f64 = 1e-9;
 
-/// What a mosaic tells of each post.
+/// The quantity that a mosaic gives for each post.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MosaicLayer {
     /// Height of the soil, map z, m.
     Elevation,
-    /// Angle of the soil to the horizontal, rad.
+    /// Angle between the soil and the horizontal, rad.
     Slope,
-    /// How far the top of a rock stands over the soil, m; 0 where there is none.
+    /// Height of the top of a rock above the soil, m; 0 without a rock.
     Rocks,
 }
 
-/// Why there is no such mosaic.
+/// Why a mosaic is refused: a parameter that is out of range.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{field} {value}: {what}")]
 pub struct MosaicError {
-    /// Which number.
+    /// Name of the parameter.
     pub field: &'static str,
-    /// The number.
+    /// Its value.
     pub value: f64,
     /// What is allowed.
     pub what: String,
 }
 
-/// A square of the land.
+/// A square of the land, sampled at regular posts.
 #[derive(Debug)]
 pub struct Mosaic {
     clipmap: Clipmap,
     layer: MosaicLayer,
     level: usize,
     spacing_m: f64,
-    /// Multiples of the spacing at which the west column and the north row stand.
+    /// Position of the west column and the north row, in multiples of the spacing.
     first: [i64; 2],
     posts: usize,
-    /// Posts on the side of what one window gives.
+    /// Side of the block that one window provides, posts.
     block: usize,
-    /// Mean depth that ruts add on a coarse level, m, by post.
+    /// Mean depth of ruts at posts of a coarse level, m.
     depths_m: BTreeMap<[i64; 2], f64>,
-    /// The rows made last, and the first of them.
+    /// Most recent rows, and the number of the first of them.
     band: (usize, Vec<f32>),
 }
 
 impl Mosaic {
-    /// A square of `side_m` about `middle_m`, posts `spacing_m` apart; without, as the finest level.
+    /// A square of `side_m` around `middle_m` with posts `spacing_m` apart; by default the finest level's spacing.
     ///
     /// # Errors
-    /// When it has too many posts or windows, or posts nearer than the ground's.
+    /// When it has too many posts or windows, is too far from the map's origin, or its posts are denser than the
+    /// ground's.
     pub fn new(
         clipmap: Clipmap,
         layer: MosaicLayer,
@@ -119,7 +119,7 @@ impl Mosaic {
         self.posts
     }
 
-    /// From pixels to map coordinates: rows go from north to south, posts are the middles of pixels.
+    /// From pixels to map coordinates; rows go from north to south, and posts are the centres of pixels.
     #[must_use]
     pub fn transform(&self) -> GeoTransform {
         let [west, north] = [self.first[0] as f64 - 0.5, self.first[1] as f64 + 0.5].map(|at| at * self.spacing_m);
@@ -136,8 +136,8 @@ impl Mosaic {
         [self.first[0] + column as i64, self.first[1] - row as i64]
     }
 
-    /// The values of a row, from west to east; not a number where there is no ground. Rows are
-    /// best asked for in order.
+    /// Writes the values of a row, from west to east; NaN where there is no ground. Asking for rows in order is
+    /// fastest.
     pub fn row(&mut self, row: usize, values: &mut [f32]) {
         let first = row / self.block * self.block;
         if self.band.0 != first {
@@ -147,7 +147,7 @@ impl Mosaic {
         values.copy_from_slice(&self.band.1[start..start + self.posts]);
     }
 
-    /// The rows from `first` on that windows of detail in one line give.
+    /// Makes the band of rows from `first` on that one line of detail windows provides.
     fn made(&mut self, first: usize) -> Vec<f32> {
         let rows = self.block.min(self.posts - first);
         let mut band = vec![f32::NAN; rows * self.posts];
@@ -178,7 +178,7 @@ impl Mosaic {
         value.map_or(f32::NAN, |value| value as f32)
     }
 
-    /// How far the highest rock over a place stands over the soil, m.
+    /// Height of the highest rock at a position above the soil, m.
     fn rock_m(&self, x: f64, y: f64, soil_m: f64) -> f64 {
         let shapes = self.clipmap.rock_shapes();
         let near = self.clipmap.rocks_near(x, y, 0.0);
@@ -186,7 +186,7 @@ impl Mosaic {
         tops.map(|top_m| top_m - soil_m).fold(0.0, f64::max)
     }
 
-    /// Mean depths of ruts over the cells of a coarse level's posts, by post.
+    /// Mean depth of ruts over the cells of a coarse level's posts, m, by post.
     fn found_depths_m(&self) -> BTreeMap<[i64; 2], f64> {
         let mut depths_m = BTreeMap::new();
         let undriven = self.clipmap.terrain().map(|terrain| Clipmap::at(terrain, [0, 0]));
@@ -211,14 +211,14 @@ impl Mosaic {
     }
 }
 
-/// Goes to the windows nearest to a place.
+/// Moves to the windows nearest to a position.
 fn go_near(clipmap: &mut Clipmap, at_m: [f64; 2]) {
     if let Some(centre) = clipmap.terrain().and_then(|terrain| terrain.plan()).map(|plan| nearest(plan, at_m)) {
         clipmap.go_to_centre(centre);
     }
 }
 
-/// Goes to other windows only where the finest one has not the place well inside.
+/// Moves to other windows only where the position is not well inside the finest one.
 fn go_where_detailed(clipmap: &mut Clipmap, at_m: [f64; 2]) {
     let finest = clipmap.finest();
     let margin_m = 0.5 * (1.0 - SHARE) * finest.side_m() * 0.5;
@@ -231,7 +231,7 @@ fn go_where_detailed(clipmap: &mut Clipmap, at_m: [f64; 2]) {
     }
 }
 
-/// The centre nearest to a position at which there are windows.
+/// The centre with windows that is nearest to a position.
 fn nearest(plan: &WindowPlan, [x, y]: [f64; 2]) -> ClipmapCentre {
     let inward = |steps: i32| std::iter::successors(Some(steps), |&steps| (steps != 0).then(|| steps - steps.signum()));
     let [column, row] = plan.centre_of(x, y);
@@ -241,7 +241,7 @@ fn nearest(plan: &WindowPlan, [x, y]: [f64; 2]) -> ClipmapCentre {
     [along(column, |steps| [steps, 0]), along(row, |steps| [0, steps])]
 }
 
-/// Height of the top of a rock over a place, m; none beside it.
+/// Height of the top of a rock at a position, m; none beside the rock.
 fn top_m(rock: &Rock, shape: &RockShape, x: f64, y: f64) -> Option<f64> {
     let corner = |i: u32| {
         let arm = Vector3::from(shape.vertices[i as usize]).cast::<f64>() * rock.radius_m;
@@ -251,7 +251,7 @@ fn top_m(rock: &Rock, shape: &RockShape, x: f64, y: f64) -> Option<f64> {
     shape.triangles.iter().filter_map(over).reduce(f64::max)
 }
 
-/// Height of a triangle over a place, m; none beside it or where it stands upright.
+/// Height of a triangle at a position, m; none beside it or where the triangle is vertical.
 fn height_over_m([a, b, c]: [Vector3<f64>; 3], x: f64, y: f64) -> Option<f64> {
     let cross = |p: Vector3<f64>, q: Vector3<f64>, u: f64, v: f64| (q.x - p.x) * (v - p.y) - (q.y - p.y) * (u - p.x);
     let area = cross(a, b, c.x, c.y);
@@ -279,7 +279,7 @@ mod tests {
         Clipmap::around(&Arc::new(Terrain::of_formula(&levels, hills)), 0.0, 0.0)
     }
 
-    /// A trench 0.1 m deep and three posts wide along y = 1 m.
+    /// The hills with a trench along y = 1 m, 0.1 m deep and three posts wide.
     fn trenched() -> Clipmap {
         let mut clipmap = endless();
         let nodes = (-120..120).flat_map(|column| (19..22).map(move |row| Node { column, row }));
@@ -302,7 +302,7 @@ mod tests {
         values
     }
 
-    /// Heights are `f32`.
+    /// Rounding of heights in `f32`.
     const STORED_M: f64 = 1e-6;
 
     #[test]
@@ -334,22 +334,22 @@ mod tests {
         let mut mosaic = Mosaic::new(endless(), MosaicLayer::Slope, [30.0, -9.0], 6.0, None).expect("a mosaic");
         for (x, y, slope_rad) in values(&mut mosaic) {
             let rise = [0.12 * (0.4 * x).cos() * (0.3 * y).cos(), -0.09 * (0.4 * x).sin() * (0.3 * y).sin()];
-            // Bilinear patches of 5 cm on hills of 15 m.
+            // Error of bilinear patches of 5 cm on hills of 15 m.
             assert!((slope_rad.tan() - rise[0].hypot(rise[1])).abs() < 2e-3, "{slope_rad} at {x}, {y}");
         }
     }
 
     #[test]
     fn absurd_squares_are_refused() {
-        let told = |side_m, spacing_m| {
+        let reported = |side_m, spacing_m| {
             Mosaic::new(endless(), MosaicLayer::Elevation, [0.0; 2], side_m, spacing_m)
                 .expect_err("refused")
                 .to_string()
         };
-        assert!(told(1e9, None).contains("1 to 8192"));
-        assert!(told(f64::NAN, None).contains("side NaN"));
-        assert!(told(10.0, Some(0.01)).contains("finest level's 0.05"));
-        assert!(told(400.0, None).contains("windows"));
+        assert!(reported(1e9, None).contains("1 to 8192"));
+        assert!(reported(f64::NAN, None).contains("side NaN"));
+        assert!(reported(10.0, Some(0.01)).contains("finest level's 0.05"));
+        assert!(reported(400.0, None).contains("windows"));
         assert!(Mosaic::new(endless(), MosaicLayer::Elevation, [f64::NAN, 0.0], 1.0, None).is_err());
     }
 

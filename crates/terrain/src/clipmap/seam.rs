@@ -1,20 +1,20 @@
-//! The seam of two levels: over its outermost posts the finer one turns into the
-//! coarser one's bilinear surface, so that no step shows at the edge.
+//! The seam of two levels: over its outermost posts the finer level blends into the coarser one's bilinear surface, so
+//! that there is no step at the edge.
 
 use rayon::prelude::*;
 
 use crate::level::Level;
 use crate::sampler::Grid;
 
-/// Width of the seam where a level turns into the coarser one, in posts of that one.
+/// Width of the seam, in posts of the coarser level.
 const SEAM_POSTS: usize = 4;
 
-/// Width of a level's seam in its own posts.
+/// Width of a level's seam, in its own posts.
 pub(crate) fn width_posts(level: &Level, coarse: &Level) -> usize {
     SEAM_POSTS * (coarse.spacing_m / level.spacing_m).round() as usize
 }
 
-/// Turns the outermost posts of a level into the surface of the coarser one.
+/// Blends the outermost posts of a level into the surface of the coarser one.
 pub(crate) fn join(level: &mut Level, coarse: &Level) {
     let grid = level.grid();
     let seam = width_posts(level, coarse);
@@ -28,7 +28,7 @@ pub(crate) fn join(level: &mut Level, coarse: &Level) {
     });
 }
 
-/// Height of a post of a joined level whose own height is `height_m`.
+/// Height of a post of a joined level whose own height is `height_m`, m.
 pub(crate) fn joined_m(level: &Level, coarse: &Level, at: [usize; 2], height_m: f32) -> f32 {
     let (last, seam) = (level.posts - 1, width_posts(level, coarse));
     if is_on_seam(at, last, seam) { weigh(level.grid(), coarse, at, last, seam, height_m) } else { height_m }
@@ -38,7 +38,7 @@ fn is_on_seam(at: [usize; 2], last: usize, seam: usize) -> bool {
     depth(at, last) < seam
 }
 
-/// Posts to the level's nearest edge.
+/// Number of posts to the level's nearest edge.
 fn depth([column, row]: [usize; 2], last: usize) -> usize {
     column.min(last - column).min(row).min(last - row)
 }
@@ -49,7 +49,7 @@ fn weigh(grid: Grid, coarse: &Level, at: [usize; 2], last: usize, seam: usize, h
     (coarse_m + weight * (f64::from(height_m) - coarse_m)) as f32
 }
 
-/// From 0 at t = 0 to 1 at t = 1, level at both ends.
+/// Smooth step from 0 at t = 0 to 1 at t = 1, with zero slope at both ends.
 pub(crate) fn smoothstep(t: f64) -> f64 {
     let t = t.clamp(0.0, 1.0);
     t * t * (3.0 - 2.0 * t)

@@ -1,10 +1,9 @@
-//! Windows of a ground without end: each level is a square of posts around the rover
-//! that moves over the plane in whole steps, finest first and nested. Where the
-//! windows lie is named by a centre: two whole numbers, the finest window's middle in
-//! its own steps from the map's origin; a coarser window follows in steps of its own.
+//! Windows of an unbounded ground: each level is a square of posts around the rover that moves over the plane in whole
+//! steps; the levels are nested. A centre names the windows' position: two integers, the centre of the finest window in
+//! its own steps from the map's origin. A coarser window follows in steps of its own.
 //!
-//! The finest level steps by whole tiles of 64 posts and by whole posts of the next level, so
-//! that soil and ruts keep their numbering; a step is about an eighth of the window.
+//! The finest level moves by whole tiles of 64 posts and by whole posts of the next level, so that soil and ruts keep
+//! their numbering; a step is about an eighth of the window.
 
 use std::sync::Arc;
 
@@ -15,15 +14,14 @@ use crate::surface::rock::RockShape;
 use crate::surface::rock_grid::RockGrid;
 use crate::surface::tile::TILE_NODES;
 
-/// Steps across a window.
+/// Number of steps across a window.
 const STEPS_ACROSS: f64 = 8.0;
-/// Posts of the coarser level that stay around a window, beside what steps need.
+/// Posts of the coarser level that remain around a window, in addition to what steps need.
 const MARGIN_POSTS: f64 = 4.0;
-/// Tiles from the first window's corner that edits can name.
+/// Largest tile index that edits can name.
 const TILE_MAX: i64 = i16::MAX as i64;
 
-/// Where the windows of a clipmap have their middle: steps of the finest level from the map's origin,
-/// along x and y.
+/// Centre of a clipmap's windows: steps of the finest level from the map's origin, along x and y.
 pub type ClipmapCentre = [i32; 2];
 
 /// How the windows of a site's levels move.
@@ -32,20 +30,20 @@ pub struct WindowPlan {
     levels: Vec<Steps>,
 }
 
-/// One level's window and its step.
+/// Size of one level's window and of its step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Steps {
     spacing_m: f64,
     posts: i64,
-    /// Posts that it moves by at once.
+    /// Posts that the window moves by in one step.
     step_posts: i64,
-    /// Whether it stays around the map's origin as long as the finer windows lie on it.
+    /// Whether the window stays around the map's origin as long as the finer windows lie on it.
     stays: bool,
 }
 
 impl WindowPlan {
-    /// The plan for levels given finest first. The coarsest `measured` stay on their data as long
-    /// as the finer windows do, so that data are seen from wherever they are.
+    /// The plan for levels given finest first. The coarsest `measured` levels stay on their data as long as the finer
+    /// windows lie on them, so that the data are visible from everywhere.
     #[must_use]
     pub fn new(levels: &[LevelSpec], measured: usize) -> Self {
         let steps = |(i, level): (usize, &LevelSpec)| {
@@ -57,7 +55,7 @@ impl WindowPlan {
         Self { levels: levels.iter().enumerate().map(steps).collect() }
     }
 
-    /// The plan of a site.
+    /// The plan of a site's levels.
     #[must_use]
     pub fn of(site: &SiteSpec) -> Self {
         Self::new(&site.levels, site.measured_levels())
@@ -70,12 +68,12 @@ impl WindowPlan {
         finest.step_posts as f64 * finest.spacing_m
     }
 
-    /// Tiles that the finest window moves by at once.
+    /// Tiles that the finest window moves by in one step.
     pub(crate) fn step_tiles(&self) -> i64 {
         self.levels[0].step_posts / TILE_NODES as i64
     }
 
-    /// The first post of each level's window, column and row, with post (0, 0) at the map's origin.
+    /// The first post of each level's window, column and row; post (0, 0) is at the map's origin.
     #[must_use]
     pub fn first_posts(&self, centre: ClipmapCentre) -> Vec<[i64; 2]> {
         let middle_m = centre.map(|steps| f64::from(steps) * self.step_m());
@@ -91,19 +89,19 @@ impl WindowPlan {
         firsts
     }
 
-    /// The centre whose finest window has its middle nearest to (x, y).
+    /// The centre whose finest window is centred nearest to (x, y), m.
     #[must_use]
     pub fn centre_of(&self, x: f64, y: f64) -> ClipmapCentre {
         [x, y].map(|m| (m / self.step_m()).round() as i32)
     }
 
-    /// How far from the map's origin there are windows, about, m.
+    /// Approximate distance from the map's origin up to which there are windows, m.
     #[must_use]
     pub fn reach_m(&self) -> f64 {
         (TILE_MAX / 2 * TILE_NODES as i64) as f64 * self.levels[0].spacing_m
     }
 
-    /// Whether there are windows at a centre: within the numbering of tiles.
+    /// Whether there are windows at a centre: its tiles have numbers and the levels nest.
     #[must_use]
     pub fn has(&self, centre: ClipmapCentre) -> bool {
         let numbered = |steps: i32| (i64::from(steps).abs() + STEPS_ACROSS as i64) * self.step_tiles() < TILE_MAX / 2;
@@ -120,13 +118,14 @@ impl WindowPlan {
 }
 
 impl Steps {
-    /// The post nearest to `middle_m` that the window's middle can be on.
+    /// The allowed centre post of the window that is nearest to `middle_m`.
     fn middle_posts(&self, middle_m: f64) -> i64 {
         let step_m = self.step_posts as f64 * self.spacing_m;
         (middle_m / step_m).round() as i64 * self.step_posts
     }
 
-    /// The first post nearest to that around the map's origin from which on a finer window lies on it.
+    /// First post of this window, as near as possible to its place around the map's origin, for which the finer window
+    /// from `low_m` to `high_m` lies on it.
     fn under(&self, [low_m, high_m]: [f64; 2]) -> i64 {
         let home = -(self.posts - 1) / 2;
         let [from_m, to_m] = self.span_m(home);
@@ -140,8 +139,7 @@ impl Steps {
     }
 }
 
-/// About an eighth of the window in whole posts of the coarser level (and whole tiles),
-/// and no more than leaves the finer windows room.
+/// About an eighth of the window, in whole posts of the coarser level (and whole tiles for the finest).
 fn step_posts(level: &LevelSpec, coarser: Option<&LevelSpec>, finest: bool) -> i64 {
     let ratio = coarser.map_or(1, |coarser| (coarser.spacing_m / level.spacing_m).round() as i64).max(1);
     let unit = if finest { least_common_multiple(ratio, TILE_NODES as i64) } else { ratio };
@@ -163,33 +161,33 @@ fn least_common_multiple(a: i64, b: i64) -> i64 {
 #[derive(Clone, Debug)]
 pub struct ClipmapWindows {
     pub(crate) centre: ClipmapCentre,
-    /// Finest first, each joined to the next.
+    /// Levels, finest first, each joined to the next.
     pub(crate) levels: Vec<Arc<Level>>,
     pub(crate) rocks: Arc<Vec<Rock>>,
     pub(crate) rock_grid: Arc<RockGrid>,
 }
 
 impl ClipmapWindows {
-    /// Levels (finest first, joined) and rocks of a centre.
+    /// Windows around a centre from its levels (finest first, joined) and rocks.
     #[must_use]
     pub fn new(centre: ClipmapCentre, levels: Vec<Arc<Level>>, rocks: Vec<Rock>, shapes: &[RockShape]) -> Self {
         let rock_grid = Arc::new(RockGrid::new(levels[0].origin_m, levels[0].side_m(), &rocks, shapes));
         Self { centre, levels, rocks: Arc::new(rocks), rock_grid }
     }
 
-    /// Where it is.
+    /// The centre of the windows.
     #[must_use]
     pub fn centre(&self) -> ClipmapCentre {
         self.centre
     }
 
-    /// Its levels before anything pressed them, finest first, each joined to the next.
+    /// The undisturbed levels, finest first, each joined to the next.
     #[must_use]
     pub fn levels(&self) -> &[Arc<Level>] {
         &self.levels
     }
 
-    /// The same with a finest level that nobody else holds: to be entered without copying.
+    /// The same windows with a finest level that is not shared, so that entering them copies nothing.
     #[must_use]
     pub fn owned(mut self) -> Self {
         if let Some(finest) = self.levels.first_mut() {
@@ -223,7 +221,7 @@ mod tests {
     fn the_window_on_data_stays_until_finer_ones_leave_it() {
         let plan = WindowPlan::new(&levels(), 1);
         let first = |x: f64| plan.first_posts(plan.centre_of(x, 0.0))[2];
-        // Half of 2048 m less half of 204 m, a margin of 8 m, and steps of the windows.
+        // Half of 2048 m minus half of 204 m, a margin of 8 m, and the steps of the windows.
         assert_eq!([first(0.0), first(880.0), first(-880.0)], [[-512, -512]; 3]);
         assert_eq!([first(960.0), first(-960.0)], [[-384, -512], [-640, -512]]);
     }

@@ -1,8 +1,7 @@
-//! A field known in part, continued: the surface that takes on the known values and
-//! is as flat as it can be elsewhere (Laplace's equation), found from coarse to fine
-//! with a few relaxations at each size.
+//! Continues a partly known field: a surface that takes the known values and is as flat as possible elsewhere
+//! (Laplace's equation), solved from coarse to fine with a few relaxations at each size.
 
-/// Relaxations at each size.
+/// Number of relaxations at each size.
 const RELAXATIONS: usize = 6;
 
 /// A square field of heights, some of them known.
@@ -25,7 +24,7 @@ impl Field {
         }
     }
 
-    /// Every second post; known where any post around it is, with their mean.
+    /// A field of every second post; a post is known where any post around it is, and takes their mean.
     fn coarser(&self) -> Self {
         let posts = self.posts / 2 + 1;
         let mean = |index: usize| {
@@ -50,7 +49,7 @@ impl Field {
         }
     }
 
-    /// Moves each unknown post to the mean of its neighbours, those before it already moved.
+    /// Moves each unknown post to the mean of its neighbours (Gauss–Seidel).
     fn relax(&mut self) {
         let last = self.posts - 1;
         for row in 0..self.posts {

@@ -1,4 +1,4 @@
-//! What was measured of the ground, sampled from elevation files and pictures.
+//! Measured ground, sampled from elevation files and pictures.
 
 pub(crate) mod data;
 pub(crate) mod extend;

@@ -1,7 +1,6 @@
-//! Heights from a picture in the data directory. A file is taken only with the
-//! SHA-256 its site names. An 8-bit picture knows heights to half a level only, and
-//! shows it as terraces: `dequantise` finds a smooth surface that stays within that
-//! half level of every post (relaxation of the bending energy, clamped at each pass).
+//! Heights from a picture in the data directory. A file is accepted only with the SHA-256 that its site names. An 8-bit
+//! picture gives heights to half a level only and shows terraces: `dequantise` finds a smooth surface within that half
+//! level of every post (relaxation of the bending energy, clamped at each pass).
 
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
@@ -14,16 +13,16 @@ use sha2::{Digest, Sha256};
 use crate::error::TerrainError;
 use crate::site::spec::{POSTS_MAX, RasterSpec};
 
-/// The largest elevation file taken.
+/// Largest size of an elevation file, bytes.
 const FILE_BYTES_MAX: u64 = 256 << 20;
-/// Passes of stretching (fast, removes the terraces) and of bending (slow, removes
-/// the creases that stretching leaves at the clamps).
+/// Passes of stretching (fast, removes the terraces) and of bending (slow, removes the creases that stretching leaves
+/// at the clamps).
 const STRETCH_PASSES: usize = 60;
 const BEND_PASSES: usize = 120;
 /// Step of the bending passes; they diverge above 1/32.
 const BEND_STEP: f32 = 0.028;
 
-/// Heights of a picture's posts, row 0 in the south.
+/// Heights of a picture's posts, row 0 in the south; NaN where there are none.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Raster {
     pub(crate) width: usize,
@@ -31,7 +30,7 @@ pub(crate) struct Raster {
     pub(crate) heights_m: Vec<f32>,
 }
 
-/// Finds, verifies, decodes and dequantises the raster of a site.
+/// Finds, verifies, decodes and dequantises a site's picture of heights.
 pub(crate) fn load(spec: &RasterSpec, site: &Path, data_dir: Option<&Path>) -> Result<Raster, TerrainError> {
     let path = found(&spec.file, &spec.source, Some(&spec.sha256), site, data_dir)?;
     let bytes = read_bytes(&path, FILE_BYTES_MAX)?;
@@ -39,7 +38,7 @@ pub(crate) fn load(spec: &RasterSpec, site: &Path, data_dir: Option<&Path>) -> R
     Ok(dequantise(&counts, f64::from(spec.relief_m as f32) / levels))
 }
 
-/// The path of a site's elevation file, which must have the SHA-256 that the site names.
+/// The path of a site's elevation file; checks the SHA-256 that the site names.
 pub(crate) fn found(
     file: &str,
     source: &str,
@@ -63,7 +62,7 @@ pub(crate) fn found(
     Err(TerrainError::Checksum { site, path, found, wanted: wanted.to_owned(), source_text })
 }
 
-/// The SHA-256 of a file of any size, hexadecimal.
+/// The SHA-256 of a file of any size, in hexadecimal.
 fn digest(path: &Path) -> std::io::Result<String> {
     let mut file = std::fs::File::open(path)?;
     let mut hasher = Sha256::new();
@@ -77,7 +76,7 @@ fn digest(path: &Path) -> std::io::Result<String> {
     }
 }
 
-/// A picture's counts, row 0 in the south, and its brightest possible count.
+/// The pixel values of a picture, row 0 in the south, and the largest possible value.
 fn decode(bytes: &[u8], path: &Path) -> Result<(Counts, f64), TerrainError> {
     let refuse = |what: String| TerrainError::Decode { path: path.to_owned(), what };
     let mut reader = ImageReader::with_format(Cursor::new(bytes), ImageFormat::Png);
@@ -105,7 +104,7 @@ struct Counts {
     values: Vec<u16>,
 }
 
-/// The smooth surface, in metres for levels of `level_m`.
+/// A smooth surface through quantised values, in metres; one level is `level_m`.
 fn dequantise(counts: &Counts, level_m: f64) -> Raster {
     let Counts { width, height, .. } = *counts;
     let data: Vec<f32> = counts.values.iter().map(|&count| f32::from(count)).collect();
@@ -127,7 +126,7 @@ fn dequantise(counts: &Counts, level_m: f64) -> Raster {
     Raster { width, height, heights_m }
 }
 
-/// Sum of the four neighbours less four times the post; an edge's missing neighbour is the post itself.
+/// Sum of the four neighbours minus four times the post; at an edge the post itself replaces the missing neighbour.
 fn laplacian(field: &[f32], width: usize, height: usize) -> Vec<f32> {
     let mut out = vec![0.0; field.len()];
     out.par_chunks_mut(width).enumerate().with_min_len(32).for_each(|(row, out)| {
@@ -151,7 +150,7 @@ mod tests {
     use sha2::{Digest, Sha256};
     use std::path::{Path, PathBuf};
 
-    /// Writes a 16 × 16 picture with `side` and returns its directory and spec.
+    /// Writes a 16 × 16 picture without its last `cut` bytes; returns its directory and spec.
     fn picture(name: &str, cut: usize) -> (PathBuf, RasterSpec) {
         let directory = std::env::temp_dir().join(format!("selene-terrain-{}-{name}", std::process::id()));
         std::fs::create_dir_all(&directory).unwrap();
@@ -176,7 +175,7 @@ mod tests {
 
     #[test]
     fn terraces_become_a_slope_within_half_a_level_of_the_data() {
-        // A level is 1 m; a slope of one level in eight posts.
+        // A level is 1 m; the slope is one level per eight posts.
         const SLOPE_TOLERANCE: f32 = 0.02;
         let values: Vec<u16> = (0..64 * 64).map(|i| (i % 64) as u16 / 8).collect();
         let smooth = dequantise(&Counts { width: 64, height: 64, values: values.clone() }, 1.0);
@@ -188,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_file_is_told_with_its_source_and_the_option() {
+    fn a_missing_file_is_reported_with_its_source_and_the_option() {
         let (directory, spec) = picture("missing", 0);
         let gone = RasterSpec { file: "gone.png".into(), ..spec };
         for data_dir in [None, Some(directory.as_path())] {
@@ -212,7 +211,7 @@ mod tests {
         for cut in [1, 20, 60, 90] {
             let (directory, spec) = picture(&format!("cut{cut}"), cut);
             let loaded = load(&spec, Path::new("site.yaml"), Some(&directory));
-            // A cut within the end marker still has every post.
+            // A cut within the end marker leaves every post intact.
             assert!(cut < 20 || matches!(loaded, Err(TerrainError::Decode { .. })), "{cut}");
         }
     }

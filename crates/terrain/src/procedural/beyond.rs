@@ -1,7 +1,7 @@
-//! Made-up ground beyond the square that a site's elevation data and their surroundings fill: the
-//! site's relief and craters go on there, plus what they lack at the square's border. What they
-//! lack is averaged along the border, over more of it farther out, so that no slope is drawn out
-//! into a ridge, and fades to nothing over the square's side. It says nothing about the real place.
+//! Generated ground outside the square that a site's elevation data and their surroundings fill. The site's relief and
+//! craters continue there, plus their difference from the square's border. The difference is averaged along the border,
+//! over a longer stretch farther out, so that no slope is drawn out into a ridge; it fades to zero over the length of
+//! the square's side. The result says nothing about the real place.
 
 use crate::lattice::Posts;
 use crate::level::Level;
@@ -10,16 +10,15 @@ use std::sync::Arc;
 use crate::clipmap::seam::smoothstep;
 use crate::procedural::patch::Patch;
 
-/// The border of a square of posts, and what made-up ground lacks there.
+/// The border of a square of posts, and the difference of the generated ground from it.
 #[derive(Debug)]
 pub(crate) struct Edge {
     posts: Posts,
-    /// Sums of what is lacking, m, up to each post on a walk around the border from the south-west
-    /// along the south.
+    /// Cumulative sums of the difference, m, along the border from the south-west corner, starting along the south.
     sums_m: Vec<f64>,
 }
 
-/// Heights along a level's border, on that walk.
+/// Heights along a level's border, in the same order.
 pub(crate) fn border_m(level: &Level) -> Vec<f32> {
     let last = level.posts - 1;
     let sides = (0..4).flat_map(|side| (0..last).map(move |i| (side, i)));
@@ -33,16 +32,17 @@ pub(crate) fn border_m(level: &Level) -> Vec<f32> {
 }
 
 impl Edge {
-    /// The border of `level`, where the made-up ground has the heights `made_up_m`.
+    /// The border of `level`, where the generated ground has the heights `made_up_m`.
     pub(crate) fn new(level: &Level, made_up_m: &[f32]) -> Self {
         let lacking = border_m(level).into_iter().zip(made_up_m).map(|(m, made_up_m)| f64::from(m - made_up_m));
         let sum = |sum_m: &mut f64, lack_m: f64| Some(std::mem::replace(sum_m, *sum_m + lack_m));
-        // One more than posts: the last one sums up all.
+        // One element more than posts: the last one is the total.
         let sums_m = lacking.chain([0.0]).scan(0.0, sum).collect();
         Self { posts: Posts::of(level), sums_m }
     }
 
-    /// A piece of a level with data whose square is `fixed`, from what is made up there.
+    /// A piece of a level with data: heights of the square `fixed`, and outside it the generated ones plus the
+    /// difference.
     pub(crate) fn patch(&self, fixed: &Level, made_up: Level) -> Patch {
         let mut level = made_up;
         let (posts, square) = (Posts::of(&level), Posts::of(fixed));
@@ -56,7 +56,7 @@ impl Edge {
         Patch { base: Some(level.clone()), surface: Arc::new(level) }
     }
 
-    /// What is lacking at a post outside the square, m.
+    /// Difference to add at a post outside the square, m.
     fn lack_m(&self, at: [i64; 2]) -> f64 {
         let last = self.posts.count as i64 - 1;
         let from = [0, 1].map(|axis| at[axis] - self.posts.first[axis]);
@@ -72,7 +72,7 @@ impl Edge {
         self.mean_m(walked - reach, 2 * reach + 1) * (1.0 - smoothstep(apart / last as f64))
     }
 
-    /// Mean of `count` posts from `start` on, around and around.
+    /// Mean over `count` posts from `start` on, m; indices wrap around the border.
     fn mean_m(&self, start: i64, count: i64) -> f64 {
         let around = self.sums_m.len() as i64 - 1;
         let up_to = |post: i64| {
@@ -93,7 +93,7 @@ mod tests {
         Edge::new(&level, &vec![0.0; border_m(&level).len()])
     }
 
-    /// Heights of some metres are `f32`.
+    /// Rounding of heights of some metres in `f32`.
     const STORED_M: f64 = 1e-5;
 
     #[test]
@@ -103,7 +103,7 @@ mod tests {
             [([-11, 3], -10.0, 3.0), ([31, -20], 30.0, -20.0), ([7, 21], 7.0, 20.0), ([7, -21], 7.0, -20.0)]
         {
             let expected_m = 3.0 + 0.5 * x - 0.25 * y;
-            // One post out it has faded by 3/1600.
+            // One post out, the difference has faded by 3/1600.
             assert!((edge.lack_m(at) - expected_m).abs() < 0.002 * f64::abs(expected_m) + STORED_M, "{at:?}");
         }
         assert_eq!(edge.lack_m([70, 0]), 0.0);

@@ -1,6 +1,5 @@
-//! Impact craters: a place, a size and how far diffusion has worn the profile
-//! (`crater_law`, `crater_age`, `crater_profile`). Craters add up; later ones do not
-//! erase earlier ones.
+//! Impact craters: a position, a size and the wear of the profile by diffusion (`crater_law`, `crater_age`,
+//! `crater_profile`). Craters add up; later ones do not erase earlier ones.
 
 use crate::level::Level;
 use crate::procedural::crater_profile::{Profiles, fresh_depth};
@@ -8,13 +7,13 @@ use crate::procedural::crater_profile::{Profiles, fresh_depth};
 /// One crater.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Crater {
-    /// Its centre, m.
+    /// Position of the centre on the map, m.
     pub(crate) at_m: [f64; 2],
-    /// Its diameter from rim to rim, m.
+    /// Diameter from rim to rim, m.
     pub(crate) diameter_m: f64,
-    /// Its age, years: blocks around it crumble and are buried.
+    /// Age, years; blocks around an old crater have crumbled and are buried.
     pub(crate) age_yr: f64,
-    /// How far diffusion has gone, κ t / r².
+    /// Wear by diffusion, κ t / r².
     pub(crate) wear: f64,
 }
 
@@ -23,7 +22,7 @@ impl Crater {
         self.diameter_m / 2.0
     }
 
-    /// Adds the crater to a level; nothing once it is worn away.
+    /// Adds the crater to a level; does nothing once the crater is worn away.
     pub(crate) fn stamp(&self, profiles: &Profiles, level: &mut Level) {
         let Some(profile) = profiles.after(self.wear) else { return };
         let grid = level.grid();
@@ -57,8 +56,8 @@ mod tests {
 
     #[test]
     fn a_stamped_fresh_crater_is_as_deep_over_its_rim_as_published_and_as_wide() {
-        // Posts are a hundredth of the diameter: they miss the crest of the rim, flat
-        // over four of them, by less than a post's slope there.
+        // Posts are a hundredth of the diameter apart: they miss the crest of the rim, which is flat over four of them,
+        // by less than a post's slope there.
         const DEPTH_TOLERANCE: f64 = 2e-3;
         for diameter_m in [1.0, 12.0, 50.0, 150.0, 250.0, 500.0] {
             let spacing_m = diameter_m / 100.0;

@@ -1,18 +1,17 @@
-//! How old a crater is and how far that has worn it. A site's law says how many craters
-//! there are of a size; production says how many impacts make in a time: a crater is as
-//! old as anything up to the time that makes as many as there are (its survival time, as
-//! in synthterrain, NASA Ames). Soil creeps downhill: the profile diffuses with a
-//! diffusivity that grows with the crater (Fassett and Thomson 2014, and Fassett's later
-//! fit, through synthterrain).
+//! Age of craters and the wear that follows from it. A site's law gives the number of craters of a size, and the
+//! production function the number of impacts in a time. A crater's age is uniform up to its survival time, the time in
+//! which impacts make as many craters as there are (as in synthterrain, NASA Ames). Soil creeps downhill: the profile
+//! diffuses with a diffusivity that grows with the crater (Fassett and Thomson 2014, and Fassett's later fit, through
+//! synthterrain).
 
 use crate::procedural::crater_law::{CraterLaw, production_m2_gyr};
 
-/// The oldest a crater gets, years.
+/// Largest age of a crater, years.
 pub(crate) const AGE_MAX_YR: f64 = 4e9;
-/// Width of the bin of sizes on which numbers are compared: a tenth of a decade.
+/// Width of the size bin in which numbers are compared: a tenth of a decade.
 const BIN: f64 = 1.258_925_411_794_167_3;
 
-/// The longest that a crater of a site lasts, years.
+/// Survival time of a site's craters of a size, years.
 pub(crate) fn survival_yr(law: &CraterLaw, diameter_m: f64) -> f64 {
     let there_are = law.density_m2(diameter_m) - law.density_m2(BIN * diameter_m);
     let made_in_gyr = production_m2_gyr(diameter_m) - production_m2_gyr(BIN * diameter_m);
@@ -29,12 +28,12 @@ fn diffusivity_m2_myr(diameter_m: f64) -> f64 {
     }
 }
 
-/// How far diffusion has gone, κ t / r²: no dimension.
+/// Wear by diffusion, κ t / r², dimensionless.
 pub(crate) fn wear(diameter_m: f64, age_yr: f64) -> f64 {
     diffusivity_m2_myr(diameter_m) * age_yr * 1e-6 / (diameter_m / 2.0).powi(2)
 }
 
-/// The age at which a crater is worn that far, years.
+/// Age at which a crater has a given wear, years.
 pub(crate) fn age_yr(diameter_m: f64, wear: f64) -> f64 {
     wear * (diameter_m / 2.0).powi(2) / (diffusivity_m2_myr(diameter_m) * 1e-6)
 }

@@ -1,5 +1,5 @@
-//! Which craters lie where: drawn cell by cell (`cell`) from the site's law, so that a
-//! place's craters are the same whatever is looked at first.
+//! Positions of craters: drawn cell by cell (`cell`) from the site's law, so that a place has the same craters in any
+//! order of visit.
 
 use std::ops::Range;
 
@@ -11,13 +11,13 @@ use crate::procedural::crater::Crater;
 use crate::procedural::crater_age::{survival_yr, wear};
 use crate::procedural::crater_law::CraterLaw;
 
-/// A cell of 16 smallest diameters holds five or six craters of the VIPER law.
+/// A cell with a side of 16 smallest diameters contains five or six craters of the VIPER law.
 pub(crate) const CELLS: Cells = Cells { name: "terrain/craters", unit_m: 1.0, side: 16.0 };
 /// Distance between the rover's start and the nearest rim, m.
 const START_CLEAR_M: f64 = 2.5;
 
 impl CraterLaw {
-    /// Craters that a cell holds on average, where that is most.
+    /// Mean number of craters in a cell, of the octave where it is largest.
     pub(crate) fn most_in_a_cell(&self) -> f64 {
         let octaves = CELLS.octaves(&(self.diameter_min_m..self.diameter_max_m));
         let mean = |octave: i32| {
@@ -27,14 +27,13 @@ impl CraterLaw {
         octaves.map(mean).fold(0.0, f64::max)
     }
 
-    /// Cells that are drawn on a square of `side_m` which shows craters of any size, about.
+    /// Approximate number of cells drawn on a square of `side_m` that shows craters of any size.
     pub(crate) fn cells_on(&self, side_m: f64) -> f64 {
         CELLS.count(&(self.diameter_min_m..self.diameter_max_m), side_m)
     }
 
-    /// The craters with diameters of `diameters_m` that lie within `radii` of theirs of
-    /// the square, in an order that depends on their places alone; none whose rim comes
-    /// near the start.
+    /// The craters with diameters of `diameters_m` within `radii` of their radii of the square, in an order that
+    /// depends on their positions alone; craters whose rim comes near the start are left out.
     pub(crate) fn reaching(&self, seed: u64, square: Square, radii: f64, diameters_m: &Range<f64>) -> Vec<Crater> {
         let wanted_m = diameters_m.start.max(self.diameter_min_m)..diameters_m.end.min(self.diameter_max_m);
         if wanted_m.is_empty() {
@@ -53,7 +52,7 @@ impl CraterLaw {
         CELLS.octaves(&wanted_m).flat_map(of_octave).filter(is_wanted).collect()
     }
 
-    /// Densities of craters larger than an octave's smallest and largest.
+    /// Craters per m² larger than an octave's smallest and largest diameter.
     fn densities_m2(&self, octave: i32) -> [f64; 2] {
         self.limits_m(octave).map(|diameter_m| self.density_m2(diameter_m))
     }
@@ -63,7 +62,7 @@ impl CraterLaw {
         [octave_m.start.max(self.diameter_min_m), octave_m.end.min(self.diameter_max_m)]
     }
 
-    /// The craters of a cell that lie within `reach_m` of the square.
+    /// The craters of a cell within `reach_m` of the square.
     fn of_cell(&self, seed: u64, cell: Cell, square: Square, reach_m: f64) -> Vec<Crater> {
         let [many, few] = self.densities_m2(cell.octave);
         let ([x, y], side_m) = (CELLS.low_m(cell), CELLS.side_m(cell.octave));
@@ -99,15 +98,14 @@ mod tests {
     use crate::procedural::crater_profile::REACH_MAX_RADII;
     use crate::procedural::law_fit::pareto_exponent;
 
-    /// Standard deviations that a drawn number may be off: one test in 16 000 fails by
-    /// chance, and the seed is fixed.
+    /// Tolerance of drawn numbers in standard deviations: one test in 16 000 fails by chance, and the seed is fixed.
     const SIGMAS: f64 = 4.0;
 
     fn law(law: CraterSizes) -> CraterLaw {
         CraterLaw { law, diameter_min_m: 0.3, diameter_max_m: 600.0 }
     }
 
-    /// The craters with their centres on a square far from the origin.
+    /// The craters with centres on a square far from the origin.
     fn craters(law: &CraterLaw, side_m: f64, from_m: f64) -> Vec<Crater> {
         let square = Square { low_m: [5000.0, -9000.0], side_m };
         law.reaching(5, square, 0.0, &(from_m..1e9))
@@ -142,7 +140,7 @@ mod tests {
             let sizes_m: Vec<_> = craters(&law(sizes), side_m, from_m).iter().map(|c| c.diameter_m).collect();
             let (found, error) = pareto_exponent(&sizes_m, [from_m, to_m]);
             assert!((found - exponent).abs() < SIGMAS * error, "{sizes:?}: {found} ± {error} for {exponent}");
-            assert!(error < 0.1, "too few craters to tell: ± {error}");
+            assert!(error < 0.1, "too few craters to compare: ± {error}");
         }
     }
 

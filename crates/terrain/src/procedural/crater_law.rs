@@ -1,8 +1,6 @@
-//! How many craters there are of each size: cumulative laws, as published, and how many
-//! impacts make in a time. `preset: viper` is the VIPER environment (NASA Ames,
-//! VIPER-MSE-SPEC-001, through synthterrain), `preset: trask` the equilibrium of Trask
-//! (1966), `neukum` what the production of Neukum et al. (2001) makes in an age, and
-//! `power` a law of one's own with a knee.
+//! Size distribution of craters: published cumulative laws, and the production function. `preset: viper` is the VIPER
+//! environment (NASA Ames, VIPER-MSE-SPEC-001, through synthterrain), `preset: trask` the equilibrium of Trask (1966),
+//! `neukum` the production of Neukum et al. (2001) over an age, and `power` a custom power law with a knee.
 
 use garde::Validate;
 use schemars::JsonSchema;
@@ -16,8 +14,8 @@ const NEUKUM: [f64; 12] = [
     -3.0876, -3.557_528, 0.781_027, 1.021_521, -0.156_012, -0.444_058, 0.019_977, 0.086_850, -0.005_874, -0.006_809,
     8.25e-4, 5.54e-5,
 ];
-/// Diameters in m and craters per km² and year of the flux of Grün et al. (1985), scaled
-/// to craters as synthterrain has it; only its slopes are taken, below the polynomial's range.
+/// Diameters in m and craters per km² and year of the flux of Grün et al. (1985), scaled to craters as in synthterrain;
+/// only its slopes are used, below the polynomial's range.
 const GRUN: [[f64; 2]; 7] = [
     [0.069_060_751, 5.97e2],
     [0.148_786_877, 3.07e1],
@@ -29,18 +27,18 @@ const GRUN: [[f64; 2]; 7] = [
 ];
 /// Smallest diameter of the polynomial's range, m.
 const NEUKUM_MIN_M: f64 = 10.0;
-/// The knee of the VIPER law, m. There the published law drops by a third at once; here
-/// the drop is spread up to the second diameter, beyond which the published law holds again.
+/// Knee of the VIPER law, m. The published law drops by a third at the first diameter; here the drop is spread up to
+/// the second diameter, beyond which the published law holds again.
 const VIPER_KNEE_M: [f64; 2] = [80.0, 100.0];
 const PER_KM2: f64 = 1e-6;
-/// Halvings of an interval that finds a diameter to the last bits that matter.
+/// Bisections that determine a diameter: they narrow its interval 10¹² times.
 const HALVINGS: usize = 40;
 
 /// The craters of a site.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct CraterLaw {
-    /// How many there are of each size.
+    /// Size distribution: number of craters of each size.
     #[garde(dive)]
     pub law: CraterSizes,
     /// Smallest diameter, m: 5 cm to 1 km.
@@ -65,7 +63,7 @@ pub enum CraterSizes {
     Power(CraterPowerSpec),
 }
 
-/// A law as the file has it.
+/// The keys of a law in a site's file.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct CraterSizesKeys {
@@ -102,7 +100,7 @@ impl TryFrom<CraterSizesKeys> for CraterSizes {
     }
 }
 
-/// Paths as in the file, so that a refusal finds its line.
+/// Error paths follow the file's keys, so that an error message finds the line.
 impl Validate for CraterSizes {
     type Context = ();
 
@@ -115,16 +113,16 @@ impl Validate for CraterSizes {
     }
 }
 
-/// All craters that impacts make in an age, none worn away.
+/// All craters that impacts make during an age, without degradation.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct NeukumSpec {
-    /// The age, 10⁹ years at today's rate.
+    /// Age at today's impact rate, 10⁹ years.
     #[garde(custom(within(0.000_001, 4.0)))]
     pub age_gyr: f64,
 }
 
-/// `N(>d) = density_1m_km2 · d^−slope` per km² up to `knee_m`, steeper above, continuous there.
+/// Power law `N(>d) = density_1m_km2 · d^−slope` per km² up to `knee_m`, continued without a jump by a steeper one.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct CraterPowerSpec {
@@ -156,8 +154,7 @@ impl CraterLaw {
         }
     }
 
-    /// The diameter between `low_m` and `high_m` that `density_m2` craters per m² exceed:
-    /// the law's inverse.
+    /// Inverse of the law: the diameter between `low_m` and `high_m` that `density_m2` craters per m² exceed, m.
     pub(crate) fn diameter_m(&self, density_m2: f64, [low_m, high_m]: [f64; 2]) -> f64 {
         let (mut low, mut high) = (low_m, high_m);
         for _ in 0..HALVINGS {
@@ -183,13 +180,13 @@ fn viper_m2(diameter_m: f64) -> f64 {
         }
 }
 
-/// The power law through two points, at `x`.
+/// The power law through two points, evaluated at `x`.
 fn between([[x0, y0], [x1, y1]]: [[f64; 2]; 2], x: f64) -> f64 {
     y0 * (x / x0).powf((y1 / y0).ln() / (x1 / x0).ln())
 }
 
-/// Craters larger than `diameter_m` that impacts make per m² in 10⁹ years: Neukum's
-/// polynomial from 10 m on, below it continued with the slopes of Grün's flux.
+/// Production function: craters larger than `diameter_m` that impacts make per m² in 10⁹ years. Neukum's polynomial
+/// from 10 m on, continued below with the slopes of Grün's flux.
 pub(crate) fn production_m2_gyr(diameter_m: f64) -> f64 {
     PER_KM2 * if diameter_m >= NEUKUM_MIN_M { neukum(diameter_m) } else { below_neukum(diameter_m) }
 }
@@ -201,7 +198,7 @@ fn neukum(diameter_m: f64) -> f64 {
 
 fn below_neukum(diameter_m: f64) -> f64 {
     let [d, n] = GRUN[GRUN.len() - 1];
-    // The last slope goes on from Grün's last diameter to where the polynomial begins.
+    // The last slope continues from Grün's last diameter to the start of the polynomial.
     let last = GRUN.windows(2).next_back().map_or([[1.0; 2]; 2], |pair| [pair[0], pair[1]]);
     let scale = neukum(NEUKUM_MIN_M) / between(last, NEUKUM_MIN_M);
     let segment = GRUN.windows(2).find(|pair| diameter_m < pair[1][0]);
@@ -213,7 +210,7 @@ fn below_neukum(diameter_m: f64) -> f64 {
 mod tests {
     use super::{CraterLaw, CraterPowerSpec, CraterSizes, NeukumSpec, neukum, production_m2_gyr};
 
-    /// Published figures as evaluated by hand or another program have five digits.
+    /// Published figures, evaluated by hand or by another program, have five digits.
     const FIGURE_TOLERANCE: f64 = 1e-4;
 
     fn law(law: CraterSizes) -> CraterLaw {
@@ -234,7 +231,7 @@ mod tests {
             (viper, 50.0, 29_174e-6 * 50.0_f64.powf(-1.92)),
             (viper, 200.0, 156_228e-6 * 200.0_f64.powf(-2.389)),
             (trask, 10.0, 10.0_f64.powf(-3.1)),
-            // The sum of the coefficients' powers for 1 km is a₀ alone, and for 100 m it alternates.
+            // For 1 km the polynomial is a₀ alone, for 100 m its terms alternate in sign.
             (neukum, 1000.0, 0.5e-6 * 10.0_f64.powf(-3.0876)),
             (neukum, 100.0, 0.5e-6 * 2.833_424),
         ];

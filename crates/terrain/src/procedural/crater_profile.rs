@@ -1,51 +1,50 @@
-//! The shape of craters: fresh and worn by diffusion. A fresh one has the polynomials of
-//! Fassett and Thomson (2014) as synthterrain (NASA Ames) has them, scaled to the depth
-//! over diameter of Stopar et al. (2017). Wear is the plane's diffusion equation
-//! ∂h/∂τ = (1/r) ∂(r ∂h/∂r)/∂r in radii and τ = κ t / r². It is linear, so one table of
-//! h over r and τ in fresh depths, solved once (backward Euler), serves all craters.
+//! Shape of craters, fresh and worn by diffusion. A fresh crater has the polynomials of Fassett and Thomson (2014) as
+//! in synthterrain (NASA Ames), scaled to the depth over diameter of Stopar et al. (2017). Wear solves the diffusion
+//! equation of the plane, ∂h/∂τ = (1/r) ∂(r ∂h/∂r)/∂r with r in radii and τ = κ t / r². It is linear, so one table of h
+//! over r and τ, in units of the fresh depth and solved once (backward Euler), serves all craters.
 
-/// Radii to which profiles reach at most: there the ground is untouched.
+/// Largest extent of a profile, in radii; the ground beyond is unchanged.
 pub(crate) const REACH_MAX_RADII: f64 = 4.0;
-/// Nodes of a profile in a radius.
+/// Nodes of a profile per radius.
 const NODES_PER_RADIUS: usize = 128;
 const NODES: usize = REACH_MAX_RADII as usize * NODES_PER_RADIUS + 1;
-/// The first wear tabulated after none, how much later each next one is, and how many
-/// there are: up to 3, where less than a twentieth of the depth is left.
+/// First tabulated wear after zero, ratio of successive wears, and their number: the table ends at 3, where less than a
+/// twentieth of the depth is left.
 const WEAR_FIRST: f64 = 1e-4;
 const WEAR_RATIO: f64 = 1.25;
 const WEARS: usize = 47;
-/// Steps of the solver between two wears tabulated.
+/// Solver steps between two tabulated wears.
 const STEPS: usize = 8;
-/// Height in fresh depths under which a profile counts as the ground around.
+/// Height, in fresh depths, below which a profile counts as surrounding ground.
 const TRACE: f32 = 1e-3;
-/// Part of its reach over which a profile is faded to nothing.
+/// Fraction of its extent over which a profile is faded to zero.
 const FADE: f32 = 0.1;
-/// Fresh depth over diameter from a diameter in m on (Stopar et al. 2017; the two
-/// smallest continued by synthterrain).
+/// Fresh depth over diameter, from a diameter in m on (Stopar et al. 2017; synthterrain extends it to the two
+/// smallest).
 const DEPTHS: [[f64; 2]; 6] = [[0.0, 0.10], [10.0, 0.11], [40.0, 0.13], [100.0, 0.15], [200.0, 0.17], [400.0, 0.21]];
 /// Height of the polynomials' rim and depth of their floor, in diameters.
 const RIM: f64 = 0.036_822_095;
 const FLOOR: f64 = 0.228_809_953;
-/// How much of its depth a crater has lost at degradation 1.
+/// Fraction of its depth that a crater has lost at degradation 1.
 const DEPTH_LOST: f64 = 0.8;
 
-/// One profile in fresh depths by radius, and where it ends.
+/// One profile over the radius, in fresh depths, and its extent.
 #[derive(Clone, Debug)]
 struct Row {
     heights: Vec<f32>,
-    /// In radii.
+    /// Extent of the profile, in radii.
     reach: f64,
-    /// From rim to floor, in fresh depths.
+    /// Depth from rim to floor, in fresh depths.
     depth: f64,
 }
 
-/// The profiles of all craters, fresh first.
+/// The profiles of all craters, in order of wear, fresh first.
 #[derive(Debug)]
 pub(crate) struct Profiles {
     rows: Vec<Row>,
 }
 
-/// A crater's profile: two neighbours in the table and the fraction between them.
+/// A crater's profile: two neighbouring rows of the table and the fraction between them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Profile<'a> {
     rows: [&'a Row; 2],
@@ -57,7 +56,7 @@ impl Profiles {
         Self::of(fresh)
     }
 
-    /// How a shape of heights by radii wears.
+    /// The table of the worn profiles of a shape, given as height over radius.
     fn of(shape: impl Fn(f64) -> f64) -> Self {
         let mut heights: Vec<f64> = (0..NODES).map(|node| shape(node as f64 / NODES_PER_RADIUS as f64)).collect();
         let mut rows = vec![Row::new(&heights)];
@@ -69,7 +68,7 @@ impl Profiles {
         Self { rows }
     }
 
-    /// The profile after wear κ t / r²; none once a crater is worn away.
+    /// The profile after a wear of κ t / r²; none once a crater is worn away.
     pub(crate) fn after(&self, wear: f64) -> Option<Profile<'_>> {
         let at = row_of(wear);
         let first = at.floor() as usize;
@@ -77,8 +76,8 @@ impl Profiles {
         Some(Profile { rows: [&pair[0], &pair[1]], fraction: (at - at.floor()) as f32 })
     }
 
-    /// The wear at which a crater has lost the part of its depth that `degradation`, 0
-    /// fresh … 1 nearly worn away, says.
+    /// The wear at which a crater has lost the part of its depth that corresponds to `degradation`, 0 fresh … 1 nearly
+    /// worn away.
     pub(crate) fn wear_of(&self, degradation: f64) -> f64 {
         let wanted = self.rows[0].depth * (1.0 - DEPTH_LOST * degradation);
         let next = self.rows.partition_point(|row| row.depth > wanted).clamp(1, self.rows.len() - 1);
@@ -90,12 +89,12 @@ impl Profiles {
 }
 
 impl Profile<'_> {
-    /// Radii at which the profile ends.
+    /// Extent of the profile, in radii.
     pub(crate) fn reach(&self) -> f64 {
         self.rows[0].reach.max(self.rows[1].reach)
     }
 
-    /// Height in fresh depths at `radii` from the centre.
+    /// Height at `radii` from the centre, in fresh depths.
     pub(crate) fn height(&self, radii: f32) -> f32 {
         let at = radii * NODES_PER_RADIUS as f32;
         let node = at as usize;
@@ -113,8 +112,8 @@ pub(crate) fn fresh_depth(diameter_m: f64) -> f64 {
     DEPTHS.iter().rev().find(|&&[from_m, _]| diameter_m >= from_m).map_or(DEPTHS[0][1], |&[_, depth]| depth)
 }
 
-/// Fresh height in depths at `r` radii. The published rim is flat from 0.98 to 1.02
-/// radii and then drops by a step of 0.004 diameters; here it slopes down that much.
+/// Fresh height at `r` radii, in fresh depths. The published rim is flat from 0.98 to 1.02 radii and then drops by a
+/// step of 0.004 diameters; here it slopes down by that amount.
 fn fresh(r: f64) -> f64 {
     let cubic = |[a, b, c, d]: [f64; 4], r: f64| a + r * (b + r * (c + r * d));
     let outside = |r| cubic([0.188_253_307, -0.187_050_452, 0.018_447_46, 0.015_056_47], r);
@@ -127,7 +126,7 @@ fn fresh(r: f64) -> f64 {
     over_diameter / (RIM + FLOOR)
 }
 
-/// Row of the table, with fraction, of a wear.
+/// Row of the table, with its fraction, for a wear.
 fn row_of(wear: f64) -> f64 {
     if wear < WEAR_FIRST { wear / WEAR_FIRST } else { 1.0 + (wear / WEAR_FIRST).ln() / WEAR_RATIO.ln() }
 }
@@ -150,11 +149,11 @@ impl Row {
     }
 }
 
-/// One backward Euler step of the plane's diffusion equation for a radial profile: the
-/// flow between neighbours is as wide as their circle; at the end heights stay zero.
+/// One backward Euler step of the plane's diffusion equation for a radial profile. The flow between neighbouring nodes
+/// is proportional to the circle between them; the last node stays at zero.
 fn diffuse(heights: &mut [f64], step: f64) {
     let scale = step * (NODES_PER_RADIUS * NODES_PER_RADIUS) as f64;
-    // Coefficients of the nodes before and after node i; a disc of half a node in the middle.
+    // Coefficients of the nodes before and after node i; node 0 is a disc with a radius of half a node.
     let beside = |i: usize| match i {
         0 => [0.0, 4.0 * scale],
         i => [(i as f64 - 0.5) / i as f64 * scale, (i as f64 + 0.5) / i as f64 * scale],
@@ -186,8 +185,8 @@ mod tests {
 
     #[test]
     fn a_gaussian_mound_wears_as_the_heat_kernel_says() {
-        // h = w²/(w² + 4τ) exp(−r²/(w² + 4τ)); backward Euler in 8 steps of a ratio of
-        // 1.25 is good to a percent of the height left.
+        // h = w²/(w² + 4τ) exp(−r²/(w² + 4τ)); backward Euler in 8 steps per ratio of 1.25 is accurate to a percent of
+        // the remaining height.
         const SOLVER_TOLERANCE: f64 = 0.01;
         let width2 = 0.25;
         let mound = Profiles::of(|r| (-r * r / width2).exp());
@@ -204,7 +203,7 @@ mod tests {
 
     #[test]
     fn a_fresh_profile_is_one_depth_deep() {
-        // Nodes miss the edge of the rim's crest by less than their distance.
+        // Nodes miss the edge of the rim's crest by less than their spacing.
         const NODE_TOLERANCE: f32 = 0.01;
         let profiles = Profiles::new();
         assert!((depth(profiles.after(0.0).expect("fresh")) - 1.0).abs() < NODE_TOLERANCE);
@@ -226,7 +225,7 @@ mod tests {
 
     #[test]
     fn degradation_takes_the_depth_it_says() {
-        // Depths of the table's rows are joined by straight lines.
+        // Error of linear interpolation between the table's rows.
         const TABLE_TOLERANCE: f32 = 0.01;
         let profiles = Profiles::new();
         for (degradation, left) in [(0.0, 1.0), (0.1, 0.92), (0.5, 0.6), (1.0, 0.2)] {

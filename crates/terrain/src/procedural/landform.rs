@@ -1,17 +1,16 @@
-//! Named landforms of a procedural site: hills and ridges, bent by the relief they
-//! stand in so that none looks drawn with a ruler.
+//! Named landforms of a procedural site: hills and ridges, displaced by the surrounding relief so that none looks drawn
+//! with a ruler.
 
 use nalgebra::Vector2;
 
 use crate::level::Level;
 use crate::site::spec::{LandformSpec, RidgeSpec, RiseSpec};
 
-/// How far the relief's height shifts landforms sideways: no ruler-straight ridge.
+/// Ratio of a landform's horizontal displacement to the relief's height.
 const LANDFORM_WARP: f32 = 10.0;
 
-/// Adds the landforms to a level that holds the relief. `mirrored_m` is the relief at
-/// the mirrored places (y, x), row by row of the mirrored level: with the relief here,
-/// two fields that know nothing of each other.
+/// Adds the landforms to a level that contains the relief. `mirrored_m` is the relief at the mirrored positions (y, x),
+/// row by row of the mirrored level; together with the relief at the position itself it gives two independent fields.
 pub(crate) fn add(level: &mut Level, mirrored_m: &[f32], landforms: &[LandformSpec]) {
     let grid = level.grid();
     for (row, heights) in level.heights_m.chunks_mut(grid.posts).enumerate() {
@@ -36,7 +35,7 @@ fn landform_m(landform: &LandformSpec, at: Vector2<f64>) -> f64 {
             let distance_m = (at - from - along * fraction).norm();
             height_m * (-(distance_m / width_m).powi(2)).exp()
         }
-        // Craters are drawn on every level: see `Landscape::craters`.
+        // Craters are stamped on every level: see `Landscape::craters`.
         LandformSpec::Crater(_) => 0.0,
     }
 }

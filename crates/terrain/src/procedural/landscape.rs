@@ -1,10 +1,8 @@
-//! The whole land of a site, of which windows show a part: the same seed gives the same
-//! ground, bit for bit, at any place in any order of visit. Every level is a lattice
-//! over the plane (`lattice`), made tile by tile from the coarser level's tiles
-//! (`patch`), with craters and rocks drawn by place (`crater_field`, `rock_field`).
-//! The map origin, where the rover starts, is post (0, 0) of every level, at height
-//! zero. Levels of a site that have data (the coarsest, at least) are theirs within one square
-//! each, and made up beyond (`beyond`).
+//! The whole land of a site, of which windows show a part: the same seed gives the same ground, bit for bit, at any
+//! place in any order of visit. Every level is a lattice over the plane (`lattice`), made tile by tile from the coarser
+//! level's tiles (`patch`), with craters and rocks drawn by position (`crater_field`, `rock_field`). The map's origin,
+//! where the rover starts, is post (0, 0) of every level, at height zero. On the coarsest levels of a site with data,
+//! one square holds the data and their surroundings; the ground beyond is generated (`beyond`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -21,65 +19,64 @@ use crate::measured::data::Data;
 use crate::procedural::beyond::{Edge, border_m};
 use crate::procedural::crater_profile::Profiles;
 use crate::procedural::patch::Patch;
-use crate::procedural::start::{Bend, Plane};
+use crate::procedural::start::{Plane, StartCorrection};
 use crate::procedural::tile_store::{Key, TILE_POSTS, TileStore};
 use crate::site::spec::{ElevationSpec, LevelSpec, RasterSpec, SiteSpec};
 use crate::surface::rock::{self, Rock, RockShape};
 
-/// Posts each way around the origin on which a level's bend at the start is found.
+/// Posts each way around the origin that determine a level's bend at the start.
 const START_POSTS: usize = 16;
 
-/// The land of one site and seed.
+/// The land of one site and one seed.
 #[derive(Debug)]
 pub struct Landscape {
     spec: SiteSpec,
     seed: u64,
-    /// What was measured of the coarsest levels, finest first.
+    /// Measured ground of the coarsest levels, finest first.
     data: Vec<Data>,
-    /// Those levels, with what is made up around the data, and what made-up ground lacks at their borders.
+    /// The squares of those levels, with generated surroundings of the data, and their borders.
     fixed: Vec<(Level, Edge)>,
-    /// What is taken off a procedural site's coarsest level, m: its origin lies at zero.
+    /// Height subtracted from a procedural site's coarsest level, m, so that its origin is at zero.
     pub(crate) lift_m: f32,
-    /// How each level is bent at the start.
-    pub(crate) bends: Vec<Bend>,
+    /// How each level is bent around the start.
+    pub(crate) bends: Vec<StartCorrection>,
     shapes: Vec<RockShape>,
     profiles: Profiles,
 }
 
-/// Tiles at hand, by level, column and row.
-type Made = BTreeMap<Key, Arc<Patch>>;
+/// Available tiles, by level, column and row.
+type AvailableTiles = BTreeMap<Key, Arc<Patch>>;
 
-/// A window of a level that was made before: its posts are known but those on its seam.
+/// An earlier window of a level: its posts can be copied, except those on its seam.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Known<'a> {
+pub(crate) struct EarlierWindow<'a> {
     pub(crate) level: &'a Level,
-    /// Width of the seam.
+    /// Width of the seam, in posts.
     pub(crate) seam_posts: usize,
 }
 
-impl Known<'_> {
+impl EarlierWindow<'_> {
     fn posts(&self) -> Posts {
         Posts::of(self.level).inner(self.seam_posts)
     }
 }
 
-/// What windows show: levels before they are joined at their seams, and rocks on them.
+/// Contents of windows: levels before they are joined at their seams, and the rocks on them.
 #[derive(Clone, Debug)]
 pub struct Windows {
-    /// Finest first.
+    /// Levels, finest first.
     pub levels: Vec<Level>,
-    /// In order of their id.
+    /// Rocks, in order of their id.
     pub rocks: Vec<Rock>,
-    /// The shapes that rocks are instances of.
+    /// The meshes that rocks are instances of.
     pub shapes: Vec<RockShape>,
 }
 
 impl Landscape {
-    /// The land of a site. `site_file` is named in errors; `data_dir` holds the
-    /// elevation files that sites name.
+    /// Loads the land of a site. Errors name `site_file`; `data_dir` contains the elevation files that sites name.
     ///
     /// # Errors
-    /// When the site's elevation file is missing, not the one named, or unusable.
+    /// When the site's elevation file is missing, does not match its checksum or is unusable.
     pub fn new(spec: SiteSpec, site_file: &Path, data_dir: Option<&Path>, seed: u64) -> Result<Self, TerrainError> {
         let data = match &spec.elevation {
             ElevationSpec::Procedural(_) => Vec::new(),
@@ -103,13 +100,13 @@ impl Landscape {
         Ok(land)
     }
 
-    /// The levels, finest first: a window of a level has `LevelSpec::posts` on a side.
+    /// The levels, finest first; a window of a level has `LevelSpec::posts` along a side.
     #[must_use]
     pub fn levels(&self) -> &[LevelSpec] {
         &self.spec.levels
     }
 
-    /// The shapes that rocks are instances of.
+    /// The meshes that rocks are instances of.
     #[must_use]
     pub fn rock_shapes(&self) -> &[RockShape] {
         &self.shapes
@@ -131,20 +128,19 @@ impl Landscape {
         &self.profiles
     }
 
-    /// How windows move over it.
+    /// How windows move over the land.
     #[must_use]
     pub fn plan(&self) -> WindowPlan {
         WindowPlan::of(&self.spec)
     }
 
-    /// The first posts of windows around the map origin.
+    /// The first posts of windows around the map's origin.
     #[must_use]
     pub fn first_at_origin(&self) -> Vec<[i64; 2]> {
         self.spec.levels.iter().map(|level| [-((level.posts() / 2) as i64); 2]).collect()
     }
 
-    /// The windows whose first posts are `first`, one for each level, finest first;
-    /// missing tiles are made in parallel.
+    /// The windows with the first posts `first`, one for each level, finest first; missing tiles are made in parallel.
     ///
     /// # Panics
     /// When `first` has fewer entries than there are levels.
@@ -159,9 +155,8 @@ impl Landscape {
         wanted.iter().map(|&(level, posts)| self.shown(&made, level, posts, None)).collect()
     }
 
-    /// A square of the land around a place, m: windows of every level around it, none
-    /// wider than `side_m`, up to the finest level that spans it. What a rover that comes
-    /// to a new place waits for.
+    /// A square of the land around a place, m: windows of every level around it, none wider than `side_m`, up to the
+    /// finest level that covers it. This is what a rover waits for when it arrives at a new place.
     pub fn square(&self, tiles: &TileStore, at_m: [f64; 2], side_m: f64) -> Windows {
         let spans = self.spec.levels.iter().position(|level| level.side_m >= side_m);
         let count = spans.map_or(self.spec.levels.len(), |spans| spans + 1);
@@ -175,7 +170,7 @@ impl Landscape {
         Windows { rocks: self.rocks_of(&levels), levels, shapes: self.shapes.clone() }
     }
 
-    /// One level's window: see `windows`.
+    /// The window of one level; see `windows`.
     ///
     /// # Panics
     /// When there is no such level.
@@ -183,20 +178,20 @@ impl Landscape {
         self.window_beside(tiles, level, first, None)
     }
 
-    /// The same, with posts taken over from a window of the same level.
+    /// The window of one level, with posts copied from another window of the same level.
     pub(crate) fn window_beside(
         &self,
         tiles: &TileStore,
         level: usize,
         first: [i64; 2],
-        known: Option<Known>,
+        known: Option<EarlierWindow>,
     ) -> Level {
         let posts = self.posts(level, first);
         let made = self.make(tiles, &[(level, posts)], known);
         self.shown(&made, level, posts, known)
     }
 
-    /// A tile of the finest level as it is seen, without anything that was done to it.
+    /// A tile of the finest level, undisturbed.
     pub(crate) fn finest_tile(&self, tiles: &TileStore, at: [i64; 2]) -> Arc<Level> {
         let posts = tile(at);
         let made = self.make(tiles, &[(0, posts)], None);
@@ -206,7 +201,7 @@ impl Landscape {
         }
     }
 
-    /// A tile of the finest level with one more post to the east and to the north.
+    /// A page of the finest level with one more column of posts in the east and one more row in the north.
     pub(crate) fn page_with_rim(&self, tiles: &TileStore, page: &Level) -> Level {
         let posts = Posts { count: page.posts + 1, ..Posts::of(page) };
         self.shown(&self.make(tiles, &[(0, posts)], None), 0, posts, None)
@@ -221,13 +216,13 @@ impl Landscape {
         level + self.data.len() >= self.spec.levels.len()
     }
 
-    /// The square of a level that data and their surroundings fill.
+    /// The square of a level that contains data and their surroundings.
     fn fixed(&self, level: usize) -> Option<&(Level, Edge)> {
         let finest = self.spec.levels.len() - self.fixed.len();
         level.checked_sub(finest).and_then(|at| self.fixed.get(at))
     }
 
-    /// How many times coarser the next level is.
+    /// Ratio of the next coarser level's spacing to this level's.
     fn ratio(&self, level: usize) -> i64 {
         (self.spec.levels[level + 1].spacing_m / self.spec.levels[level].spacing_m).round() as i64
     }
@@ -248,7 +243,7 @@ impl Landscape {
         made
     }
 
-    /// A level that has data as it would be without them; `coarse` has the coarser level around it.
+    /// A level with data as it would be generated without them; `coarse` is the coarser level around it.
     pub(crate) fn made_up(&self, at: usize, posts: Posts, coarse: Option<&Level>) -> Level {
         let mut level = self.unbent(at, posts, coarse);
         let small = self.craters(at, &level, 0.0..crate::procedural::patch::CRATER_POSTS_REFINED);
@@ -256,7 +251,7 @@ impl Landscape {
         level
     }
 
-    /// Height of a procedural site's origin before it is put at zero, m.
+    /// Height of a procedural site's origin before it is shifted to zero, m.
     fn found_lift_m(&self) -> f32 {
         let posts = Posts::around_origin(START_POSTS);
         let coarsest = self.spec.levels.len() - 1;
@@ -264,8 +259,8 @@ impl Landscape {
         if !self.fixed.is_empty() { 0.0 } else { self.unbent(coarsest, posts, None).heights_m[middle] }
     }
 
-    /// How every level is bent at the start, found from coarse to fine.
-    fn found_bends(&self) -> Vec<Bend> {
+    /// Determines from coarse to fine how every level is bent around the start.
+    fn found_bends(&self) -> Vec<StartCorrection> {
         let posts = Posts::around_origin(START_POSTS);
         let mut bends = Vec::new();
         let mut coarse: Option<Level> = None;
@@ -276,7 +271,7 @@ impl Landscape {
             }
             let mut around = self.unbent(level, posts, coarse.as_ref());
             let wanted = coarse.as_ref().map_or(Plane::LEVEL, |coarse| Plane::at_middle(coarse, 1));
-            let bend = Bend::new(&around, wanted);
+            let bend = StartCorrection::new(&around, wanted);
             bend.apply(&mut around);
             bends.push(bend);
             coarse = Some(around);
@@ -285,15 +280,15 @@ impl Landscape {
         bends
     }
 
-    /// The tiles that windows need beside what is `known`, and those that they come from; what the
-    /// store lacks is made, coarse ones first.
-    fn make(&self, tiles: &TileStore, wanted: &[(usize, Posts)], known: Option<Known>) -> Made {
+    /// Collects the tiles that windows need in addition to `known`, and the coarser tiles they depend on; makes those
+    /// missing from the store, coarse ones first.
+    fn make(&self, tiles: &TileStore, wanted: &[(usize, Posts)], known: Option<EarlierWindow>) -> AvailableTiles {
         let mut needed = vec![BTreeSet::new(); self.spec.levels.len()];
         for &(level, posts) in wanted {
             let is_known = |at: [i64; 2]| known.is_some_and(|known| known.posts().has_shared(&posts, &tile(at)));
             needed[level].extend(self.tiles_of(level, posts).filter(|&at| !is_known(at)));
         }
-        let mut made = Made::new();
+        let mut made = AvailableTiles::new();
         let mut missing = vec![Vec::new(); needed.len()];
         for level in 0..needed.len() {
             for &at in &needed[level] {
@@ -319,7 +314,7 @@ impl Landscape {
         made
     }
 
-    /// The tiles that hold some of a level's posts, but those of which data hold them all.
+    /// The tiles that contain some of a level's posts, except tiles that lie wholly within the data's square.
     fn tiles_of(&self, level: usize, posts: Posts) -> impl Iterator<Item = [i64; 2]> {
         let square = self.fixed(level).map(|(fixed, _)| Posts::of(fixed));
         let is_there = square.is_some_and(|square| posts.is_within(&square));
@@ -327,7 +322,7 @@ impl Landscape {
         tiles.filter(move |&at| square.is_none_or(|square| !tile(at).is_within(&square)))
     }
 
-    fn tile(&self, made: &Made, level: usize, posts: Posts) -> Patch {
+    fn tile(&self, made: &AvailableTiles, level: usize, posts: Posts) -> Patch {
         let has_coarser = level + 1 < self.spec.levels.len();
         let coarse = has_coarser.then(|| {
             let posts = posts.refined_from(self.ratio(level));
@@ -339,23 +334,23 @@ impl Landscape {
         }
     }
 
-    fn shown(&self, made: &Made, level: usize, posts: Posts, known: Option<Known>) -> Level {
+    fn shown(&self, made: &AvailableTiles, level: usize, posts: Posts, known: Option<EarlierWindow>) -> Level {
         match self.fixed(level) {
             Some((fixed, _)) if posts == Posts::of(fixed) => fixed.clone(),
             _ => self.gathered(made, level, posts, |patch| Some(&patch.surface), known),
         }
     }
 
-    /// Posts of a level put together from its tiles, which are there, from data's square and what is known.
+    /// Posts of a level, assembled from its tiles, the data's square and `known` posts.
     fn gathered(
         &self,
-        made: &Made,
+        made: &AvailableTiles,
         level: usize,
         posts: Posts,
         of: fn(&Patch) -> Option<&Level>,
-        known: Option<Known>,
+        known: Option<EarlierWindow>,
     ) -> Level {
-        let fixed = self.fixed(level).map(|(fixed, _)| Known { level: fixed, seam_posts: 0 });
+        let fixed = self.fixed(level).map(|(fixed, _)| EarlierWindow { level: fixed, seam_posts: 0 });
         let grid = posts.grid(self.spec.levels[level].spacing_m);
         let mut heights_m = vec![0.0; posts.count * posts.count];
         heights_m.par_chunks_mut(posts.count).with_min_len(64).enumerate().for_each(|(i, row)| {
@@ -371,7 +366,7 @@ fn tile(at: [i64; 2]) -> Posts {
     Posts { first: at.map(|at| at * TILE_POSTS as i64), count: TILE_POSTS }
 }
 
-/// Copies posts from column and row `at` on from the tiles that hold them.
+/// Copies a row of posts, from post (`column`, `line`) on, from the tiles that contain them.
 fn copy_row<'a>(row: &mut [f32], [column, line]: [i64; 2], tile: impl Fn([i64; 2]) -> Option<&'a Level>) {
     let side = TILE_POSTS as i64;
     let end = column + row.len() as i64;
@@ -384,8 +379,8 @@ fn copy_row<'a>(row: &mut [f32], [column, line]: [i64; 2], tile: impl Fn([i64; 2
     }
 }
 
-/// Copies the posts that are known.
-fn copy_known(row: &mut [f32], [column, line]: [i64; 2], known: &Known) {
+/// Copies the posts of a row that are known.
+fn copy_known(row: &mut [f32], [column, line]: [i64; 2], known: &EarlierWindow) {
     let square = known.posts();
     let end = (square.first[0] + square.count as i64).min(column + row.len() as i64);
     let start = column.max(square.first[0]);

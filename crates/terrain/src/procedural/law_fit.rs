@@ -1,12 +1,12 @@
-//! The exponent of a power law from sizes: what tests recover a law with.
+//! Fits the exponent of a power law to sizes; tests use it to recover a law.
 
-/// Maximum-likelihood exponent of `N(>d) ∝ d^−exponent` for sizes cut to a range, and
-/// its standard error (Page 1968: the doubly truncated Pareto law).
+/// Maximum-likelihood exponent of `N(>d) ∝ d^−exponent` for sizes within a range, and its standard error (Page 1968:
+/// the doubly truncated Pareto law).
 pub(crate) fn pareto_exponent(sizes: &[f64], [low, high]: [f64; 2]) -> (f64, f64) {
     let logs: Vec<_> = sizes.iter().filter(|&&d| (low..high).contains(&d)).map(|d| (d / low).ln()).collect();
     let (count, range) = (logs.len() as f64, (high / low).ln());
     let mean = logs.iter().sum::<f64>() / count;
-    // The mean of ln(d/low) that an exponent expects falls as it grows: halve until it meets the sample's.
+    // The expected mean of ln(d/low) falls as the exponent grows: bisect until it equals the sample's.
     let expected = |b: f64| 1.0 / b - range / ((b * range).exp() - 1.0);
     let (mut least, mut most) = (1e-3, 20.0);
     for _ in 0..60 {

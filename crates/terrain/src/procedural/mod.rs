@@ -1,5 +1,4 @@
-//! Made-up ground: laws of craters and rocks, what is drawn where, wear, and how a piece of a
-//! level comes from the coarser one.
+//! Generated ground: laws and positions of craters and rocks, wear, and the refinement of a level from the coarser one.
 
 pub(crate) mod beyond;
 pub(crate) mod cell;

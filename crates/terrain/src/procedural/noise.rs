@@ -1,20 +1,18 @@
-//! Fractal relief: a sum of octaves, each a random lattice smoothed by the cubic
-//! B-spline, lattices shrinking by a ratio that is no whole number and shifted at
-//! random so that their lines never coincide. The deviation of an octave follows a
-//! power law of its wavelength whose Hurst exponent changes at one metre: about 0.95
-//! at hectometres (Rosenburg et al. 2011, highlands) and 0.5 to 0.7 below a metre
-//! (Helfenstein and Shepard 1999).
+//! Fractal relief: a sum of octaves, each a random lattice smoothed by the cubic B-spline. The lattice spacings shrink
+//! by a non-integer ratio and have random shifts, so that their lines never coincide. The deviation of an octave
+//! follows a power law of its wavelength whose Hurst exponent changes at one metre: about 0.95 at hectometres
+//! (Rosenburg et al. 2011, highlands) and 0.5 to 0.7 below a metre (Helfenstein and Shepard 1999).
 //!
-//! A lattice value is a hash of seed, octave and lattice cell: the relief does not
-//! depend on the order, the window or the threads that evaluate it.
+//! A lattice value is a hash of seed, octave and lattice cell, so the relief does not depend on the order, the window
+//! or the threads that evaluate it.
 
 use crate::sampler::{Grid, Kernel, Sampler};
 use crate::site::spec::ReliefSpec;
 
-/// Each octave's lattice over the next finer one's.
+/// Ratio of each octave's lattice spacing to the next finer one's.
 const LACUNARITY: f64 = 1.9;
-/// Standard deviation of a uniform lattice in −1…1 after B-spline smoothing: the
-/// variance 1/3 times the kernel's mean square 151/315 once for each axis.
+/// Standard deviation of a uniform lattice in −1…1 after B-spline smoothing: the square root of the variance 1/3 times
+/// the kernel's mean square 151/315 once per axis.
 const LATTICE_DEVIATION: f64 = 0.276_76;
 
 /// One octave of the relief.
@@ -22,7 +20,7 @@ const LATTICE_DEVIATION: f64 = 0.276_76;
 pub(crate) struct Octave {
     /// Distance between lattice points, m.
     pub(crate) lattice_m: f64,
-    /// Standard deviation of its heights, m.
+    /// Standard deviation of the octave's heights, m.
     pub(crate) deviation_m: f64,
     index: u32,
 }
@@ -44,7 +42,7 @@ fn deviation_m(relief: &ReliefSpec, wavelength_m: f64) -> f64 {
 }
 
 impl Octave {
-    /// The octave ready to be added to the rows of `grid`.
+    /// A sampler of the octave at the posts of `grid`.
     pub(crate) fn sampler(&self, seed: u64, grid: Grid) -> Sampler<'static> {
         let key = mix(seed as u32 ^ mix((seed >> 32) as u32 ^ mix(self.index)));
         let [shift_x, shift_y] = [unit(mix(key ^ 1)), unit(mix(key ^ 2))].map(f64::from);
@@ -68,7 +66,7 @@ fn lattice(key: u32, first: [i64; 2], size: usize, amplitude: f32) -> Vec<f32> {
     (0..size as i64).flat_map(|j| row(first[1] + j)).collect()
 }
 
-/// A bijective scramble of 32 bits (the "lowbias32" constants of C. Wellons).
+/// A bijective hash of 32 bits (the "lowbias32" constants of C. Wellons).
 fn mix(mut x: u32) -> u32 {
     x = x.wrapping_add(0x9e37_79b9);
     x = (x ^ (x >> 16)).wrapping_mul(0x7feb_352d);
@@ -76,7 +74,7 @@ fn mix(mut x: u32) -> u32 {
     x ^ (x >> 16)
 }
 
-/// The upper 24 bits as a fraction 0…1.
+/// The upper 24 bits as a fraction in 0…1.
 fn unit(bits: u32) -> f32 {
     (bits >> 8) as f32 / (1 << 24) as f32
 }
@@ -107,7 +105,7 @@ mod tests {
 
     #[test]
     fn an_octave_has_the_deviation_it_states() {
-        // 250² lattice cells: the sample deviation is good to about a percent.
+        // 250² lattice cells: the sample deviation is accurate to about a percent.
         const SAMPLE_TOLERANCE: f64 = 0.03;
         let octave = octaves(&RELIEF, 0.2, 0.5)[0];
         let heights = heights(octave, Grid { origin_m: [-50.0, 20.0], spacing_m: 0.21, posts: 500 });
@@ -117,7 +115,7 @@ mod tests {
 
     #[test]
     fn a_place_has_the_same_relief_in_every_window() {
-        // Positions within the lattice are kept to f32 precision of weights.
+        // Rounding of the kernel's `f32` weights.
         const WINDOW_TOLERANCE_M: f32 = 1e-6;
         let octave = octaves(&RELIEF, 0.2, 0.5)[0];
         let wide = heights(octave, Grid { origin_m: [-4.0, -4.0], spacing_m: 0.125, posts: 65 });

@@ -1,9 +1,7 @@
-//! How a piece of a level is made. The coarsest level comes from the fractal relief and
-//! named landforms, or from data; each finer one is the coarser one refined smoothly,
-//! plus the octaves and the craters that only it can show. Craters are drawn from
-//! their own profile on every level that resolves them, so a rim is as crisp as the
-//! level allows. A piece depends on the seed, its posts and the coarser posts around
-//! them, not on what else has been made.
+//! Makes a piece of a level. The coarsest level comes from the fractal relief and named landforms, or from data; each
+//! finer one is the coarser one refined smoothly, plus the octaves and the craters that only it can resolve. Craters
+//! are stamped from their own profile on every level that resolves them, so a rim is as crisp as the level allows. A
+//! piece depends on the seed, its posts and the coarser posts around them, and not on what else has been made.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,23 +18,23 @@ use crate::procedural::noise::{Octave, octaves};
 use crate::sampler::{Grid, Kernel, Sampler};
 use crate::site::spec::{CraterSpec, ElevationSpec, LandformSpec};
 
-/// Posts across the smallest crater a level shows.
+/// Posts across the smallest crater that a level shows.
 pub(crate) const CRATER_POSTS_MIN: f64 = 6.0;
-/// Posts across a crater that survives being refined from a level.
+/// Posts across a crater that is preserved when a level is refined.
 pub(crate) const CRATER_POSTS_REFINED: f64 = 48.0;
-/// The finest octave's lattice spacing, in posts.
+/// Lattice spacing of the finest octave, in posts.
 const LATTICE_POSTS_MIN: f64 = 1.25;
 
-/// A piece of a level: what finer levels are refined from, and what is seen.
+/// A piece of a level: the base for refining finer levels, and the visible surface.
 #[derive(Clone, Debug)]
 pub(crate) struct Patch {
-    /// Without the craters that would not survive being refined; none of the finest level.
+    /// The piece without the craters that refining would not preserve; none for the finest level.
     pub(crate) base: Option<Level>,
     pub(crate) surface: Arc<Level>,
 }
 
 impl Landscape {
-    /// A piece of a level; `coarse` has the coarser level's base around it.
+    /// Makes a piece of a level; `coarse` is the coarser level's base around it.
     pub(crate) fn patch(&self, level: usize, posts: Posts, coarse: Option<&Level>) -> Patch {
         let mut base = self.unbent(level, posts, coarse);
         self.bends[level].apply(&mut base);
@@ -74,7 +72,7 @@ impl Landscape {
         base
     }
 
-    /// The octaves that a level adds.
+    /// The octaves that a level adds to the coarser one.
     fn octaves(&self, level: usize) -> Vec<Octave> {
         let lattice_m = |level: usize| self.spec().levels.get(level).map(|l| LATTICE_POSTS_MIN * l.spacing_m);
         let below_m = lattice_m(level + 1).unwrap_or(f64::INFINITY);
@@ -101,12 +99,12 @@ impl Landscape {
         }
     }
 
-    /// The craters that reach a piece of a level and are `posts` of its posts across.
+    /// The craters that reach a piece of a level and whose diameter is in the range `posts` of its posts.
     pub(crate) fn craters(&self, level: usize, piece: &Level, posts: Range<f64>) -> Vec<Crater> {
         let square = Square { low_m: piece.origin_m, side_m: piece.side_m() };
         let mut diameters_m = posts.start * piece.spacing_m..posts.end * piece.spacing_m;
         if let Some(data) = self.data().first() {
-            // The levels of the data have those they can show; finer levels have those they cannot.
+            // Levels with data have the craters that they can show, finer levels the smaller ones.
             let shown_m = CRATER_POSTS_MIN * data.spacing_m();
             let [low, high] = if self.is_fixed(level) { [shown_m, f64::INFINITY] } else { [0.0, shown_m] };
             diameters_m = diameters_m.start.max(low)..diameters_m.end.min(high);
@@ -114,8 +112,8 @@ impl Landscape {
         self.craters_near(square, REACH_MAX_RADII, &diameters_m)
     }
 
-    /// The craters with such diameters that lie within `radii` of theirs of a square and
-    /// that no data show.
+    /// The craters with diameters of `diameters_m` within `radii` of their radii of a square, without those that the
+    /// data resolve.
     pub(crate) fn craters_near(&self, square: Square, radii: f64, diameters_m: &Range<f64>) -> Vec<Crater> {
         let reaches = |crater: &Crater| square.meets(crater.at_m, radii * crater.radius_m());
         let named = self.named_craters().filter(|c| diameters_m.contains(&c.diameter_m)).filter(reaches);

@@ -1,10 +1,9 @@
-//! Which rocks lie where: drawn cell by cell (`cell`) from the site's laws, so that a
-//! place's rocks, their numbers too, are the same whatever is looked at first. Rocks
-//! around craters are drawn as if they lay thickest everywhere, and as many are kept as
-//! the craters around leave them a share of the ground.
+//! Positions of rocks: drawn cell by cell (`cell`) from the site's laws, so that a place has the same rocks with the
+//! same numbers in any order of visit. Rocks around craters are drawn everywhere at their highest density; each is kept
+//! with the probability that the surrounding craters give its position.
 //!
-//! A rock's number is put together from its kind, octave, cell and turn. Cells repeat
-//! every 1024, so two rocks of one number are 25 000 of their diameters apart.
+//! A rock's number is composed of its kind, octave, cell and index in the cell. Cells repeat every 1024, so two rocks
+//! with the same number are 25 000 of their diameters apart.
 
 use std::collections::BTreeMap;
 use std::ops::{Range, RangeInclusive};
@@ -15,57 +14,55 @@ use selene_base::random::{RngExt, Stream};
 use crate::procedural::cell::{Cell, Cells, Square};
 use crate::procedural::crater::Crater;
 use crate::procedural::rock_law::{CRATER_PER_ROCK, ROCKS_REACH_RADII, RockLaw, RockSizes, share_at};
-use crate::surface::rock::{LEAN_MAX_RAD, SHAPES, Stone};
+use crate::surface::rock::{DrawnRock, LEAN_MAX_RAD, SHAPES};
 
-/// Side of a cell in smallest diameters: half a metre for rocks of 2 to 4 cm.
+/// Side of a cell, in smallest diameters: half a metre for rocks of 2 to 4 cm.
 pub(crate) const CELL_SIDE: f64 = 25.0;
-/// Smallest diameter of octave 0, m: the smallest a law may ask for.
+/// Smallest diameter of octave 0, m: the smallest that a law may have.
 const UNIT_M: f64 = 0.02;
-/// Rocks lie anywhere, or around craters.
+/// Cells of the rocks that lie anywhere, and of those around craters.
 const ANYWHERE: Cells = Cells { name: "terrain/rocks", unit_m: UNIT_M, side: CELL_SIDE };
 const AROUND_CRATERS: Cells = Cells { name: "terrain/crater_rocks", unit_m: UNIT_M, side: CELL_SIDE };
-/// Bits of a rock's number: its turn in the cell, the cell's column and row, the octave;
-/// one more tells its kind.
+/// Bits of a rock's number: its index in the cell, the cell's column and row, and the octave; one more bit is its kind.
 const TURN_BITS: u32 = 6;
 const CELL_BITS: u32 = 10;
 const OCTAVE_BITS: u32 = 4;
-/// Share of rocks around craters that a window is taken to have: half of the most that
-/// synthterrain lets be blocky.
+/// Expected density of rocks around craters in a window, relative to the highest: half of the most that synthterrain
+/// allows to be blocky.
 const SHARE_EXPECTED: f64 = 0.1;
-/// Halvings of an interval that finds a diameter.
+/// Bisections that determine a diameter.
 const HALVINGS: usize = 40;
 
 impl RockLaw {
-    /// Rocks of an octave that a cell holds on average, where that is most: numbers leave
-    /// room for 64.
+    /// Mean number of rocks of an octave in a cell, for the octave where it is largest; rock numbers allow for 64.
     pub(crate) fn most_in_a_cell(&self) -> f64 {
         let laws = std::iter::once(self.law).chain(self.around_craters.map(|around| around.law));
         let octaves = ANYWHERE.octaves(&(self.diameter_min_m..self.diameter_max_m));
         laws.flat_map(|law| octaves.clone().map(move |octave| self.mean_in_cell(law, octave))).fold(0.0, f64::max)
     }
 
-    /// Cells that are drawn on a square of `side_m` which shows rocks from `smallest_m` on, about.
+    /// Approximate number of cells drawn on a square of `side_m` that shows rocks from `smallest_m` on.
     pub(crate) fn cells_on(&self, smallest_m: f64, side_m: f64) -> f64 {
         ANYWHERE.count(&(smallest_m..self.diameter_max_m), side_m)
     }
 
-    /// How many rocks the window of a level may show where there are `levels`: half of all lie on the
-    /// finest, the others share the rest.
+    /// Most rocks that the window of a level shows on a site with `levels` levels: half of all are on the finest level,
+    /// the others share the rest.
     pub(crate) fn share(&self, level: usize, levels: usize) -> usize {
         let beside = if level == 0 { 1 } else { levels - 1 };
         self.count_max / beside / levels.clamp(1, 2)
     }
 
-    /// The diameter from which on the window of a level shows rocks.
+    /// Smallest diameter of the rocks that the window of a level shows, m.
     pub(crate) fn smallest_on(&self, level: usize, levels: usize, side_m: f64) -> f64 {
         self.smallest_m(self.share(level, levels) as f64, side_m)
     }
 
-    /// The diameter from which on a square of `side_m` shows rocks, so that it is expected
-    /// to have at most `count` of them with three standard deviations to spare.
+    /// Smallest diameter, m, for which a square of `side_m` is expected to show at most `count` rocks, with a margin of
+    /// three standard deviations.
     pub(crate) fn smallest_m(&self, count: f64, side_m: f64) -> f64 {
         const SIGMAS: f64 = 3.0;
-        // The mean m with m + 3 √m = count.
+        // The mean m that satisfies m + 3 √m = count.
         let mean = ((count + (SIGMAS / 2.0).powi(2)).sqrt() - SIGMAS / 2.0).powi(2);
         let [mut low, mut high] = [self.diameter_min_m, self.diameter_max_m];
         let few = self.expected_m2(high);
@@ -80,30 +77,29 @@ impl RockLaw {
         high
     }
 
-    /// Rocks per m² larger than `diameter_m` that may be expected.
+    /// Expected number of rocks larger than `diameter_m` per m².
     pub(crate) fn expected_m2(&self, diameter_m: f64) -> f64 {
         let around = self.around_craters.map_or(0.0, |around| around.law.density_m2(diameter_m));
         self.law.density_m2(diameter_m) + SHARE_EXPECTED * around
     }
 
-    /// The rocks that lie anywhere on a square and are larger than `diameter_min_m`; none
-    /// near the start.
-    pub(crate) fn anywhere(&self, seed: u64, square: Square, diameter_min_m: f64) -> Vec<Stone> {
+    /// The rocks on a square that are larger than `diameter_min_m` and belong to no crater; none near the start.
+    pub(crate) fn anywhere(&self, seed: u64, square: Square, diameter_min_m: f64) -> Vec<DrawnRock> {
         let wanted_m = self.wanted_m(diameter_min_m);
         let cells = octaves(&wanted_m).flat_map(|octave| ANYWHERE.near(octave, square, 0.0));
         let stones = cells.flat_map(|cell| self.of_cell(seed, ANYWHERE, self.law, cell));
         stones.filter(|stone| self.is_wanted(stone, square, &wanted_m)).collect()
     }
 
-    /// The rocks that craters have dug up, as `anywhere`; `craters` tells those from a
-    /// diameter on that lie within some of their radii of the square.
+    /// The rocks that craters have excavated, as `anywhere`; `craters` returns the craters from a diameter on that lie
+    /// within a number of their radii of the square.
     pub(crate) fn around(
         &self,
         seed: u64,
         square: Square,
         diameter_min_m: f64,
         craters: impl Fn(f64, f64) -> Vec<Crater>,
-    ) -> Vec<Stone> {
+    ) -> Vec<DrawnRock> {
         let Some(around) = self.around_craters else { return Vec::new() };
         let wanted_m = self.wanted_m(diameter_min_m);
         let of_octave = |octave: i32| {
@@ -123,14 +119,14 @@ impl RockLaw {
         diameter_min_m.max(self.diameter_min_m)..self.diameter_max_m
     }
 
-    fn is_wanted(&self, stone: &Stone, square: Square, wanted_m: &Range<f64>) -> bool {
+    fn is_wanted(&self, stone: &DrawnRock, square: Square, wanted_m: &Range<f64>) -> bool {
         let [x, y] = stone.at_m;
         wanted_m.contains(&stone.diameter_m)
             && square.meets(stone.at_m, 0.0)
             && x.hypot(y) - stone.diameter_m > self.clear_radius_m
     }
 
-    /// Densities of rocks larger than an octave's smallest and largest.
+    /// Rocks per m² larger than an octave's smallest and largest diameter.
     fn densities_m2(&self, law: RockSizes, octave: i32) -> [f64; 2] {
         let octave_m = ANYWHERE.diameters_m(octave);
         [octave_m.start.max(self.diameter_min_m), octave_m.end.min(self.diameter_max_m)].map(|m| law.density_m2(m))
@@ -142,7 +138,7 @@ impl RockLaw {
     }
 
     /// All rocks of a cell.
-    fn of_cell(&self, seed: u64, cells: Cells, law: RockSizes, cell: Cell) -> Vec<Stone> {
+    fn of_cell(&self, seed: u64, cells: Cells, law: RockSizes, cell: Cell) -> Vec<DrawnRock> {
         let Ok(poisson) = Poisson::new(self.mean_in_cell(law, cell.octave)) else { return Vec::new() };
         let [many, few] = self.densities_m2(law, cell.octave);
         let ([x, y], side_m) = (cells.low_m(cell), cells.side_m(cell.octave));
@@ -158,14 +154,14 @@ impl RockLaw {
     }
 }
 
-/// The cells of a square that craters have thrown rocks on, each with those craters.
+/// The cells of a square within the reach of craters' rocks, each with those craters.
 fn by_cell(craters: &[Crater], octave: i32, square: Square) -> BTreeMap<[i64; 2], Vec<Crater>> {
     let mut cells: BTreeMap<_, Vec<_>> = BTreeMap::new();
     let of_square = AROUND_CRATERS.span(octave, square, 0.0);
     for crater in craters {
         let middle = Square { low_m: crater.at_m, side_m: 0.0 };
         let of_crater = AROUND_CRATERS.span(octave, middle, ROCKS_REACH_RADII * crater.radius_m());
-        // A large crater has more cells than can be gone through.
+        // A large crater has too many cells to visit them all.
         let [columns, rows] = [0, 1].map(|axis| shared(&of_square[axis], &of_crater[axis]));
         for row in rows {
             for column in columns.clone() {
@@ -176,7 +172,7 @@ fn by_cell(craters: &[Crater], octave: i32, square: Square) -> BTreeMap<[i64; 2]
     cells
 }
 
-/// The numbers that are in both ranges.
+/// Intersection of two ranges.
 fn shared(a: &RangeInclusive<i64>, b: &RangeInclusive<i64>) -> RangeInclusive<i64> {
     *a.start().max(b.start())..=*a.end().min(b.end())
 }
@@ -193,8 +189,8 @@ fn number(kind: u32, cell: Cell, turn: u32) -> u32 {
     (((((octave << CELL_BITS) | column) << CELL_BITS) | row) << TURN_BITS) | turn
 }
 
-fn stone(rng: &mut Stream, id: u32, at_m: [f64; 2], diameter_m: f64) -> Stone {
-    Stone {
+fn stone(rng: &mut Stream, id: u32, at_m: [f64; 2], diameter_m: f64) -> DrawnRock {
+    DrawnRock {
         id,
         at_m,
         diameter_m,
@@ -215,8 +211,7 @@ mod tests {
     use crate::procedural::law_fit::pareto_exponent;
     use crate::procedural::rock_law::{CraterRocksSpec, RockLaw, RockSizes, share_at};
 
-    /// Standard deviations that a drawn number may be off: one test in 16 000 fails by
-    /// chance, and the seed is fixed.
+    /// Tolerance of drawn numbers in standard deviations: one test in 16 000 fails by chance, and the seed is fixed.
     const SIGMAS: f64 = 4.0;
 
     fn law(law: RockSizes) -> RockLaw {
@@ -257,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn rocks_around_a_crater_are_weighted_as_its_rim_asks() {
+    fn rocks_around_a_crater_are_weighted_as_its_rim_requires() {
         let crater = Crater { at_m: [-640.0, 3000.0], diameter_m: 60.0, age_yr: 1e9, wear: 0.0 };
         let stones = law(RockSizes::Viper).around(3, square(200.0), 0.05, |_, _| vec![crater]);
         let radii = |at: [f64; 2]| (at[0] - crater.at_m[0]).hypot(at[1] - crater.at_m[1]) / 30.0;
@@ -283,8 +278,8 @@ mod tests {
     }
 
     #[test]
-    fn rocks_of_a_crater_of_tens_of_kilometres_are_drawn_only_where_they_are_asked_for() {
-        // The smallest rocks around it have 6e10 cells.
+    fn rocks_of_a_crater_of_tens_of_kilometres_are_drawn_only_where_they_are_requested() {
+        // The smallest rocks around this crater have 6e10 cells.
         let crater = Crater { at_m: [-32_200.0, 2900.0], diameter_m: 60_000.0, age_yr: 0.0, wear: 0.0 };
         let rocks = |square| law(RockSizes::Viper).around(3, square, 0.02, |_, _| vec![crater]);
         let small = Square { low_m: [-700.0, 2950.0], side_m: 6.0 };

@@ -1,7 +1,6 @@
-//! How many rocks there are of each size and where: cumulative power laws, as published
-//! (synthterrain, NASA Ames), everywhere alike, and others around craters that have dug
-//! them up: those lie thickest at the rim, thin out outwards and are few inside, and go
-//! with the crater's age.
+//! Size distribution of rocks: published cumulative power laws (synthterrain, NASA Ames). One law holds everywhere;
+//! others add rocks that craters have excavated. Those are densest at the rim, thin out outwards, are few inside and
+//! disappear with the crater's age.
 
 use garde::Validate;
 use schemars::JsonSchema;
@@ -12,25 +11,25 @@ use serde::Deserialize;
 use crate::procedural::crater::Crater;
 use crate::procedural::crater_age::AGE_MAX_YR;
 
-/// Distance from a crater's centre, in radii, over which its rocks thin out by e.
+/// Distance from a crater's centre, in radii, over which the density of its rocks falls by a factor of e.
 const THINNING_RADII: f64 = 0.7;
-/// Radii from a crater's centre within which its rocks lie.
+/// Distance from a crater's centre up to which its rocks lie, in radii.
 pub(crate) const ROCKS_REACH_RADII: f64 = 2.0;
-/// Share of rocks inside the rim.
+/// Density of rocks inside the rim, relative to the law.
 const INSIDE: f64 = 0.05;
-/// Power of the remaining age: how blocks crumble and are buried.
+/// Exponent of the remaining age: blocks crumble and are buried.
 const AGE_DECAY: i32 = 3;
-/// A crater's largest rocks are about a tenth as large as itself.
+/// Ratio of a crater's diameter to that of its largest rocks.
 pub(crate) const CRATER_PER_ROCK: f64 = 10.0;
 
 /// The rocks of a site.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct RockLaw {
-    /// How many there are of each size, anywhere.
+    /// Size distribution of the rocks that are everywhere.
     #[garde(dive)]
     pub law: RockSizes,
-    /// Those that craters have dug up; none where it is left out.
+    /// Rocks that craters have excavated; none by default.
     #[garde(dive)]
     pub around_craters: Option<CraterRocksSpec>,
     /// Smallest diameter on the finest level, m: 2 cm to 100 m, and no smaller than what `count_max` shows there.
@@ -42,20 +41,20 @@ pub struct RockLaw {
     /// Distance from the map origin without rocks, m: to 1000 km.
     #[garde(custom(within(0.0, 1e6)))]
     pub clear_radius_m: f64,
-    /// Most rocks on the windows of all levels together. Coarse windows leave out the smallest that would be more;
-    /// a site whose finest one would have to is refused. 0 for no rocks.
+    /// Maximum number of rocks on the windows of all levels together. Coarse windows leave out the smallest rocks above
+    /// this number; a site whose finest window would have to is refused. 0 for no rocks.
     #[garde(range(max = 100_000))]
     pub count_max: usize,
 }
 
-/// Rocks that craters have dug up.
+/// Rocks that craters have excavated.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct CraterRocksSpec {
-    /// How many there would be of each size where they lie thickest.
+    /// Size distribution where they are densest.
     #[garde(dive)]
     pub law: RockSizes,
-    /// Diameter of the smallest crater that has dug up rocks, m: smaller ones stir the soil only.
+    /// Diameter of the smallest crater with excavated rocks, m: smaller impacts only stir the soil.
     #[garde(custom(within(0.5, 10_000.0)))]
     pub crater_diameter_min_m: f64,
 }
@@ -64,17 +63,17 @@ pub struct CraterRocksSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(try_from = "RockSizesKeys")]
 pub enum RockSizes {
-    /// Between craters: 1e-4 d^−1.75457 per m².
+    /// Ground between craters: 1e-4 d^−1.75457 per m².
     BetweenCraters,
     /// The VIPER environment: 3e-4 d^−2.482 per m².
     Viper,
     /// Haworth: 2e-3 d^−2.6607 per m².
     Haworth,
-    /// A power law of one's own.
+    /// A custom power law.
     Power(RockPowerSpec),
 }
 
-/// A law as the file has it.
+/// The keys of a law in a site's file.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RockSizesKeys {
@@ -111,7 +110,7 @@ impl TryFrom<RockSizesKeys> for RockSizes {
     }
 }
 
-/// Paths as in the file, so that a refusal finds its line.
+/// Error paths follow the file's keys, so that an error message finds the line.
 impl Validate for RockSizes {
     type Context = ();
 
@@ -151,14 +150,14 @@ impl RockSizes {
         density_1m_m2 * diameter_m.powf(-slope)
     }
 
-    /// The diameter that `density_m2` rocks per m² exceed: the law's inverse.
+    /// Inverse of the law: the diameter that `density_m2` rocks per m² exceed, m.
     pub(crate) fn diameter_m(&self, density_m2: f64) -> f64 {
         let RockPowerSpec { density_1m_m2, slope } = self.power();
         (density_m2 / density_1m_m2).powf(-1.0 / slope)
     }
 }
 
-/// Share, 0 … 1, of the rocks around craters that lie at a place.
+/// Density of rocks around craters at a position, relative to the law, 0 … 1.
 pub(crate) fn share_at<'a>([x, y]: [f64; 2], craters: impl IntoIterator<Item = &'a Crater>) -> f64 {
     let share = |crater: &Crater| {
         let radii = (x - crater.at_m[0]).hypot(y - crater.at_m[1]) / crater.radius_m();

@@ -1,16 +1,15 @@
-//! The place where the rover starts: the map origin, at height zero, level on a
-//! procedural site and on the data's slope otherwise. Each level's own tilt there is
-//! found once on the posts around the origin, and bent away wherever a piece of that
-//! level lies near enough.
+//! The place where the rover starts: the map's origin, at height zero. It is level on a procedural site and has the
+//! data's slope otherwise. Each level's own tilt there is determined once from the posts around the origin, and
+//! subtracted from every piece of that level near enough.
 
 use crate::level::Level;
 
-/// Radius around the start over which a level's own tilt is taken out, in posts.
+/// Radius around the start within which a level's own tilt is removed, in posts.
 const LEVEL_START_POSTS: f64 = 50.0;
-/// Posts each way over which a level's own tilt is found.
+/// Posts each way from which a level's own tilt is determined.
 const REACH_POSTS: usize = 8;
 
-/// The plane that touches a level at the map origin.
+/// The plane that touches a level at the map's origin.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plane {
     height_m: f64,
@@ -20,8 +19,7 @@ pub(crate) struct Plane {
 impl Plane {
     pub(crate) const LEVEL: Self = Self { height_m: 0.0, slope: [0.0, 0.0] };
 
-    /// Height at the middle post, which stands at the origin, and mean slope over
-    /// `reach` posts each way.
+    /// Height of the middle post, which is at the origin, and mean slope over `reach` posts each way.
     pub(crate) fn at_middle(level: &Level, reach: usize) -> Self {
         let middle = level.posts / 2;
         let run_m = 2.0 * reach as f64 * level.spacing_m;
@@ -33,18 +31,18 @@ impl Plane {
 
 /// How a level is bent around the start.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Bend {
+pub(crate) struct StartCorrection {
     found: Plane,
     wanted: Plane,
 }
 
-impl Bend {
-    /// Makes a level touch `wanted` at the origin, where `around` has its middle.
+impl StartCorrection {
+    /// A bend that makes a level touch `wanted` at the origin, which is the middle of `around`.
     pub(crate) fn new(around: &Level, wanted: Plane) -> Self {
         Self { found: Plane::at_middle(around, REACH_POSTS.min(around.posts / 4)), wanted }
     }
 
-    /// Bends the posts of a piece of the level that lie near the start.
+    /// Bends the posts of a piece of the level that are near the start.
     pub(crate) fn apply(&self, level: &mut Level) {
         let grid = level.grid();
         let radius_m = LEVEL_START_POSTS * grid.spacing_m;

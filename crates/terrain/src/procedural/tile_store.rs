@@ -1,43 +1,42 @@
-//! Pieces of levels that have been made, kept for windows and pages that need them again. Each
-//! level's lattice is cut into tiles of 256 posts; those used longest ago go when the store grows
-//! over its limit. It is shared by all who make ground: what it holds depends on the place alone,
-//! so that it does not matter who made it.
+//! Store of generated tiles for windows and pages that need them again. Each level's lattice is divided into tiles of
+//! 256 × 256 posts. When the store exceeds its limit, the least recently used tiles are dropped. All users of a terrain
+//! share it: its contents depend on the position alone, so it does not matter who generated them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::procedural::patch::Patch;
 
-/// Posts on a tile's side.
+/// Posts along a side of a tile.
 pub(crate) const TILE_POSTS: usize = 256;
-/// What a store keeps unless told otherwise, in bytes.
-const BYTES_MAX: usize = 256 << 20;
+/// Default limit of a store, bytes: a third more than the tiles under four windows of 2049 × 2049 posts.
+const BYTES_MAX: usize = 192 << 20;
 
 /// Level, and column and row of the tile.
 pub(crate) type Key = (usize, [i64; 2]);
 
-/// Tiles of one landscape.
+/// Generated tiles of one landscape.
 #[derive(Debug)]
 pub struct TileStore {
-    kept: Mutex<Kept>,
+    kept: Mutex<TileCache>,
     bytes_max: usize,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
-    tiles: BTreeMap<Key, KeptTile>,
+struct TileCache {
+    tiles: BTreeMap<Key, CachedTile>,
     bytes: usize,
     turn: u64,
 }
 
 #[derive(Clone, Debug)]
-struct KeptTile {
+struct CachedTile {
     patch: Arc<Patch>,
     last_used: u64,
 }
 
 impl Default for TileStore {
-    /// A store that keeps 256 MiB.
+    /// A store that keeps 192 MiB.
     fn default() -> Self {
         Self::new(BYTES_MAX)
     }
@@ -50,13 +49,13 @@ impl TileStore {
         Self { kept: Mutex::default(), bytes_max }
     }
 
-    /// Bytes of heights that it holds.
+    /// Size of the heights in the store, bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.kept().bytes
     }
 
-    /// A tile if it is there; it then counts as used now.
+    /// A tile, if the store has it; marks it as used now.
     pub(crate) fn get(&self, key: Key) -> Option<Arc<Patch>> {
         let mut kept = self.kept();
         let turn = kept.turn;
@@ -70,11 +69,11 @@ impl TileStore {
         let mut kept = self.kept();
         let last_used = kept.turn;
         kept.bytes += bytes(&patch);
-        let before = kept.tiles.insert(key, KeptTile { patch, last_used });
+        let before = kept.tiles.insert(key, CachedTile { patch, last_used });
         kept.bytes -= before.map_or(0, |tile| bytes(&tile.patch));
     }
 
-    /// Lets go of the tiles used longest ago until the limit is kept.
+    /// Drops the least recently used tiles until the limit is met.
     pub(crate) fn trim(&self) {
         let mut kept = self.kept();
         kept.turn += 1;
@@ -92,8 +91,8 @@ impl TileStore {
         }
     }
 
-    /// A maker that panicked leaves whole tiles behind.
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    /// Locks the contents. A poisoned lock is fine: a panicking thread leaves complete tiles behind.
+    fn kept(&self) -> MutexGuard<'_, TileCache> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,6 +1,5 @@
-//! What a site's parts ask of one another: levels that nest, a raster whose posts are
-//! a level's, laws that do not ask for millions of craters or rocks, nor for rocks that
-//! are then not shown.
+//! Checks across a site's keys: levels must nest, a raster's posts must be those of a level, and laws must not ask for
+//! millions of craters or rocks, nor for rocks that would not be shown.
 
 use garde::Validate;
 use selene_base::input::{finite, within};
@@ -11,33 +10,33 @@ use crate::procedural::rock_law::RockLaw;
 use crate::procedural::{crater_field, rock_field};
 use crate::site::spec::{ElevationSpec, LevelSpec, POSTS_MAX};
 
-/// Posts that all levels together may have: 400 MB.
+/// Most posts of all levels together: 400 MB.
 const POSTS_TOTAL_MAX: usize = 100_000_000;
-/// Craters or rocks that the laws may make of a level.
+/// Most craters or rocks that the laws may generate on a level.
 const DRAWN_MAX: f64 = 200_000.0;
-/// More in a cell would cover the ground many times over.
+/// Craters; more in a cell would cover the ground many times over.
 const CRATERS: Scattered = Scattered { what: "craters", cell_side: crater_field::CELLS.side, in_cell_max: 100.0 };
-/// Their numbers leave room for 64 in a cell, more than six standard deviations above.
+/// Rocks; their numbers allow for 64 in a cell, more than six standard deviations above this mean.
 const ROCKS: Scattered = Scattered { what: "rocks", cell_side: rock_field::CELL_SIDE, in_cell_max: 30.0 };
-/// Cells that may be drawn for a level, empty ones too: half a minute of drawing.
+/// Most cells, empty ones included, that may be drawn for a level: they take half a minute.
 const CELLS_MAX: f64 = 1e8;
-/// How much larger than asked for the smallest rock on the finest level may be.
+/// Largest ratio of the smallest rock shown on the finest level to the one asked for.
 const SMALLEST_RATIO_MAX: f64 = 1.05;
-/// Farthest from the map origin that anything of a site lies, m: as far as levels reach.
+/// Largest distance of anything of a site from the map's origin along an axis, m: as far as levels reach.
 const PLACE_MAX_M: f64 = 1e6;
-/// Shortest length of a landform, m: that of the smallest crater with a name.
+/// Shortest length of a landform, m: that of the smallest named crater.
 const LENGTH_MIN_M: f64 = 0.1;
-/// How much coarser the next level may be.
+/// Largest ratio of the spacings of successive levels.
 const RATIO_MAX: f64 = 32.0;
-/// How far from a whole number a ratio of lengths may be, for decimal spacings.
+/// Tolerance of integer ratios of lengths, for decimal spacings.
 const WHOLE_TOLERANCE: f64 = 1e-6;
 
-/// What a law scatters over the ground.
+/// A kind of object that a law scatters over the ground, with its limits.
 struct Scattered {
     what: &'static str,
     /// Side of a cell in smallest diameters of its octave.
     cell_side: f64,
-    /// How many a law may make of one octave in one cell on average.
+    /// Most objects of one octave in one cell, on average.
     in_cell_max: f64,
 }
 
@@ -50,7 +49,7 @@ pub(crate) fn hex_digest(digest: &str, (): &()) -> garde::Result {
     refuse_unless(good, || format!("value {digest:?} is not allowed: must be 64 hexadecimal digits"))
 }
 
-/// A garde check: a place of the map, x and y in m.
+/// A garde check: a position on the map, x and y in m.
 pub(crate) fn place(at_m: &[f64; 2], (): &()) -> garde::Result {
     at_m.iter().try_for_each(|m| within(-PLACE_MAX_M, PLACE_MAX_M)(m, &()))
 }
@@ -60,7 +59,7 @@ pub(crate) fn length(length_m: &f64, (): &()) -> garde::Result {
     within(LENGTH_MIN_M, PLACE_MAX_M)(length_m, &())
 }
 
-/// Levels must have a sane number of posts and each fit into the posts of the next coarser one.
+/// A garde check: levels have a reasonable number of posts, and each fits into the posts of the next coarser one.
 pub(crate) fn nested(levels: &[LevelSpec], (): &()) -> garde::Result {
     let sizes_are_numbers = levels.iter().all(|l| finite(&l.spacing_m, &()).is_ok() && l.spacing_m > 0.0);
     if !sizes_are_numbers {
@@ -74,7 +73,7 @@ pub(crate) fn nested(levels: &[LevelSpec], (): &()) -> garde::Result {
     levels.windows(2).try_for_each(|pair| fits(&pair[0], &pair[1]))
 }
 
-/// A raster's posts are the coarsest level's; a file has no more levels than there are.
+/// A garde check: a raster's spacing is the coarsest level's; a file has at most as many levels as the site.
 pub(crate) fn agrees_with(levels: &[LevelSpec]) -> impl FnOnce(&ElevationSpec, &()) -> garde::Result {
     let coarsest_m = levels.last().map_or(0.0, |level| level.spacing_m);
     let count = levels.len();
@@ -93,7 +92,7 @@ pub(crate) fn crater_count(levels: &[LevelSpec]) -> impl FnOnce(&CraterLaw, &())
     let areas_m2 = areas_m2(levels);
     let finest_m = levels.first().map_or(0.0, |level| level.side_m);
     move |law, ()| {
-        // What is wrong with single numbers is told by them; their octaves may have no end.
+        // The checks of the single keys report these errors; here, octaves of invalid sizes may be endless.
         if law.validate().is_err() {
             return Ok(());
         }
@@ -108,13 +107,13 @@ pub(crate) fn rock_count(levels: &[LevelSpec]) -> impl FnOnce(&RockLaw, &()) -> 
     let sides_m: Vec<f64> = levels.iter().map(|level| level.side_m).collect();
     let finest_m = sides_m.first().copied().unwrap_or(0.0);
     move |law, ()| {
-        // As of craters.
+        // As for craters, the checks of the single keys report these errors.
         if law.validate().is_err() {
             return Ok(());
         }
         let on_finest = law.expected_m2(law.diameter_min_m) * finest_m.powi(2);
         ROCKS.are_few([law.diameter_min_m, law.diameter_max_m], law.most_in_a_cell(), std::iter::once(on_finest))?;
-        shows_what_it_asks_for(law, sides_m.len(), finest_m)?;
+        shows_all_its_rocks(law, sides_m.len(), finest_m)?;
         let of_level = |(level, &side_m): (usize, &f64)| {
             let smallest_m = law.smallest_on(level, sides_m.len(), side_m);
             ROCKS.take_few_cells(law.cells_on(smallest_m, side_m), side_m)
@@ -123,14 +122,14 @@ pub(crate) fn rock_count(levels: &[LevelSpec]) -> impl FnOnce(&RockLaw, &()) -> 
     }
 }
 
-/// The finest level shows the rocks that its site asks for: `count_max` may not cut off the smallest
-/// without a word. 0 asks for none.
-fn shows_what_it_asks_for(law: &RockLaw, levels: usize, finest_m: f64) -> garde::Result {
+/// The finest level must show the rocks that its site asks for: `count_max` may not silently cut off the smallest. 0
+/// asks for none.
+fn shows_all_its_rocks(law: &RockLaw, levels: usize, finest_m: f64) -> garde::Result {
     let RockLaw { diameter_min_m, count_max, .. } = *law;
     let shown_m = law.smallest_on(0, levels, finest_m);
     let left_out = (law.expected_m2(diameter_min_m) - law.expected_m2(shown_m)) * finest_m.powi(2);
-    let is_as_asked = count_max == 0 || left_out < 1.0 || shown_m <= SMALLEST_RATIO_MAX * diameter_min_m;
-    refuse_unless(is_as_asked, || {
+    let is_as_requested = count_max == 0 || left_out < 1.0 || shown_m <= SMALLEST_RATIO_MAX * diameter_min_m;
+    refuse_unless(is_as_requested, || {
         format!(
             "count_max {count_max} leaves out rocks below {shown_m:.3} m on the finest level; raise it or \
              diameter_min_m ({diameter_min_m})"
@@ -139,7 +138,7 @@ fn shows_what_it_asks_for(law: &RockLaw, levels: usize, finest_m: f64) -> garde:
 }
 
 impl Scattered {
-    /// Sizes are in order, and there are not too many in a cell or on a level.
+    /// Checks that the sizes are in order and that there are not too many objects in a cell or on a level.
     fn are_few(
         &self,
         [diameter_min_m, diameter_max_m]: [f64; 2],
@@ -165,10 +164,11 @@ impl Scattered {
         })
     }
 
-    /// Chance is drawn cell by cell, also where a sparse law leaves nearly all of them empty.
+    /// Limits the number of cells: a law draws cell by cell, even where it is so sparse that nearly all cells are
+    /// empty.
     fn take_few_cells(&self, cells: f64, side_m: f64) -> garde::Result {
         let what = self.what;
-        // Of a side that is no number nothing is known; its level tells so.
+        // An invalid side gives NaN; the check of its level reports it.
         refuse_unless(cells.is_nan() || cells <= CELLS_MAX, || {
             format!(
                 "about {cells:.0} cells would be drawn for {what} on the level of side {side_m} m; at most {CELLS_MAX} \
@@ -178,7 +178,7 @@ impl Scattered {
     }
 }
 
-/// Smallest spacing shown and area of each level; the finest shows any size.
+/// Smallest spacing and area of each level; spacing 0 for the finest, which shows any size.
 fn areas_m2(levels: &[LevelSpec]) -> Vec<(f64, f64)> {
     let area = |(i, level): (usize, &LevelSpec)| (if i == 0 { 0.0 } else { level.spacing_m }, level.side_m.powi(2));
     levels.iter().enumerate().map(area).collect()

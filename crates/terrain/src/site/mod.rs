@@ -1,4 +1,4 @@
-//! A site's file.
+//! A site's YAML file and its checks.
 
 pub(crate) mod check;
 pub(crate) mod reflectance;

@@ -1,7 +1,6 @@
-//! What a surface does with light, as YAML states it: one of the closed set of reflectances that the scene
-//! has, for a site's ground and rocks and for objects of a scenario. Hapke's parameters stand by themselves,
-//! since regolith follows them unless it is told otherwise; another reflectance stands under its name. What
-//! the numbers mean is the scene's matter.
+//! The reflectance of a surface as YAML states it: one of the scene's closed set of reflectances, for a site's ground
+//! and rocks and for objects of a scenario. Hapke's parameters are given directly, because regolith follows them by
+//! default; any other reflectance is given under its name. The scene defines the parameters' meaning.
 
 use garde::Validate;
 use schemars::JsonSchema;
@@ -9,20 +8,20 @@ use selene_base::input::within;
 use selene_base::{NotOneOf, one_of};
 use serde::Deserialize;
 
-/// How far the sum of a tint may be off 3.
+/// Tolerance of a tint's sum about 3.
 const TINT_SLACK: f64 = 1e-3;
-/// Hapke's keys, as a refusal names them.
+/// Hapke's keys, as error messages list them.
 const HAPKE_KEYS: &str = "Hapke's keys (w, b, c, bs0, hs, filling, theta_deg, tint, near_infrared, radar)";
 
-/// A reflectance.
+/// The reflectance of a surface.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(try_from = "ReflectanceKeys")]
 pub enum ReflectanceSpec {
-    /// Particulate and rough: soil and rock.
+    /// Hapke's reflectance of rough particulate surfaces: soil and rock.
     Hapke(HapkeSpec),
-    /// Paint, plastic, metal.
+    /// The principled reflectance: paint, plastic, metal.
     Principled(PrincipledSpec),
-    /// Matt, grey.
+    /// Lambert's reflectance: matt and grey.
     Lambert(LambertSpec),
 }
 
@@ -32,7 +31,7 @@ impl Default for ReflectanceSpec {
     }
 }
 
-/// A reflectance as the file has it.
+/// The keys of a reflectance in a file.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ReflectanceKeys {
@@ -66,7 +65,7 @@ impl TryFrom<ReflectanceKeys> for ReflectanceSpec {
     }
 }
 
-/// Paths as in the file, so that a refusal finds its line.
+/// Error paths follow the file's keys, so that an error message finds the line.
 impl Validate for ReflectanceSpec {
     type Context = ();
 
@@ -81,7 +80,7 @@ impl Validate for ReflectanceSpec {
     }
 }
 
-/// Hapke's parameters (Hapke 2012) that differ from the usual ones.
+/// Hapke's parameters (Hapke 2012); those left out keep their default values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Validate, JsonSchema)]
 pub struct HapkeSpec {
     /// Single-scattering albedo, 0 to 0.99.
@@ -90,13 +89,13 @@ pub struct HapkeSpec {
     /// Width of the phase function's lobes, 0 to 0.95.
     #[garde(inner(custom(within(0.0, 0.95))))]
     pub b: Option<f64>,
-    /// Balance of its lobes, −1 to 1; above 0 more comes back than goes on.
+    /// Balance of the two lobes, −1 to 1; above 0 more light is scattered back than forward.
     #[garde(inner(custom(within(-1.0, 1.0))))]
     pub c: Option<f64>,
     /// Height of the opposition surge, 0 to 5.
     #[garde(inner(custom(within(0.0, 5.0))))]
     pub bs0: Option<f64>,
-    /// Its width, 0.001 to 1.
+    /// Width of the opposition surge, 0.001 to 1.
     #[garde(inner(custom(within(0.001, 1.0))))]
     pub hs: Option<f64>,
     /// Filling factor, 0.01 to 0.7.
@@ -105,14 +104,14 @@ pub struct HapkeSpec {
     /// Mean slope of the unresolved roughness, degrees, 0 to 45.
     #[garde(inner(custom(within(0.0, 45.0))))]
     pub theta_deg: Option<f64>,
-    /// Red, green and blue reflectance over their mean: each 0 to 3, together 3.
+    /// Red, green and blue reflectance relative to their mean: each 0 to 3, with a sum of 3.
     #[garde(inner(custom(mean_is_one)))]
     pub tint: Option<[f64; 3]>,
-    /// Reflectance at 905 and at 1550 nm, where lidars look, over that in visible light: each 0 to 10.
+    /// Reflectance at 905 and at 1550 nm, lidars' wavelengths, relative to visible light: each 0 to 10.
     #[garde(inner(custom(of_visible)))]
     pub near_infrared: Option<[f64; 2]>,
-    /// What it sends back of a radar's waves by facets, 0 to 1, and diffusely, 0 to 8/3; by default what the radar's
-    /// file says of its class.
+    /// Radar reflectance: of facets (quasi-specular), 0 to 1, and diffuse, 0 to 8/3; by default the radar file's values
+    /// for the surface's class.
     #[garde(inner(custom(radar_shares)))]
     pub radar: Option<[f64; 2]>,
 }
@@ -121,36 +120,36 @@ pub struct HapkeSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct PrincipledSpec {
-    /// Red, green and blue reflectance of the diffuse part, or of the metal straight back; each 0 to 1.
+    /// Red, green and blue reflectance of the diffuse part, or of the metal at normal incidence; each 0 to 1.
     #[garde(inner(custom(within(0.0, 1.0))))]
     pub base: [f64; 3],
-    /// How much of it is metal, 0 (the default) to 1.
+    /// Metallic fraction, 0 (the default) to 1.
     #[garde(custom(within(0.0, 1.0)))]
     #[serde(default)]
     pub metallic: f64,
-    /// Roughness of its facets, 0.1 to 1.
+    /// Roughness of the facets, 0.1 to 1.
     #[garde(custom(within(0.1, 1.0)))]
     pub roughness: f64,
-    /// Strength of the gloss of what is no metal, 0 to 1; 0.5 by default.
+    /// Strength of the gloss of the non-metallic part, 0 to 1; 0.5 by default.
     #[garde(custom(within(0.0, 1.0)))]
     #[serde(default = "glossy")]
     pub specular: f64,
-    /// Diffuse reflectance at 905 and at 1550 nm, where lidars look, each 0 to 1; by default that in visible light.
+    /// Diffuse reflectance at 905 and at 1550 nm, lidars' wavelengths, each 0 to 1; by default as in visible light.
     #[garde(inner(custom(reflectances)))]
     #[serde(default)]
     pub near_infrared: Option<[f64; 2]>,
-    /// What it sends back of a radar's waves by facets, 0 to 1, and diffusely, 0 to 8/3; by default what the radar's
-    /// file says of its class.
+    /// Radar reflectance: of facets (quasi-specular), 0 to 1, and diffuse, 0 to 8/3; by default the radar file's values
+    /// for the surface's class.
     #[garde(inner(custom(radar_shares)))]
     #[serde(default)]
     pub radar: Option<[f64; 2]>,
 }
 
-/// Equal radiance to all sides.
+/// Lambert's reflectance: the same radiance in all directions.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct LambertSpec {
-    /// Share of light that leaves again, in every band; 0 to 1.
+    /// Fraction of light that is reflected, in every band; 0 to 1.
     #[garde(custom(within(0.0, 1.0)))]
     pub albedo: f64,
 }
@@ -159,7 +158,7 @@ fn glossy() -> f64 {
     0.5
 }
 
-/// A garde check: reflectances over that in visible light.
+/// A garde check: reflectances relative to visible light.
 fn of_visible(parts: &[f64; 2], (): &()) -> garde::Result {
     parts.iter().try_for_each(|part| within(0.0, 10.0)(part, &()))
 }

@@ -1,5 +1,5 @@
-//! A site as its YAML file states it: where it is, where its heights come from, the
-//! nested levels it is made in, and the laws of its relief, craters and rocks.
+//! A site as its YAML file states it: its location, the source of its heights, its nested levels, and the laws of its
+//! relief, craters and rocks.
 
 use garde::Validate;
 use schemars::JsonSchema;
@@ -12,7 +12,7 @@ use crate::procedural::rock_law::RockLaw;
 use crate::site::check::{agrees_with, crater_count, hex_digest, length, nested, place, rock_count};
 use crate::site::surface::SurfaceSpec;
 
-/// Posts on a side that one level may have.
+/// Maximum number of posts along a side of a level.
 pub const POSTS_MAX: usize = 8193;
 
 /// One site (config/site/*.yaml).
@@ -31,13 +31,13 @@ pub struct SiteSpec {
     /// Height of the map origin (z = 0) above the sphere of 1 737 400 m, m.
     #[garde(custom(within(-10_000.0, 12_000.0)))]
     pub datum_m: f64,
-    /// Levels, finest first.
+    /// Levels of the terrain's grid, finest first.
     #[garde(length(min = 1, max = 6), dive, custom(nested))]
     pub levels: Vec<LevelSpec>,
-    /// Where heights come from.
+    /// Source of the heights.
     #[garde(dive, custom(agrees_with(&self.levels)))]
     pub elevation: ElevationSpec,
-    /// Fractal relief, added where no data says otherwise.
+    /// Fractal relief, added where data give no heights, which includes the ground between their posts.
     #[garde(dive)]
     pub relief: ReliefSpec,
     /// Impact craters.
@@ -46,14 +46,14 @@ pub struct SiteSpec {
     /// Loose rocks.
     #[garde(dive, custom(rock_count(&self.levels)))]
     pub rocks: RockLaw,
-    /// What ground and rocks do with light.
+    /// Reflectance of ground and rocks.
     #[garde(dive)]
     #[serde(default)]
     pub surface: SurfaceSpec,
 }
 
 impl SiteSpec {
-    /// How many of the coarsest levels are measured and stay where they are.
+    /// Number of the coarsest levels that are measured and stay in place.
     #[must_use]
     pub fn measured_levels(&self) -> usize {
         match &self.elevation {
@@ -63,8 +63,8 @@ impl SiteSpec {
         }
     }
 
-    /// Side of the site's square around the map's origin, m: that of the coarsest level, of a measured site's
-    /// finest measured one.
+    /// Side of the site's square around the map's origin, m: that of the coarsest level, or of the finest measured one
+    /// on a measured site.
     #[must_use]
     pub fn side_m(&self) -> f64 {
         let beyond = self.measured_levels().max(1);
@@ -85,26 +85,26 @@ pub struct LevelSpec {
 }
 
 impl LevelSpec {
-    /// Posts on a side.
+    /// Posts along a side.
     #[must_use]
     pub fn posts(&self) -> usize {
         (self.side_m / self.spacing_m).round() as usize + 1
     }
 }
 
-/// Where heights come from.
+/// The source of a site's heights.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(try_from = "ElevationKeys")]
 pub enum ElevationSpec {
     /// Made up from the site's laws and named landforms.
     Procedural(ProceduralSpec),
-    /// Read from a picture in the data directory.
+    /// Read from an image in the data directory.
     Raster(RasterSpec),
     /// Read from an elevation file with a georeference in the data directory.
     File(FileSpec),
 }
 
-/// Elevation as the file has it.
+/// The keys of `elevation` in a site's file.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ElevationKeys {
@@ -125,7 +125,7 @@ impl TryFrom<ElevationKeys> for ElevationSpec {
     }
 }
 
-/// Paths as in the file, so that a refusal finds its line.
+/// Error paths follow the file's keys, so that an error message finds the line.
 impl Validate for ElevationSpec {
     type Context = ();
 
@@ -140,7 +140,7 @@ impl Validate for ElevationSpec {
     }
 }
 
-/// Landforms that a procedural site has whatever its seed.
+/// Landforms of a procedural site, the same for every seed.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct ProceduralSpec {
@@ -157,11 +157,11 @@ pub enum LandformSpec {
     Rise(RiseSpec),
     /// A ridge along a straight line.
     Ridge(RidgeSpec),
-    /// A crater at a stated place.
+    /// A crater at a given position.
     Crater(CraterSpec),
 }
 
-/// A landform as the file has it.
+/// The keys of a landform in a site's file.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct LandformKeys {
@@ -182,7 +182,7 @@ impl TryFrom<LandformKeys> for LandformSpec {
     }
 }
 
-/// Paths as in the file, so that a refusal finds its line.
+/// Error paths follow the file's keys, so that an error message finds the line.
 impl Validate for LandformSpec {
     type Context = ();
 
@@ -199,13 +199,13 @@ impl Validate for LandformSpec {
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct RiseSpec {
-    /// Its middle, m: within 1000 km of the map origin.
+    /// Its centre, map x and y, m: within 1000 km of the map origin.
     #[garde(custom(place))]
     pub at_m: [f64; 2],
     /// Its height, m.
     #[garde(custom(within(-5000.0, 5000.0)))]
     pub height_m: f64,
-    /// Its radius, m: 0.1 m to 1000 km.
+    /// Distance from the centre at which the height has fallen by a factor of e, m: 0.1 m to 1000 km.
     #[garde(custom(length))]
     pub radius_m: f64,
 }
@@ -214,44 +214,44 @@ pub struct RiseSpec {
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct RidgeSpec {
-    /// One end of the crest, m: within 1000 km of the map origin.
+    /// One end of the crest, map x and y, m: within 1000 km of the map origin.
     #[garde(custom(place))]
     pub from_m: [f64; 2],
-    /// The other end, m: as far at most.
+    /// The other end of the crest, map x and y, m: within 1000 km of the map origin.
     #[garde(custom(place))]
     pub to_m: [f64; 2],
     /// Its height, m.
     #[garde(custom(within(-5000.0, 5000.0)))]
     pub height_m: f64,
-    /// Half its width, m: 0.1 m to 1000 km.
+    /// Distance from the crest at which the height has fallen by a factor of e, m: 0.1 m to 1000 km.
     #[garde(custom(length))]
     pub width_m: f64,
 }
 
-/// A crater at a stated place.
+/// A crater at a given position.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct CraterSpec {
-    /// Its centre, m: within 1000 km of the map origin.
+    /// Its centre, map x and y, m: within 1000 km of the map origin.
     #[garde(custom(place))]
     pub at_m: [f64; 2],
     /// Its diameter from rim to rim, m.
     #[garde(custom(within(0.1, 100_000.0)))]
     pub diameter_m: f64,
-    /// 0 fresh … 1 nearly worn away.
+    /// Degradation, from 0 for a fresh crater to 1 for a nearly worn one.
     #[garde(custom(within(0.0, 1.0)))]
     pub degradation: f64,
 }
 
-/// A picture of heights in the data directory: an 8- or 16-bit grey PNG, row 0 in
-/// the north, its middle post at the map origin.
+/// An image of heights in the data directory: an 8- or 16-bit grey PNG with row 0 in the north and its middle post at
+/// the map origin.
 #[derive(Clone, Debug, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct RasterSpec {
     /// The file, relative to the data directory.
     #[garde(length(min = 1, max = 400))]
     pub file: String,
-    /// Where it comes from and its licence: told when it is missing.
+    /// Source and licence of the file, for the message when it is missing.
     #[garde(length(min = 1, max = 400))]
     pub source: String,
     /// The file's SHA-256, 64 hexadecimal digits.
@@ -260,27 +260,27 @@ pub struct RasterSpec {
     /// Distance between its posts, m: the spacing of the coarsest level.
     #[garde(custom(within(0.001, 1000.0)))]
     pub spacing_m: f64,
-    /// Height from its darkest to its brightest possible value, m.
+    /// Height difference between its darkest and its brightest possible value, m.
     #[garde(custom(within(0.001, 20_000.0)))]
     pub relief_m: f64,
 }
 
-/// An elevation file of the Moon in the data directory, in any format that
-/// `selene_dem` reads: the site's latitude and longitude say where its middle is.
+/// An elevation file of the Moon in the data directory, in any format that `selene_dem` reads. The site's latitude and
+/// longitude are its centre within the file.
 #[derive(Clone, Debug, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct FileSpec {
     /// The file, relative to the data directory.
     #[garde(length(min = 1, max = 400))]
     pub file: String,
-    /// Where it comes from and its licence: told when it is missing.
+    /// Source and licence of the file, for the message when it is missing.
     #[garde(length(min = 1, max = 400))]
     pub source: String,
-    /// The file's SHA-256, 64 hexadecimal digits; any file without.
+    /// The file's SHA-256, 64 hexadecimal digits; by default any content is accepted.
     #[garde(inner(custom(hex_digest)))]
     pub sha256: Option<String>,
-    /// How many of the coarsest levels show the file's own heights: one, or more where the file
-    /// reaches far beyond the site, for the horizon. The finest of them is the site's square.
+    /// Number of the coarsest levels that show the file's own heights: one, or more for the horizon if the file extends
+    /// far beyond the site. The finest of them is the site's square.
     #[garde(skip)]
     #[serde(default = "one")]
     pub levels: usize,

@@ -1,6 +1,6 @@
-//! What a site's ground and rocks do with light, as its YAML states it: Hapke's parameters
-//! where they are not those of mean regolith and of our choice for rock, or another reflectance,
-//! and how much detail below the finest grid is shown. What the numbers mean is the scene's matter.
+//! Reflectance of a site's ground and rocks as its YAML states it: Hapke's parameters where they differ from mean
+//! regolith and from our choice for rock, or another reflectance; and how much detail below the finest grid is shown.
+//! The scene defines the parameters' meaning.
 
 use garde::Validate;
 use schemars::JsonSchema;
@@ -9,36 +9,36 @@ use serde::Deserialize;
 
 use crate::site::reflectance::ReflectanceSpec;
 
-/// Reflectance and detail of a site; what is left out is that of a mean lunar site.
+/// Reflectance and detail of a site; the defaults are those of a mean lunar site.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields, default)]
 pub struct SurfaceSpec {
-    /// Of the ground.
+    /// Reflectance of the ground.
     #[garde(dive)]
     pub regolith: ReflectanceSpec,
-    /// Of the rocks.
+    /// Reflectance of the rocks.
     #[garde(dive)]
     pub rock: ReflectanceSpec,
-    /// Of the ground below the finest grid.
+    /// Detail of the ground finer than the finest grid.
     #[garde(dive)]
     pub detail: DetailSpec,
 }
 
-/// Detail below the finest grid.
+/// Detail of the ground finer than the finest grid.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields, default)]
 pub struct DetailSpec {
-    /// Part of the slopes that the relief's law has there, 0 (none) to 1.
+    /// Fraction of the slopes that the relief's law has at these scales, 0 (none) to 1.
     #[garde(custom(within(0.0, 1.0)))]
     pub strength: f64,
-    /// Standard deviation of each octave's albedo, relative, 0 to 0.3.
+    /// Relative standard deviation of the albedo in each octave, 0 to 0.3.
     #[garde(custom(within(0.0, 0.3)))]
     pub mottle: f64,
 }
 
 impl Default for DetailSpec {
-    /// A choice: enough to be seen at a few metres, little enough to leave most of the
-    /// unresolved roughness to Hapke's own.
+    /// Our choice: enough to be visible at a few metres, and little enough to leave most of the unresolved roughness to
+    /// Hapke's own.
     fn default() -> Self {
         Self { strength: 0.4, mottle: 0.04 }
     }
@@ -97,8 +97,8 @@ mod tests {
             ("\nrock: {radar: [0.1, 3]}", ["line 2", "value 3", "0 to 2.6"]),
             ("\nrock: {principled: {base: [0, 0, 0], roughness: 0.5, radar: [2, 0]}}", ["line 2", "value 2", "0 to 1"]),
         ] {
-            let told = read(yaml).expect_err(yaml);
-            assert!(parts.iter().all(|part| told.contains(part)), "{told}");
+            let reported = read(yaml).expect_err(yaml);
+            assert!(parts.iter().all(|part| reported.contains(part)), "{reported}");
         }
     }
 }

@@ -1,11 +1,10 @@
-//! A unit sphere of nearly equal triangles: an icosahedron whose faces are split in four again and again.
+//! A unit sphere of nearly equal triangles: an icosahedron whose faces are repeatedly split in four.
 
 use std::collections::BTreeMap;
 
 use nalgebra::Vector3;
 
-/// Corners and triangles (counter-clockwise from outside) after `splits` splits:
-/// 20 · 4^splits triangles.
+/// Vertices and triangles (counter-clockwise seen from outside) after `splits` splits: 20 · 4^splits triangles.
 pub(crate) fn subdivided(splits: usize) -> (Vec<Vector3<f64>>, Vec<[u32; 3]>) {
     let (mut corners, mut triangles) = icosahedron();
     for _ in 0..splits {

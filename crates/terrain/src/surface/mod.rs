@@ -1,8 +1,8 @@
-//! The surface that wheels press: what has been done to it, and the rocks on it.
+//! The surface that wheels press: its changes, and the rocks on it.
 
 pub(crate) mod icosphere;
-pub(crate) mod marks;
 pub(crate) mod neighbourhood;
+pub(crate) mod node_set;
 pub(crate) mod page;
 pub(crate) mod patch;
 pub(crate) mod print;

@@ -1,6 +1,5 @@
-//! The undisturbed ground of some tiles around a rover, at hand for every step: heights where they
-//! lie on pages, nothing copied, and the rocks that reach there. It follows from the terrain and the
-//! tiles alone.
+//! The undisturbed ground of some tiles around a rover, ready for every step: it refers to heights on pages without
+//! copying them, and holds the rocks that reach there. It depends on the terrain and the tiles alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,33 +11,33 @@ use crate::surface::rock_grid::RockGrid;
 use crate::surface::tile::{Node, TILE_AREA, TILE_NODES, TileIndex, TileRect};
 use crate::terrain::{Terrain, page_of, place_on_page};
 
-/// Undisturbed ground of some tiles.
+/// The undisturbed ground of some tiles.
 #[derive(Debug)]
 pub(crate) struct Neighbourhood {
     pub(crate) spacing_m: f64,
     pub(crate) origin_m: [f64; 2],
-    /// The smallest rectangle that has all tiles.
+    /// Smallest rectangle that contains all tiles.
     pub(crate) rect: TileRect,
-    /// By place in the rectangle; none for a tile that is not of these.
+    /// Heights by tile index in the rectangle; none for a tile that is not included.
     tiles: Vec<Option<Undisturbed>>,
-    /// First and last node of a ground that ends.
+    /// First and last node of a bounded ground.
     pub(crate) limits: Option<[Node; 2]>,
     pub(crate) rocks: Vec<Rock>,
     pub(crate) rock_grid: RockGrid,
     pub(crate) shapes: Arc<Vec<RockShape>>,
 }
 
-/// A tile's heights.
+/// The undisturbed heights of a tile.
 #[derive(Clone, Debug)]
 enum Undisturbed {
-    /// Where they lie on a level: from this post on, a row after each `Level::posts`.
+    /// The tile lies within a level: index of its first post; each row is `Level::posts` after the one before.
     On { level: Arc<Level>, first: usize },
-    /// Of a tile that the ground's end cuts.
+    /// Heights of a tile that the ground's end cuts.
     Own(Box<[f32; TILE_AREA]>),
 }
 
 impl Neighbourhood {
-    /// That of endless ground; `pages` are all that rocks may reach from.
+    /// The neighbourhood on an unbounded ground; `pages` include all from which rocks may reach the tiles.
     pub(crate) fn of_pages(
         terrain: &Terrain,
         pages: BTreeMap<[i64; 2], Arc<Page>>,
@@ -56,7 +55,7 @@ impl Neighbourhood {
         Self::new(terrain, undisturbed, rocks, tiles, None)
     }
 
-    /// That of ground which is one level.
+    /// The neighbourhood on a ground of one level.
     pub(crate) fn of_level(terrain: &Terrain, level: &Arc<Level>, rocks: &[Rock], tiles: &BTreeSet<TileIndex>) -> Self {
         let posts = level.posts as i32;
         let undisturbed = |tile: TileIndex| {
@@ -98,7 +97,7 @@ impl Neighbourhood {
         }
     }
 
-    /// Heights of a tile's row from its first column on; none for a tile that is not of these.
+    /// Heights of a row of a tile, m; none for a tile that is not included.
     pub(crate) fn row_m(&self, at: usize, row: usize) -> Option<&[f32]> {
         Some(match self.tiles.get(at)?.as_ref()? {
             Undisturbed::On { level, first } => &level.heights_m[first + row * level.posts..][..TILE_NODES],
@@ -106,7 +105,7 @@ impl Neighbourhood {
         })
     }
 
-    /// Height of a node of a tile, m; not a number for a tile that is not of these.
+    /// Height of a node of a tile, m; NaN for a tile that is not included.
     pub(crate) fn height_m(&self, at: usize, within: usize) -> f32 {
         match self.tiles.get(at) {
             Some(Some(Undisturbed::On { level, first })) => {
@@ -117,7 +116,7 @@ impl Neighbourhood {
         }
     }
 
-    /// Copies a tile's heights.
+    /// Copies a tile's heights; NaN for a tile that is not included.
     pub(crate) fn copy(&self, at: usize, heights_m: &mut [f32; TILE_AREA]) {
         for (row, to) in heights_m.chunks_exact_mut(TILE_NODES).enumerate() {
             match self.row_m(at, row) {
@@ -127,13 +126,13 @@ impl Neighbourhood {
         }
     }
 
-    /// Whether it has a tile.
+    /// Whether the tile is included.
     pub(crate) fn has(&self, at: usize) -> bool {
         self.tiles.get(at).is_some_and(Option::is_some)
     }
 }
 
-/// Heights of a tile that reaches beyond a level; not a number there.
+/// Heights of a tile that reaches beyond a level, m; NaN beyond the level.
 fn cut(level: &Level, tile: TileIndex) -> Box<[f32; TILE_AREA]> {
     let mut heights_m = Box::new([f32::NAN; TILE_AREA]);
     for (within, height_m) in heights_m.iter_mut().enumerate() {

@@ -1,11 +1,11 @@
-//! A square of the finest level, 256 posts on a side, with the rocks whose middle is on it.
+//! A square of the finest level, 256 posts along a side, with the rocks whose centres are on it.
 
 use std::sync::Arc;
 
 use crate::level::Level;
 use crate::surface::rock::Rock;
 
-/// A page.
+/// Heights and rocks of a page.
 #[derive(Clone, Debug)]
 pub(crate) struct Page {
     pub(crate) level: Arc<Level>,

@@ -1,6 +1,6 @@
-//! The ground that some wheels stand on, lent by the state for a while: heights of the finest level
-//! under and around them, and what is done to them meanwhile. Between posts the surface is bilinear,
-//! as rays see it. Patches that share no tile can be worked on at the same time.
+//! The ground that some wheels stand on, borrowed from the state: heights of the finest level under and around them,
+//! and the changes made meanwhile. Between posts the surface is bilinear, as for rays. Patches that share no tile can
+//! be changed in parallel.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -8,37 +8,37 @@ use std::sync::Arc;
 use nalgebra::Vector3;
 
 use crate::level::Level;
-use crate::surface::marks::Marks;
 use crate::surface::neighbourhood::Neighbourhood;
+use crate::surface::node_set::NodeSet;
 use crate::surface::print::Print;
 use crate::surface::rock::{Rock, RockShape};
 use crate::surface::ruts::{OpenTile, Ruts};
 use crate::surface::tile::{Edit, Node, TILE_AREA, TILE_NODES, TileIndex, TileRect};
 use crate::terrain::Terrain;
 
-/// Some tiles of the ground, at hand.
+/// A set of tiles of the ground, to read and to change.
 #[derive(Debug)]
 pub struct GroundPatch {
     around: Arc<Neighbourhood>,
-    /// Tiles that something was done to, by place in the rectangle.
+    /// Tiles that were changed, by tile index in the rectangle.
     driven: Vec<Option<Arc<OpenTile>>>,
-    /// Nodes changed since they were last told.
-    fresh: BTreeMap<TileIndex, Box<Marks>>,
+    /// Nodes changed since the last `take_edits`.
+    fresh: BTreeMap<TileIndex, Box<NodeSet>>,
 }
 
 /// A rectangle of nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeRect {
-    /// The node of least column and row.
+    /// The node with the least column and row.
     pub first: Node,
-    /// Nodes along x.
+    /// Number of nodes along x.
     pub columns: usize,
-    /// Nodes along y.
+    /// Number of nodes along y.
     pub rows: usize,
 }
 
 impl NodeRect {
-    /// Its nodes, row by row.
+    /// The nodes of the rectangle, row by row.
     pub fn nodes(&self) -> impl Iterator<Item = Node> + use<> {
         let Self { first, columns, rows } = *self;
         let node =
@@ -46,7 +46,7 @@ impl NodeRect {
         (0..rows).flat_map(move |row| (0..columns).map(move |column| node(row, column)))
     }
 
-    /// Whether a node is one of them.
+    /// Whether the rectangle contains a node.
     #[must_use]
     pub fn has(&self, node: Node) -> bool {
         let within = |at: i32, first: i32, count: usize| {
@@ -57,14 +57,14 @@ impl NodeRect {
 }
 
 impl GroundPatch {
-    /// A patch of these tiles, on which nothing was done.
+    /// An undisturbed patch of these tiles.
     #[must_use]
     pub fn new(terrain: &Terrain, tiles: &BTreeSet<TileIndex>) -> Self {
         let around = Arc::new(terrain.neighbourhood(tiles));
         Self { driven: vec![None; around.rect.area()], around, fresh: BTreeMap::new() }
     }
 
-    /// A patch of a square around a place, with what was done there.
+    /// A patch of the square within `reach_m` of a position along each axis, with the changes in `ruts`.
     #[must_use]
     pub fn of_square(terrain: &Terrain, ruts: &Ruts, [x, y]: [f64; 2], reach_m: f64) -> Self {
         let node = |sign: f64| {
@@ -77,7 +77,7 @@ impl GroundPatch {
         patch
     }
 
-    /// All of a ground that ends with one level.
+    /// All of a ground that consists of one level.
     #[must_use]
     pub fn of_level(level: Level, rocks: Vec<Rock>, shapes: Vec<RockShape>) -> Self {
         let last = level.posts.saturating_sub(1) as i32;
@@ -85,13 +85,13 @@ impl GroundPatch {
         Self::new(&Terrain::of_level(level, rocks, shapes), &tiles)
     }
 
-    /// Level ground at height zero around the origin, `side_m` long: for rigs.
+    /// Flat ground at height zero around the origin, with sides of `side_m`: for test rigs.
     #[must_use]
     pub fn flat(spacing_m: f64, side_m: f64) -> Self {
         Self::of_level(Level::flat(spacing_m, side_m), Vec::new(), Vec::new())
     }
 
-    /// Borrows what was done to its tiles, until `give_back`.
+    /// Borrows the changes of its tiles from `ruts`, until `give_back`.
     pub fn borrow_from(&mut self, ruts: &mut Ruts) {
         let Self { around, driven, .. } = self;
         for tile in ruts.tiles_within(&around.rect) {
@@ -100,14 +100,13 @@ impl GroundPatch {
         }
     }
 
-    /// Gives back all that was borrowed, with what has been done since.
+    /// Returns everything borrowed to `ruts`, with the changes made since.
     pub fn give_back(&mut self, ruts: &mut Ruts) {
         let tiles = self.around.rect.tiles().zip(&mut self.driven);
         tiles.filter_map(|(tile, kept)| Some((tile, kept.take()?))).for_each(|(tile, kept)| ruts.give_back(tile, kept));
     }
 
-    /// The nodes changed since the last call, each once with its latest height, in order of tile
-    /// and node.
+    /// The nodes changed since the last call, each once with its latest height, in order of tile and node.
     pub fn take_edits(&mut self) -> Vec<Edit> {
         let fresh = std::mem::take(&mut self.fresh);
         let mut edits = Vec::new();
@@ -121,7 +120,7 @@ impl GroundPatch {
         edits
     }
 
-    /// Gives nodes the heights of others' edits; those elsewhere are left out.
+    /// Applies the edits of others; edits outside the patch are ignored.
     pub fn apply(&mut self, edits: &[Edit]) {
         for edit in edits.iter().filter(|edit| edit.is_sound()) {
             if let Some(tile) = self.driven_tile(edit.tile_index()) {
@@ -130,13 +129,13 @@ impl GroundPatch {
         }
     }
 
-    /// The smallest rectangle that has all its tiles.
+    /// Smallest rectangle that contains all tiles of the patch.
     #[must_use]
     pub fn rect(&self) -> &TileRect {
         &self.around.rect
     }
 
-    /// Whether it has a tile.
+    /// Whether the patch contains a tile.
     #[must_use]
     pub fn has(&self, tile: TileIndex) -> bool {
         self.around.rect.index(tile).is_some_and(|at| self.around.has(at))
@@ -155,7 +154,7 @@ impl GroundPatch {
         [origin_m[0] + f64::from(node.column) * spacing_m, origin_m[1] + f64::from(node.row) * spacing_m]
     }
 
-    /// The last node whose x and y are not above these.
+    /// The last node whose x and y are at most these.
     #[must_use]
     pub fn node_before(&self, x: f64, y: f64) -> Node {
         let Neighbourhood { spacing_m, origin_m, .. } = *self.around;
@@ -163,8 +162,8 @@ impl GroundPatch {
         Node { column: cell(x, origin_m[0]), row: cell(y, origin_m[1]) }
     }
 
-    /// The nodes within bounds, given as least and greatest x and y, m; of those that are `margin` nodes
-    /// within the end of patch and ground. None when there are no such nodes.
+    /// The nodes within bounds, given as least and greatest x and y, m, that are at least `margin` nodes inside the end
+    /// of the patch and of the ground. None when there are no such nodes.
     #[must_use]
     pub fn nodes_within(&self, [least, greatest]: [[f64; 2]; 2], margin: i32) -> Option<NodeRect> {
         let Neighbourhood { spacing_m, origin_m, rect, limits, .. } = &*self.around;
@@ -185,7 +184,7 @@ impl GroundPatch {
         Some(NodeRect { first: Node { column, row }, columns, rows })
     }
 
-    /// All nodes of a ground that ends, or of the patch.
+    /// All nodes of a bounded ground, else of the patch.
     #[must_use]
     pub fn nodes(&self) -> NodeRect {
         let [first, last] =
@@ -194,14 +193,14 @@ impl GroundPatch {
         NodeRect { first, columns: count(first.column, last.column), rows: count(first.row, last.row) }
     }
 
-    /// Height of a node, m; not a number off the patch.
+    /// Height of a node, m; NaN outside the patch.
     #[inline]
     #[must_use]
     pub fn node_height_m(&self, node: Node) -> f64 {
         f64::from(self.height_of(node))
     }
 
-    /// Height of a node before anything was done to it, m; not a number off the patch.
+    /// Height of a node before any change, m; NaN outside the patch.
     #[must_use]
     pub fn natural_height_m(&self, node: Node) -> f64 {
         let at = self.around.rect.index(node.tile());
@@ -217,14 +216,14 @@ impl GroundPatch {
         }
     }
 
-    /// What a wheel left on a node.
+    /// The wheel print on a node.
     #[must_use]
     pub fn print(&self, node: Node) -> Print {
         let driven = self.around.rect.index(node.tile()).and_then(|at| self.driven[at].as_ref());
         driven.map_or(Print::NONE, |tile| tile.print(node.within()))
     }
 
-    /// Copies the heights of nodes of one row from `first` on; not a number off the patch.
+    /// Copies the heights of a row of nodes that starts at `first`, m; NaN outside the patch.
     pub fn copy_row(&self, first: Node, to: &mut [f32]) {
         let mut done = 0;
         while done < to.len() {
@@ -246,13 +245,13 @@ impl GroundPatch {
         }
     }
 
-    /// Gives a node a new height and remembers to tell it; one off the patch is left out. Its soil has moved: a
-    /// wheel's print is lost.
+    /// Sets a node's height and records the change for `take_edits`; ignores nodes outside the patch. The soil has
+    /// moved, so a wheel's print is lost.
     pub fn set_node_height(&mut self, node: Node, height_m: f64) {
         self.press_node(node, height_m, Print::NONE);
     }
 
-    /// The same where a wheel presses the node and leaves a print.
+    /// As `set_node_height`, where a wheel presses the node and leaves a print.
     pub fn press_node(&mut self, node: Node, height_m: f64, print: Print) {
         let (tile, within) = (node.tile(), node.within());
         let Some(driven) = self.driven_tile(tile) else { return };
@@ -260,7 +259,7 @@ impl GroundPatch {
         self.fresh.entry(tile).or_default().mark(within);
     }
 
-    /// A tile to write to; none off the patch.
+    /// A tile to change; none outside the patch.
     fn driven_tile(&mut self, tile: TileIndex) -> Option<&mut OpenTile> {
         let around = &self.around;
         let at = around.rect.index(tile).filter(|&at| around.has(at))?;
@@ -272,7 +271,7 @@ impl GroundPatch {
         Some(Arc::make_mut(open))
     }
 
-    /// Height of the soil at (x, y), m; none off the patch.
+    /// Height of the soil at (x, y), m; none outside the patch.
     #[must_use]
     pub fn height_m(&self, x: f64, y: f64) -> Option<f64> {
         let ([a, b, c, d], u, v) = self.cell(x, y)?;
@@ -281,7 +280,7 @@ impl GroundPatch {
         Some(low * (1.0 - v) + high * v)
     }
 
-    /// Unit normal of the soil at (x, y), pointing up; none off the patch.
+    /// Unit normal of the soil at (x, y), pointing up; none outside the patch.
     #[must_use]
     pub fn normal(&self, x: f64, y: f64) -> Option<Vector3<f64>> {
         let ([a, b, c, d], u, v) = self.cell(x, y)?;
@@ -290,7 +289,8 @@ impl GroundPatch {
         Some(Vector3::new(-slope_x, -slope_y, 1.0).normalize())
     }
 
-    /// Heights of the posts about a place, west to east and then north, and how far it is from the first.
+    /// Heights of the four posts around a position (west to east, then north), m, and the position's fractions across
+    /// the cell.
     fn cell(&self, x: f64, y: f64) -> Option<([f64; 4], f64, f64)> {
         let Neighbourhood { spacing_m, origin_m, limits, .. } = *self.around;
         let along = |m: f64, axis: usize| {
@@ -313,20 +313,20 @@ impl GroundPatch {
         !self.around.rocks.is_empty()
     }
 
-    /// The fixed rocks on the patch whose bounding circles meet the circle of `radius_m` about (x, y), each once,
-    /// in an order that depends on the place alone.
+    /// The fixed rocks on the patch whose bounding circles meet the circle of `radius_m` around (x, y), each once, in
+    /// an order that depends on the position alone.
     pub fn rocks_near(&self, x: f64, y: f64, radius_m: f64) -> impl Iterator<Item = &Rock> {
         self.around.rock_grid.near(x, y, radius_m).map(|index| &self.around.rocks[index])
     }
 
-    /// The shapes that rocks are instances of.
+    /// The meshes that rocks are instances of.
     #[must_use]
     pub fn shapes(&self) -> &Arc<Vec<RockShape>> {
         &self.around.shapes
     }
 }
 
-/// The last node of the ground of `terrain` whose x and y are not above these.
+/// The last node of a terrain whose x and y are at most these.
 pub(crate) fn node_before(terrain: &Terrain, x: f64, y: f64) -> Node {
     let [origin_x, origin_y] = terrain.origin_m();
     let cell = |m: f64, origin_m: f64| ((m - origin_m) / terrain.spacing_m()).floor() as i32;
@@ -347,7 +347,7 @@ mod tests {
     use crate::surface::tile::{Edit, Node, TileIndex};
     use crate::terrain::Terrain;
 
-    /// Heights are kept as `f32`.
+    /// Rounding of heights in `f32`.
     const STORED_HEIGHT_TOLERANCE_M: f64 = 1e-6;
 
     fn plane(x: f64, y: f64) -> f64 {
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_done_is_told_once_and_given_back() {
+    fn what_is_done_is_reported_once_and_given_back() {
         let (terrain, mut ruts) = (endless(), Ruts::default());
         let mut patch = GroundPatch::of_square(&terrain, &ruts, [0.0, 0.0], 1.0);
         patch.borrow_from(&mut ruts);

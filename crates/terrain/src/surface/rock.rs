@@ -1,8 +1,7 @@
-//! Rocks: instances of a few shapes, standing on the ground. A shape is the convex
-//! hull of a sphere cut by random planes, flattened and roughened a little: faceted,
-//! as blocks broken by impacts are, and one convex body for rays and wheels alike.
-//! Its origin is its centre of mass. A rock lies partly
-//! buried, turned at random; how many there are and where is told by `rock_law` and `rock_field`.
+//! Rocks: instances of a few shapes on the ground. A shape is the convex hull of a sphere cut by random planes,
+//! flattened and slightly roughened: faceted like blocks broken by impacts, and one convex body for rays and wheels
+//! alike. Its origin is its centre of mass. A rock is partly buried and randomly turned; `rock_law` and `rock_field`
+//! define how many rocks there are and where.
 
 use nalgebra::{UnitQuaternion, Vector3};
 use parry3d_f64::math::Vector as Corner;
@@ -13,65 +12,64 @@ use selene_base::random::{self, RngExt, Stream};
 
 use crate::surface::icosphere;
 
-/// Different shapes of a site.
+/// Number of different shapes on a site.
 pub(crate) const SHAPES: usize = 8;
-/// Planes that cut each shape.
+/// Number of planes that cut each shape.
 const FACETS: usize = 14;
-/// How far a rock may lean, rad.
+/// Largest lean of a rock, rad.
 pub(crate) const LEAN_MAX_RAD: f64 = 0.25;
 
-/// A closed, convex triangle mesh about its centre of mass, unit size (the mean
-/// distance of its corners is 1).
+/// A closed, convex triangle mesh around its centre of mass, scaled so that the mean distance of its vertices is 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RockShape {
-    /// Corner positions.
+    /// Vertex positions, in mean radii.
     pub vertices: Vec<[f32; 3]>,
-    /// Corners of each triangle, counter-clockwise seen from outside.
+    /// Vertex indices of each triangle, counter-clockwise seen from outside.
     pub triangles: Vec<[u32; 3]>,
 }
 
-/// One rock.
+/// A rock on the ground.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rock {
-    /// Its number: the same wherever it is seen from, unique among the rocks around it.
+    /// Number of the rock: the same from everywhere, and unique among the rocks around it.
     pub id: u32,
-    /// Which of the ground's shapes it has.
+    /// Index of its shape among the ground's shapes.
     pub shape: usize,
-    /// Where its centre is and how it lies.
+    /// Pose of the rock's centre in the map frame.
     pub world_from_rock: Pose,
-    /// Mean radius, m: the shape's scale.
+    /// Mean radius, m: the scale of the shape.
     pub radius_m: f64,
 }
 
-/// A rock that is drawn but does not lie on the ground yet.
+/// A drawn rock before it is placed on the ground.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Stone {
-    /// Its number, as the rock's.
+pub(crate) struct DrawnRock {
+    /// Number of the rock.
     pub(crate) id: u32,
     pub(crate) at_m: [f64; 2],
     pub(crate) diameter_m: f64,
     pub(crate) shape: usize,
     pub(crate) yaw_rad: f64,
     pub(crate) lean_rad: [f64; 2],
-    /// How much of its radius is below the soil at its centre.
+    /// Depth of the centre below the soil, as a fraction of the radius.
     pub(crate) sunk: f64,
-    /// 0 … 1: it lies there where its share of the ground is larger.
+    /// Random number in 0 … 1: the rock exists where the local share is larger.
     pub(crate) luck: f64,
 }
 
-/// The shapes of a site.
+/// The rock shapes of a site.
 pub(crate) fn shapes(seed: u64) -> Vec<RockShape> {
     (0..SHAPES as u64).map(|index| shape(&mut random::stream_at(seed, "terrain/rock_shapes", index))).collect()
 }
 
 impl RockShape {
-    /// How far its farthest corner is from its centre.
+    /// Distance of the farthest vertex from the centre, in mean radii.
     #[must_use]
     pub fn reach(&self) -> f64 {
         self.vertices.iter().map(|v| Vector3::from(*v).cast::<f64>().norm()).fold(0.0, f64::max)
     }
 
-    /// The convex hull of `points` about its centre of mass; none where they span no volume.
+    /// The convex hull of `points` around its centre of mass; none where they span no volume.
     #[must_use]
     pub fn hull(points: &[Vector3<f64>]) -> Option<Self> {
         let points: Vec<_> = points.iter().map(|p| Corner::new(p.x, p.y, p.z)).collect();
@@ -84,7 +82,7 @@ impl RockShape {
     }
 }
 
-/// Centre of a closed mesh's volume; none where there is none.
+/// Centre of mass of a closed mesh's volume; none without a volume.
 fn centre_of_mass(corners: &[Vector3<f64>], triangles: &[[u32; 3]]) -> Option<Vector3<f64>> {
     let (mut volume, mut moment) = (0.0, Vector3::zeros());
     for triangle in triangles {
@@ -109,13 +107,13 @@ fn shape(rng: &mut Stream) -> RockShape {
     for vertex in &mut vertices {
         *vertex = vertex.component_mul(&stretch) * rng.random_range(0.97..1.03);
     }
-    // A roughened sphere always spans a volume; its own triangles would do as well.
+    // A roughened sphere always spans a volume; if the hull fails, its own triangles serve as well.
     let unhulled = || RockShape { vertices: vertices.iter().map(|v| v.map(|c| c as f32).into()).collect(), triangles };
     RockShape::hull(&vertices).unwrap_or_else(unhulled)
 }
 
-impl Stone {
-    /// The stone lying on soil of height `soil_m`.
+impl DrawnRock {
+    /// The rock that results from placing the stone on soil of height `soil_m`, m.
     pub(crate) fn lie(&self, soil_m: f64) -> Rock {
         let radius_m = self.diameter_m / 2.0;
         let [roll, pitch] = self.lean_rad;
@@ -133,7 +131,7 @@ mod tests {
 
     #[test]
     fn shapes_are_closed_and_convex_look_outward_and_have_mean_radius_one() {
-        // Corners are `f32`.
+        // Rounding of vertices in `f32`.
         const SINGLE_TOLERANCE: f64 = 1e-5;
         for shape in shapes(4) {
             let corner = |i: u32| Vector3::from(shape.vertices[i as usize]).cast::<f64>();

@@ -1,22 +1,21 @@
-//! Which rocks are near a place: a uniform grid over a square, made once. A
-//! rock is listed in every cell that its bounding circle meets; a search tells it in
-//! the first of its cells that it visits, so each rock comes once, in an order that
-//! depends on the place alone.
+//! Spatial index of rocks: a uniform grid over a square, built once. A rock is listed in every cell that its bounding
+//! circle meets; a search returns it in the first of its cells that it visits. Each rock thus comes once, in an order
+//! that depends on the position alone.
 
 use crate::surface::rock::{Rock, RockShape};
 
-/// Side of a cell, m: a wheel's search visits one to four.
+/// Least side of a cell, m: a wheel's search visits one to four cells.
 const CELL_M: f64 = 2.0;
-/// Cells on a side at most; a longer level has larger cells.
+/// Most cells along a side; a longer level has larger cells.
 const CELLS_MAX: f64 = 512.0;
 
-/// Rocks by cell.
+/// The rocks of each cell.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RockGrid {
     origin_m: [f64; 2],
     cell_m: f64,
     cells: usize,
-    /// Where each cell's rocks begin in `entries`; one more than cells.
+    /// Index of each cell's first rock in `entries`, and one last element for the end.
     starts: Vec<u32>,
     entries: Vec<Entry>,
 }
@@ -24,14 +23,14 @@ pub(crate) struct RockGrid {
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry {
     rock: u32,
-    /// The rock's own first column and row.
+    /// First column and row of the cells in which the rock is listed.
     first: [u32; 2],
     centre_m: [f64; 2],
     reach_m: f64,
 }
 
 impl RockGrid {
-    /// The rocks that reach onto a square from `origin_m` on, `side_m` long.
+    /// Indexes the rocks that reach onto the square with the corner `origin_m` and sides of `side_m`.
     pub(crate) fn new(origin_m: [f64; 2], side_m: f64, rocks: &[Rock], shapes: &[RockShape]) -> Self {
         let cell_m = CELL_M.max(side_m / CELLS_MAX);
         let cells = (side_m / cell_m).ceil().max(1.0) as usize;
@@ -41,7 +40,7 @@ impl RockGrid {
         for (rock, at) in rocks.iter().zip(0..) {
             grid.list(rock, at, reaches.get(rock.shape).copied().unwrap_or(1.0), &mut listed);
         }
-        // Stable: within a cell rocks keep their order.
+        // The sort is stable: within a cell, rocks keep their order.
         listed.sort_by_key(|(cell, _)| *cell);
         grid.starts = (0..=cells * cells).map(|cell| listed.partition_point(|(c, _)| *c < cell) as u32).collect();
         grid.entries = listed.into_iter().map(|(_, entry)| entry).collect();
@@ -60,7 +59,7 @@ impl RockGrid {
         }
     }
 
-    /// First and last column and row that a circle meets; none off the level.
+    /// First and last column and row of the cells that a circle meets; none outside the level.
     fn span(&self, centre_m: [f64; 2], radius_m: f64) -> Option<[(usize, usize); 2]> {
         let along = |axis: usize| {
             let cell = |m: f64| ((m - self.origin_m[axis]) / self.cell_m).floor();
@@ -71,7 +70,7 @@ impl RockGrid {
         Some([along(0)?, along(1)?])
     }
 
-    /// Indices of the rocks whose bounding circles meet the circle about a place.
+    /// Indices of the rocks whose bounding circles meet the circle around a position.
     pub(crate) fn near(&self, x: f64, y: f64, radius_m: f64) -> impl Iterator<Item = usize> + '_ {
         let [columns, rows] = self.span([x, y], radius_m).unwrap_or([(1, 0), (1, 0)]);
         let cells = (rows.0..=rows.1).flat_map(move |row| (columns.0..=columns.1).map(move |column| (column, row)));
@@ -97,7 +96,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn every_rock_that_is_near_is_told_once() {
+    fn every_rock_that_is_near_is_reported_once() {
         let shapes = shapes(1);
         let place = |i: u32, k: u32| f64::from(i * k % 997) / 997.0 * 44.0 - 22.0;
         let rocks: Vec<_> = (0..400)

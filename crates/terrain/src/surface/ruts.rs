@@ -1,21 +1,20 @@
-//! What has been done to the ground, kept for good: which posts of the finest level have new
-//! heights, and which. It is a value: a copy shares all tiles and costs no more than their list;
-//! a tile is copied when it is written.
+//! All changes to the ground, kept permanently: which posts of the finest level have new heights, and those heights. It
+//! has value semantics: a copy shares all tiles and costs no more than their list; a tile is copied when it is written.
 //!
-//! A tile near a wheel is open, with the heights of all its posts at hand; others are packed: a
-//! bit a post and six bytes more for each that was changed, four of its height and two of the print
-//! that a wheel left there. Which of the two it is changes nothing but time and memory.
+//! A tile near a wheel is open, with the heights of all its posts available. Other tiles are packed: one bit per post,
+//! and six bytes per changed post, four for its height and two for its wheel print. The choice affects only time and
+//! memory.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::surface::marks::Marks;
+use crate::surface::node_set::NodeSet;
 use crate::surface::print::Print;
 use crate::surface::tile::{Edit, TILE_AREA, TileIndex, TileRect};
 
-/// All changed posts.
+/// All changed posts, by tile.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Ruts {
@@ -28,20 +27,20 @@ enum RutTile {
     Packed(Arc<PackedTile>),
 }
 
-/// A tile with all its heights, m, by row and column, those of the undisturbed ground where nothing was done.
+/// A tile with the heights of all its posts, m, row by row; undisturbed heights where nothing changed.
 #[derive(Clone, Debug)]
 pub(crate) struct OpenTile {
     pub(crate) heights_m: [f32; TILE_AREA],
-    /// What wheels left there.
+    /// The wheel print of each post.
     prints: [Print; TILE_AREA],
     /// The changed nodes.
-    marks: Marks,
+    marks: NodeSet,
 }
 
-/// The changed nodes of a tile, their heights in order, m, and their prints.
+/// The changed nodes of a tile with their heights, m, and prints, in order of the nodes.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct PackedTile {
-    marks: Box<Marks>,
+    marks: Box<NodeSet>,
     heights_m: Vec<f32>,
     prints: Vec<Print>,
 }
@@ -54,19 +53,19 @@ impl Ruts {
         })
     }
 
-    /// How many posts have new heights.
+    /// Number of changed posts.
     #[must_use]
     pub fn count(&self) -> usize {
         self.tiles.values().map(|tile| tile.marks().count()).sum()
     }
 
-    /// Whether nothing was done.
+    /// Whether nothing was changed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.tiles.is_empty()
     }
 
-    /// Gives posts new heights, in any order; edits that name no node or no height are left out.
+    /// Sets posts to new heights, in any order; ignores edits without a valid node or a finite height.
     pub fn apply(&mut self, edits: &[Edit]) {
         for some in edits.chunk_by(|a, b| a.tile == b.tile) {
             let sound = some.iter().filter(|edit| edit.is_sound());
@@ -75,29 +74,29 @@ impl Ruts {
         }
     }
 
-    /// The changed posts of a tile with their heights, m, in order.
+    /// The changed nodes of a tile with their heights, m, in order of the nodes.
     pub fn of_tile(&self, tile: TileIndex) -> impl Iterator<Item = (usize, f32)> + '_ {
         self.tiles.get(&tile).into_iter().flat_map(RutTile::posts).map(|(node, height_m, _)| (node, height_m))
     }
 
-    /// The posts of a tile on which wheels left prints, in order.
+    /// The nodes of a tile that have wheel prints, in order.
     pub(crate) fn prints_of_tile(&self, tile: TileIndex) -> impl Iterator<Item = (usize, Print)> + '_ {
         let posts = self.tiles.get(&tile).into_iter().flat_map(RutTile::posts);
         posts.filter_map(|(node, _, print)| (print != Print::NONE).then_some((node, print)))
     }
 
-    /// The tiles of a rectangle to which something was done, in order.
+    /// The changed tiles of a rectangle, in order.
     pub(crate) fn tiles_within(&self, rect: &TileRect) -> Vec<TileIndex> {
         rect.tiles_in(&self.tiles)
     }
 
-    /// Bytes that it holds beside the list of its tiles.
+    /// Memory of the tiles, bytes, without the list of tiles.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let bytes = |tile: &RutTile| match tile {
             RutTile::Open(_) => size_of::<OpenTile>(),
             RutTile::Packed(packed) => {
-                size_of::<Marks>() + size_of_val(&packed.heights_m[..]) + size_of_val(&packed.prints[..])
+                size_of::<NodeSet>() + size_of_val(&packed.heights_m[..]) + size_of_val(&packed.prints[..])
             }
         };
         self.tiles.values().map(bytes).sum()
@@ -121,8 +120,8 @@ impl Ruts {
         }
     }
 
-    /// Hands a tile out, open; none where nothing was done. `undisturbed` gives a tile's heights
-    /// before that.
+    /// Hands out a tile, open; none where nothing was changed. `undisturbed` fills in a tile's heights before all
+    /// changes.
     pub(crate) fn lend(
         &mut self,
         tile: TileIndex,
@@ -140,12 +139,12 @@ impl Ruts {
         })
     }
 
-    /// Takes a tile back.
+    /// Takes a tile back from `lend`.
     pub(crate) fn give_back(&mut self, tile: TileIndex, open: Arc<OpenTile>) {
         self.tiles.insert(tile, RutTile::Open(open));
     }
 
-    /// Packs a tile that nobody will need soon.
+    /// Packs a tile that is not needed soon.
     pub fn pack(&mut self, tile: TileIndex) {
         if let Some(kept) = self.tiles.get_mut(&tile)
             && let RutTile::Open(open) = kept
@@ -155,35 +154,42 @@ impl Ruts {
     }
 }
 
-/// Two are alike when they have the same posts with the same heights and prints, bit for bit.
+/// Ruts are equal when they have the same posts with the same heights and prints, bit for bit.
 impl PartialEq for Ruts {
     fn eq(&self, other: &Self) -> bool {
-        let bits = |edit: Edit| (edit.tile, edit.node, edit.print, edit.height_m.to_bits());
+        // Without `..`, here and below, so that a new field is neither left out of comparisons nor of saved states.
+        let bits = |Edit { tile, node, print, height_m }: Edit| (tile, node, print, height_m.to_bits());
         self.edits().map(bits).eq(other.edits().map(bits))
     }
 }
 
 impl RutTile {
-    fn marks(&self) -> &Marks {
+    fn marks(&self) -> &NodeSet {
         match self {
             Self::Open(open) => &open.marks,
             Self::Packed(packed) => &packed.marks,
         }
     }
 
-    /// Its changed nodes with their heights, m, and prints.
+    /// The changed nodes with their heights, m, and prints.
     fn posts(&self) -> impl Iterator<Item = (usize, f32, Print)> + '_ {
         self.marks().nodes().enumerate().map(move |(at, node)| match self {
-            Self::Open(open) => (node, open.heights_m[node], open.prints[node]),
-            Self::Packed(packed) => (node, packed.heights_m[at], packed.prints[at]),
+            Self::Open(open) => {
+                let OpenTile { heights_m, prints, marks: _ } = &**open;
+                (node, heights_m[node], prints[node])
+            }
+            Self::Packed(packed) => {
+                let PackedTile { heights_m, prints, marks: _ } = &**packed;
+                (node, heights_m[at], prints[at])
+            }
         })
     }
 }
 
 impl OpenTile {
-    /// A tile in which nothing was changed.
+    /// A tile without changes.
     pub(crate) fn undisturbed(heights_m: [f32; TILE_AREA]) -> Self {
-        Self { heights_m, prints: [Print::NONE; TILE_AREA], marks: Marks::default() }
+        Self { heights_m, prints: [Print::NONE; TILE_AREA], marks: NodeSet::default() }
     }
 
     pub(crate) fn print(&self, node: usize) -> Print {
@@ -197,7 +203,7 @@ impl OpenTile {
     }
 
     fn packed(&self) -> PackedTile {
-        // Thousands of these are kept: none has room that it does not need.
+        // Thousands of packed tiles are kept, so their vectors have no spare capacity.
         let count = self.marks.count();
         let (mut heights_m, mut prints) = (Vec::with_capacity(count), Vec::with_capacity(count));
         heights_m.extend(self.marks.nodes().map(|node| self.heights_m[node]));
@@ -224,9 +230,8 @@ impl PackedTile {
     }
 }
 
-/// A tile in a file: its marks, and the changed heights as byte planes: the first bytes of all
-/// heights, then the second ones …, so that what is alike lies together and compresses well. So are
-/// prints, of two planes.
+/// A tile in a file: its marks, and the changed heights as byte planes (the first bytes of all heights, then the second
+/// ones, and so on), so that similar bytes are adjacent and compress well. Prints are stored as two planes likewise.
 #[derive(Serialize, Deserialize)]
 struct StoredTile {
     #[serde(with = "serde_bytes")]
@@ -250,7 +255,7 @@ impl<'de> Deserialize<'de> for RutTile {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let StoredTile { marks, planes, prints } = StoredTile::deserialize(deserializer)?;
         let refuse = |what: &str| serde::de::Error::custom(format!("ruts of a tile: {what}"));
-        let marks = Marks::from_bytes(&marks).ok_or_else(|| refuse("marks must have 512 bytes"))?;
+        let marks = NodeSet::from_bytes(&marks).ok_or_else(|| refuse("marks must have 512 bytes"))?;
         let heights = planes::read(&planes, marks.count());
         let heights = heights.ok_or_else(|| refuse("as many heights as marks are needed"))?;
         let heights_m: Vec<f32> = heights.into_iter().map(f32::from_bits).collect();
@@ -263,15 +268,16 @@ impl<'de> Deserialize<'de> for RutTile {
     }
 }
 
-/// The prints of two planes; none when they are not `count`.
+/// The prints from two byte planes; none when there are not `count`.
 fn prints_of(planes: &[u8], count: usize) -> Option<Vec<Print>> {
     let (high, low) = planes.split_at_checked(count).filter(|(high, low)| high.len() == low.len())?;
     Some(high.iter().zip(low).map(|(&high, &low)| Print::from_bits(u16::from_be_bytes([high, low]))).collect())
 }
 
-/// Numbers of 32 bits as four planes of bytes, the highest first.
+/// Converts 32-bit numbers to four byte planes and back, the highest byte first.
 pub mod planes {
-    /// The planes of some numbers, each XOR the one before, so that slow change leaves high bytes zero.
+    /// The planes of a sequence of numbers, each XOR its predecessor, so that slowly changing numbers have zero high
+    /// bytes.
     #[must_use]
     pub fn of(numbers: &[u32]) -> Vec<u8> {
         let steps: Vec<u32> =
@@ -279,7 +285,7 @@ pub mod planes {
         [24, 16, 8, 0].into_iter().flat_map(|shift| steps.iter().map(move |step| (step >> shift) as u8)).collect()
     }
 
-    /// The numbers of four planes; none when they are not `count`.
+    /// The numbers from four planes; none when there are not `count`.
     #[must_use]
     pub fn read(planes: &[u8], count: usize) -> Option<Vec<u32>> {
         if planes.len() != count.checked_mul(4)? {
@@ -312,9 +318,9 @@ mod tests {
         ruts.apply(&[edit(4095, 1.0), edit(0, 2.0), edit(64, 3.0)]);
         let mut copy = ruts.clone();
         copy.apply(&[edit(64, 4.0), edit(5, 5.0)]);
-        let told = |ruts: &Ruts| ruts.edits().map(|edit| (edit.node, edit.height_m)).collect::<Vec<_>>();
-        assert_eq!(told(&ruts), [(0, 2.0), (64, 3.0), (4095, 1.0)]);
-        assert_eq!(told(&copy), [(0, 2.0), (5, 5.0), (64, 4.0), (4095, 1.0)]);
+        let reported = |ruts: &Ruts| ruts.edits().map(|edit| (edit.node, edit.height_m)).collect::<Vec<_>>();
+        assert_eq!(reported(&ruts), [(0, 2.0), (64, 3.0), (4095, 1.0)]);
+        assert_eq!(reported(&copy), [(0, 2.0), (5, 5.0), (64, 4.0), (4095, 1.0)]);
         assert_eq!((ruts.count(), copy.count()), (3, 4));
         assert!(ruts != copy);
     }
@@ -340,17 +346,17 @@ mod tests {
         let print = |number: u16| Print::from_bits(0x8000 | number);
         let mut ruts = Ruts::default();
         ruts.apply(&[edit(64, 3.0).with_print(print(3)), edit(7, -1.0).with_print(print(258)), edit(9, 0.0)]);
-        let told = |ruts: &Ruts| ruts.edits().map(|edit| (edit.node, edit.print)).collect::<Vec<_>>();
+        let reported = |ruts: &Ruts| ruts.edits().map(|edit| (edit.node, edit.print)).collect::<Vec<_>>();
         let expected = [(7, print(258)), (9, Print::NONE), (64, print(3))];
-        assert_eq!(told(&ruts), expected);
+        assert_eq!(reported(&ruts), expected);
         let mut open = ruts.clone();
         let tile = open.lend(TILE, |heights_m| heights_m.fill(0.5)).expect("driven");
         open.give_back(TILE, tile);
-        assert_eq!(told(&open), expected);
+        assert_eq!(reported(&open), expected);
         let of_tile: Vec<_> = open.prints_of_tile(TILE).collect();
         assert_eq!(of_tile, [(7, print(258)), (64, print(3))]);
         open.apply(&[edit(7, -1.0)]);
-        assert!(open != ruts && told(&open)[0] == (7, Print::NONE));
+        assert!(open != ruts && reported(&open)[0] == (7, Print::NONE));
         assert_eq!(prints_of(&[0x81, 0x00, 0x02, 0x07], 2), Some(vec![print(258), Print::NONE]));
         assert!(prints_of(&[0x80; 3], 2).is_none() && prints_of(&[0x80; 2], 3).is_none());
     }

@@ -1,6 +1,6 @@
-//! How the posts of the finest level are numbered: post (column, row) stands at (column, row) ·
-//! spacing from the map's origin, and square tiles of 64 × 64 posts go on from there over the
-//! whole plane, so that a post has one number wherever it is seen from.
+//! Numbering of the posts of the finest level: post (column, row) is at (column, row) · spacing from the map's origin,
+//! and square tiles of 64 × 64 posts cover the whole plane from there, so that a post has the same number from
+//! everywhere.
 
 use std::collections::BTreeMap;
 
@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::surface::print::Print;
 
-/// Nodes on a tile's side.
+/// Nodes along a side of a tile.
 pub const TILE_NODES: usize = 64;
-/// Nodes of a tile.
+/// Number of nodes of a tile.
 pub(crate) const TILE_AREA: usize = TILE_NODES * TILE_NODES;
 
 /// A node: a post of the finest level.
@@ -22,41 +22,41 @@ pub struct Node {
     pub row: i32,
 }
 
-/// A tile. Tiles are in the order of their rows.
+/// Index of a tile. Tiles are ordered by rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct TileIndex {
-    /// Row (y): nodes 64 · row and on.
+    /// Row (y): its nodes start at row 64 · `row`.
     pub row: i16,
     /// Column (x).
     pub column: i16,
 }
 
-/// A new height of one node, and the print that goes with it.
+/// A new height of one node, and the print that comes with it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Edit {
     /// The node's tile: column and row.
     pub tile: [i16; 2],
     /// Node within the tile: row · 64 + column.
     pub node: u16,
-    /// What a wheel left there as it gave this height.
+    /// Print of the wheel that pressed the node to this height; `Print::NONE` for any other change.
     pub print: Print,
-    /// The node's height from now on, m.
+    /// New height of the node, m.
     pub height_m: f32,
 }
 
 /// A rectangle of tiles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TileRect {
-    /// The tile of least column and row.
+    /// The tile with the least column and row.
     pub first: TileIndex,
-    /// Tiles along x.
+    /// Number of tiles along x.
     pub columns: usize,
-    /// Tiles along y.
+    /// Number of tiles along y.
     pub rows: usize,
 }
 
 impl Node {
-    /// The tile that has it; of a node beyond all that have numbers, one at their border.
+    /// The tile that contains the node; for a node beyond the numbered tiles, one at their border.
     #[inline]
     #[must_use]
     pub fn tile(self) -> TileIndex {
@@ -65,7 +65,7 @@ impl Node {
         TileIndex { row: tile(self.row), column: tile(self.column) }
     }
 
-    /// Its number within its tile.
+    /// The node's number within its tile: row · 64 + column.
     #[inline]
     #[must_use]
     pub fn within(self) -> usize {
@@ -75,7 +75,7 @@ impl Node {
 }
 
 impl TileIndex {
-    /// The node of this number within the tile.
+    /// The node with this number within the tile.
     #[must_use]
     pub fn node(self, within: usize) -> Node {
         let post = |tile: i16, within: usize| i32::from(tile) * TILE_NODES as i32 + within as i32;
@@ -84,19 +84,19 @@ impl TileIndex {
 }
 
 impl Edit {
-    /// A new height of a node.
+    /// A new height of a node, m, without a wheel's print.
     #[must_use]
     pub fn of(node: Node, height_m: f32) -> Self {
         Self::new(node.tile(), node.within(), height_m)
     }
 
-    /// The node that it is of.
+    /// The node that the edit changes.
     #[must_use]
     pub fn at(&self) -> Node {
         self.tile_index().node(usize::from(self.node))
     }
 
-    /// Its tile.
+    /// The tile of the node.
     #[must_use]
     pub fn tile_index(&self) -> TileIndex {
         TileIndex { row: self.tile[1], column: self.tile[0] }
@@ -108,13 +108,13 @@ impl Edit {
         Self { tile: [tile.column, tile.row], node: within as u16, print: Print::NONE, height_m }
     }
 
-    /// The same where a wheel left a print.
+    /// The same edit with a wheel's print.
     #[must_use]
     pub fn with_print(self, print: Print) -> Self {
         Self { print, ..self }
     }
 
-    /// Whether it names a node and a height.
+    /// Whether the node number is valid and the height is finite.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         usize::from(self.node) < TILE_AREA && self.height_m.is_finite()
@@ -122,7 +122,7 @@ impl Edit {
 }
 
 impl TileRect {
-    /// The tiles that hold the nodes of a rectangle, its last column and row included.
+    /// The tiles that contain the nodes of a rectangle, its last column and row included.
     #[must_use]
     pub fn of_nodes(first: Node, last: Node) -> Self {
         let (first, last) = (first.tile(), last.tile());
@@ -130,7 +130,7 @@ impl TileRect {
         Self { first, columns: count(first.column, last.column), rows: count(first.row, last.row) }
     }
 
-    /// Place of a tile in a table by rows; none outside.
+    /// Index of a tile in a row-by-row table; none outside.
     #[inline]
     #[must_use]
     pub fn index(&self, tile: TileIndex) -> Option<usize> {
@@ -141,7 +141,7 @@ impl TileRect {
         Some(row * self.columns + along(tile.column, self.first.column, self.columns)?)
     }
 
-    /// Its tiles in order.
+    /// The tiles of the rectangle, in order.
     pub fn tiles(&self) -> impl Iterator<Item = TileIndex> + use<> {
         let Self { first, columns, rows } = *self;
         (0..rows * columns).map(move |at| TileIndex {
@@ -150,7 +150,7 @@ impl TileRect {
         })
     }
 
-    /// Those of its tiles that a map has, in order.
+    /// The tiles of the rectangle that are keys of a map, in order.
     #[must_use]
     pub fn tiles_in<T>(&self, map: &BTreeMap<TileIndex, T>) -> Vec<TileIndex> {
         let Self { first, columns, rows } = *self;
@@ -162,7 +162,7 @@ impl TileRect {
         (0..rows).flat_map(of_row).collect()
     }
 
-    /// How many tiles it has.
+    /// Number of tiles.
     #[must_use]
     pub fn area(&self) -> usize {
         self.columns * self.rows
@@ -179,7 +179,7 @@ impl TileRect {
             && along(self.first.row, self.rows, other.first.row, other.rows)
     }
 
-    /// Whether it has all tiles of another.
+    /// Whether it contains all tiles of another rectangle.
     #[must_use]
     pub fn holds(&self, other: &Self) -> bool {
         let along = |a: i16, a_count: usize, b: i16, b_count: usize| {
@@ -190,7 +190,7 @@ impl TileRect {
             && along(self.first.row, self.rows, other.first.row, other.rows)
     }
 
-    /// The smallest rectangle that has both.
+    /// The smallest rectangle that contains both.
     #[must_use]
     pub fn around(&self, other: &Self) -> Self {
         let end = |first: i16, count: usize| i32::from(first) + count as i32;

@@ -1,4 +1,4 @@
-//! Claims about the land behind the windows: a place is the same from wherever and whenever it is seen.
+//! Tests of the land behind the windows: a place is the same from wherever and whenever it is seen.
 
 use crate::common;
 
@@ -21,7 +21,7 @@ fn land(seed: u64) -> Landscape {
     Landscape::new(spec, &file, None, seed).expect("a procedural site")
 }
 
-/// First posts of windows around a place that no tile edge favours.
+/// First posts of windows around a place, not aligned with tile edges.
 fn around(land: &Landscape, at_m: [f64; 2]) -> Vec<[i64; 2]> {
     let first = |level: &LevelSpec| at_m.map(|m| (m / level.spacing_m).round() as i64 - (level.posts() / 2) as i64);
     land.levels().iter().map(first).collect()
@@ -38,7 +38,7 @@ fn shared(a: &Level, b: &Level) -> impl Iterator<Item = [(usize, usize); 2]> + u
     (0..posts_a).flat_map(move |row| (0..posts_a).filter_map(move |column| in_b((column, row))))
 }
 
-/// Asserts that windows agree to the bit wherever they overlap; how many posts that were.
+/// Asserts that windows agree to the bit wherever they overlap; returns the number of posts compared.
 fn agree(a: &Windows, b: &Windows) -> usize {
     let mut compared = 0;
     for (a, b) in a.levels.iter().zip(&b.levels) {
@@ -51,7 +51,7 @@ fn agree(a: &Windows, b: &Windows) -> usize {
     compared
 }
 
-/// The rocks that both see on their finest windows.
+/// The rocks that both show on their finest windows.
 fn seen_by_both(of: &Windows, other: &Windows) -> Vec<Rock> {
     let on_both = |rock: &&Rock| {
         let at = rock.world_from_rock.translation;
@@ -121,7 +121,7 @@ fn windows_prefetched_part_by_part_are_those_made_at_once() {
     }
 }
 
-/// What wheels press and what rays see is one surface, with the same rocks, off the seams of windows.
+/// Wheels and rays meet one surface with the same rocks, away from the seams of windows.
 #[test]
 fn a_patch_has_the_heights_and_the_rocks_of_the_finest_window() {
     let terrain = Arc::new(Terrain::of_landscape(land(3)));
@@ -175,7 +175,7 @@ fn the_land_goes_on_far_from_the_origin() {
     assert!(!windows.rocks.is_empty());
 }
 
-/// The finest level's mean departure from the next coarser one, m, and its spacing.
+/// Mean difference of the finest level from the next coarser one, m, and the finest level's spacing.
 fn refinement_m(windows: &Windows) -> (f64, f64) {
     let [fine, coarse] = [&windows.levels[0], &windows.levels[1]];
     let posts = (0..fine.posts * fine.posts).step_by(7).map(|i| (i % fine.posts, i / fine.posts));
@@ -188,7 +188,7 @@ fn refinement_m(windows: &Windows) -> (f64, f64) {
     (departures.iter().sum::<f64>() / departures.len() as f64, fine.spacing_m)
 }
 
-/// Octaves and craters that only posts of a centimetre show are millimetres to centimetres high.
+/// Octaves and craters that only posts of a centimetre resolve are millimetres to centimetres high.
 const CENTIMETRE_DETAIL_M: f64 = 0.02;
 
 #[test]
@@ -196,7 +196,7 @@ fn posts_of_five_metres_are_refined_to_a_centimetre() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/site/haworth.yaml");
     let spec: SiteSpec = load_yaml(&file).expect("a good file");
     assert_eq!(spec.levels.last().map(|level| level.side_m), Some(20_480.0));
-    // The coarsest level cut: a test need not wait for 20 km.
+    // A smaller coarsest level, so that the test does not generate 20 km.
     let mut levels = spec.levels.clone();
     levels[3].side_m = 2621.44;
     let land = Landscape::new(SiteSpec { levels, ..spec }, &file, None, 5).expect("a procedural site");

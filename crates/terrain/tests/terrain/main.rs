@@ -1,4 +1,4 @@
-//! Ground, its sites and rocks.
+//! Tests of the ground, its sites and rocks.
 
 mod common;
 mod landscape;

@@ -1,4 +1,4 @@
-//! Claims about the fractal relief, from the heights that levels show.
+//! Tests of the fractal relief, from the heights of levels.
 
 use std::path::Path;
 
@@ -7,13 +7,12 @@ use selene_terrain::{
     CraterPowerSpec, CraterSizes, ElevationSpec, Landscape, Level, LevelSpec, ReliefSpec, SiteSpec, TileStore,
 };
 
-/// Standard errors that a fitted exponent may be off: one test in 16 000 fails by
-/// chance, and the seeds are fixed.
+/// Tolerance of a fitted exponent in standard errors: one test in 16 000 fails by chance, and the seeds are fixed.
 const SIGMAS: f64 = 4.0;
-/// Octaves stand 1.9 apart and not infinitely close: exponents over few of them swing by this much.
+/// Octaves are a factor of 1.9 apart and not infinitely dense: exponents fitted over few of them vary by this much.
 const OCTAVE_TOLERANCE: f64 = 0.02;
 
-/// The polar site with relief alone.
+/// The polar site with relief only.
 fn bare(levels: Vec<LevelSpec>, relief: ReliefSpec) -> SiteSpec {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/site/polar.yaml");
     let mut spec = SiteSpec { levels, relief, ..load_yaml(&file).expect("a good file") };
@@ -25,9 +24,9 @@ fn bare(levels: Vec<LevelSpec>, relief: ReliefSpec) -> SiteSpec {
     spec
 }
 
-/// Mean square of h(x + Δ) − 2 h(x) + h(x − Δ) for Δ of `lag` posts: it grows as
-/// Δ^(2 H) for any Hurst exponent H (the structure function of second differences, which
-/// unlike the first's is not swamped by the longest wave).
+/// Mean square of h(x + Δ) − 2 h(x) + h(x − Δ) for Δ of `lag` posts, m²: the structure function of second differences,
+/// which grows as Δ^(2 H) for any Hurst exponent H and, unlike that of first differences, is not dominated by the
+/// longest wave.
 fn structure_m2(level: &Level, lag: usize) -> f64 {
     let second = |row: usize, column: usize| {
         let at = |column: usize| level.post_m(column, row);
@@ -39,7 +38,7 @@ fn structure_m2(level: &Level, lag: usize) -> f64 {
     all.iter().sum::<f64>() / all.len() as f64
 }
 
-/// Hurst exponent by least squares of log structure over log lag.
+/// Hurst exponent by a least-squares fit of log structure over log lag.
 fn hurst(level: &Level, lags: &[usize]) -> f64 {
     let points: Vec<_> = lags.iter().map(|&lag| ((lag as f64).ln(), structure_m2(level, lag).ln())).collect();
     let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / points.len() as f64;

@@ -1,4 +1,4 @@
-//! Claims about whole sites: those of config/site and smaller ones with the same laws.
+//! Tests of whole sites: those of config/site and smaller ones with the same laws.
 
 use crate::common;
 
@@ -9,7 +9,7 @@ use selene_base::input::{load_yaml, parse_yaml};
 use selene_dem::{ElevationFile, MapFrame, ReadOptions};
 use selene_terrain::{Clipmap, ElevationSpec, Level, LevelSpec, Rock, SiteSpec};
 
-/// Heights of a few hundred metres are kept as `f32`, good to 3e-5 m.
+/// Rounding of heights in `f32`: heights of a few hundred metres are accurate to 3e-5 m.
 const STORED_HEIGHT_TOLERANCE_M: f64 = 1e-4;
 
 /// The polar site with smaller levels, which have room for smaller rocks.
@@ -37,7 +37,7 @@ fn every_site_file_loads() {
     }
 }
 
-/// The largest difference between a level and the coarser one along the level's edge.
+/// Largest difference between a level and the coarser one along the level's edge, m.
 fn widest_step_m(fine: &Level, coarse: &Level) -> f64 {
     let [near, far] = [fine.origin_m[0], fine.origin_m[0] + fine.side_m()];
     let samples = 2 * (fine.posts - 1);
@@ -64,8 +64,8 @@ fn levels_meet_without_a_step() {
 
 #[test]
 fn a_finer_level_refines_the_coarser_one() {
-    // Octaves below the coarse spacing have millimetres to centimetres; craters a few
-    // posts wide, decimetres: the mean stays small.
+    // Octaves below the coarse spacing add millimetres to centimetres, craters a few posts wide add decimetres: the
+    // mean stays small.
     const MEAN_TOLERANCE_M: f64 = 0.03;
     let ground = polar(1);
     let levels: Vec<_> = ground.levels().collect();
@@ -102,7 +102,7 @@ fn another_seed_gives_another_ground() {
 
 #[test]
 fn the_start_is_at_height_zero_level_and_clear() {
-    // A rover 1.3 m long stands on it: its wheels differ by less than this.
+    // Largest height difference under the wheels of a rover 1.3 m long that stands there, m.
     const UNEVENNESS_M: f64 = 0.12;
     for seed in [1, 2, 3, 4] {
         let ground = polar(seed);
@@ -117,7 +117,7 @@ fn the_start_is_at_height_zero_level_and_clear() {
 }
 
 #[test]
-fn rocks_are_at_most_as_many_as_asked_and_in_order_of_their_own_numbers() {
+fn rocks_are_at_most_as_many_as_requested_and_in_order_of_their_own_numbers() {
     let mut spec = small_polar();
     for count_max in [50, 1000] {
         spec.rocks.count_max = count_max;
@@ -127,7 +127,7 @@ fn rocks_are_at_most_as_many_as_asked_and_in_order_of_their_own_numbers() {
     }
 }
 
-/// The finest window and its rocks at each place, by the places' way.
+/// The finest window and its rocks at each place, visited in this order.
 fn visited(places: &[[i32; 2]]) -> Vec<(Level, Vec<Rock>)> {
     let mut ground = polar(3);
     let mut visit = |&place: &[i32; 2]| {
@@ -182,7 +182,7 @@ fn windows_that_overlap_agree_on_every_post_off_their_seams() {
     };
     for rock in on_both.into_iter().filter(|rock| !on_seam(rock)) {
         let other = rocks_away.iter().find(|other| other.id == rock.id).expect("on both");
-        // A place within a cell is rounded by the window's origin.
+        // Rounding of positions within a cell depends on the window's origin.
         let apart_m = (rock.world_from_rock.translation.vector - other.world_from_rock.translation.vector).norm();
         assert!(apart_m < 1e-9 && rock.shape == other.shape && rock.radius_m == other.radius_m, "{apart_m}");
     }
@@ -257,8 +257,8 @@ fn hadley_without_its_data_says_where_to_get_them() {
 fn a_site_on_a_georeferenced_file_has_the_files_heights_at_its_posts() {
     for (data_dir, name) in polar_files("georeferenced") {
         let generate = |spec: &SiteSpec| Clipmap::of_site(spec, Path::new("site.yaml"), Some(&data_dir), 1);
-        let told = generate(&on_a_geotiff(&name, 0.0)).expect_err("another height").to_string();
-        assert!(told.contains("datum_m 0 must be -2"), "{told}");
+        let reported = generate(&on_a_geotiff(&name, 0.0)).expect_err("another height").to_string();
+        assert!(reported.contains("datum_m 0 must be -2"), "{reported}");
         let mut file = ElevationFile::open(&data_dir.join(&name), &ReadOptions::default()).expect("good");
         let dem = file.read().expect("good");
         let spec = on_a_geotiff(&name, 0.0);
@@ -300,7 +300,7 @@ fn beyond_the_square_of_measured_ground_a_site_goes_on_made_up_without_a_step() 
     }
 }
 
-/// The coarsest level farther east keeps what the first one has, and is no rougher at the border of that.
+/// Asserts that the coarsest level farther east keeps the posts of the first one and is no rougher at its border.
 fn goes_on_without_a_step(home: &Level, level: &Level) {
     assert!(level.origin_m[0] > home.origin_m[0] && level.posts == home.posts);
     let shift = ((level.origin_m[0] - home.origin_m[0]) / home.spacing_m).round() as usize;

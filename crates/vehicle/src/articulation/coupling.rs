@@ -2,17 +2,17 @@
 //! differential does. Each is a holonomic constraint with a Lagrange multiplier λ,
 //! a torque λ on joint a and −ratio · λ on joint b, solved within the step: the
 //! factorised articulated inertias give the response of all accelerations to a unit
-//! λ (Featherstone 2008, §6.3 and ch. 8), and λ is what makes the positions at the
-//! step's end obey. The constraint is linear in the positions, so this is exact and
-//! takes up any drift; torques of a coupling do no work while it holds.
+//! λ (Featherstone 2008, §6.3 and ch. 8), and λ is chosen so that the positions at the
+//! step's end satisfy the constraint. It is linear in the positions, so this is exact and
+//! removes any drift; torques of a coupling do no work while it holds.
 //!
-//! Several couplings are solved one after the other: each response is first freed
-//! of what it would change in the couplings before it (Gram–Schmidt).
+//! Several couplings are solved one after the other: each response is first made
+//! orthogonal to the couplings before it (Gram–Schmidt).
 
 use super::{Articulation, BaseFactor, Hinge};
 use crate::spatial::Spatial;
 
-/// One coupling, by its bodies, with its response in this step.
+/// A coupling between two bodies' joints, with its response in this step.
 #[derive(Clone, Debug)]
 pub(super) struct Coupling {
     follower: usize,
@@ -21,12 +21,12 @@ pub(super) struct Coupling {
     of_base: Spatial,
     /// Acceleration of each body's joint for a unit multiplier.
     of_joints: Vec<f64>,
-    /// Each body's spatial force, then acceleration, while the response is found.
+    /// Each body's spatial force, then its acceleration, while the response is computed.
     spatial: Vec<Spatial>,
 }
 
 impl Coupling {
-    /// How `of_joint`, some rate of each joint, changes the constraint.
+    /// Change of the constraint for a rate of each joint, given by `of_joint`.
     fn change(&self, of_joint: impl Fn(usize) -> f64) -> f64 {
         of_joint(self.follower) - self.ratio * of_joint(self.leader)
     }
@@ -36,7 +36,7 @@ impl Coupling {
         f64::from(u8::from(i == self.follower)) - self.ratio * f64::from(u8::from(i == self.leader))
     }
 
-    /// Takes out the part that would change `before`.
+    /// Subtracts the part of the response that would change the coupling `before`.
     fn free_of(&mut self, before: &Self) {
         let share = before.change(|i| self.of_joints[i]) / before.change(|i| before.of_joints[i]);
         self.of_base -= before.of_base * share;
@@ -45,7 +45,7 @@ impl Coupling {
 }
 
 impl Articulation {
-    /// Makes joint `follower` stand at `ratio` times joint `leader`.
+    /// Constrains joint `follower` to `ratio` times the position of joint `leader`.
     pub(crate) fn add_coupling(&mut self, follower: usize, leader: usize, ratio: f64) {
         let bodies = self.bodies.len();
         if let (Some(follower), Some(leader)) = (self.body_of_joint[follower], self.body_of_joint[leader]) {
@@ -60,7 +60,7 @@ impl Articulation {
         }
     }
 
-    /// Adds to the accelerations what the couplings ask.
+    /// Adds the couplings' part to the accelerations.
     pub(super) fn couple(&mut self, base: &BaseFactor) {
         let mut couplings = std::mem::take(&mut self.couplings);
         for i in 0..couplings.len() {
@@ -94,7 +94,7 @@ impl Articulation {
         }
     }
 
-    /// Adds the multiple of the response that puts the positions at the step's end right.
+    /// Adds the multiple of the response with which the positions at the step's end satisfy the constraint.
     fn enforce(&mut self, coupling: &Coupling) {
         let dt = self.step_s;
         let end = |i: usize| self.states[i].position + dt * (self.states[i].speed + dt * self.work[i].of_joint);

@@ -1,29 +1,29 @@
-//! What joints carry: the wrench across each joint, by the recursive Newton–Euler algorithm (Featherstone 2008,
-//! §5.3) on the accelerations that the step has found, couplings included. From the tips inwards, a body's joint
-//! gives what moves the body and all that hangs from it, less what acts on them from outside:
-//! f_i = I_i a_i + v_i ×* I_i v_i − f_outer,i + Σ f_children. Of a coupling, each joint carries its torque; what
-//! stands between them, a differential's gears or bar, has no body here. The rotor of a motor is on the carrier's
-//! side: a joint's axis carries the motor's torque less what speeds up its rotor.
+//! Joint loads: the wrench across each joint, by the recursive Newton–Euler algorithm (Featherstone 2008,
+//! §5.3) on the accelerations of the step, couplings included. From the tips to the base, the joint of body i
+//! transmits the force that moves the body and its children, less the external forces on them:
+//! f_i = I_i a_i + v_i ×* I_i v_i − f_outer,i + Σ f_children. Each joint of a coupling carries the coupling's
+//! torque; the mechanism between them, a differential's gears or bar, has no body here. A motor's rotor is on the
+//! carrier's side: a joint's axis carries the motor's torque less the torque that accelerates its rotor.
 //!
-//! Only found when asked for; the step itself does not need it.
+//! Loads are only computed on request; the step itself does not need them.
 
 use selene_base::Wrench;
 
 use super::{Articulation, Hinge, bias};
 use crate::spatial::{Spatial, angular, linear};
 
-/// What the joints carried in the last step.
+/// Loads of the joints in the last step.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Loads {
     acceleration: Vec<Spatial>,
     across: Vec<Spatial>,
-    /// What each body puts on the one that carries it, in its own axes about its origin. Empty where no step was
-    /// made since the bodies were put where they are.
+    /// Wrench of each body on the body that carries it, in its own axes about its origin. Empty if the bodies'
+    /// state was set and not yet stepped.
     on_carrier: Vec<Wrench>,
 }
 
 impl Articulation {
-    /// Has each step find what joints carry.
+    /// Lets each step compute the joint loads.
     pub(crate) fn find_loads(&mut self) {
         self.loads.get_or_insert_with(Loads::default);
     }
@@ -34,14 +34,14 @@ impl Articulation {
         self.loads.as_ref()?.on_carrier.get(self.body_of_joint[joint]?).copied()
     }
 
-    /// Forgets what joints carried.
+    /// Clears the joint loads.
     pub(super) fn forget_loads(&mut self) {
         if let Some(loads) = &mut self.loads {
             loads.on_carrier.clear();
         }
     }
 
-    /// Finds what joints carry in the step at hand, between its accelerations and its motion.
+    /// Computes the joint loads of the current step, after its accelerations and before its motion.
     pub(super) fn gather_loads(&mut self) {
         let Some(mut loads) = self.loads.take() else { return };
         self.spread_accelerations(&mut loads.acceleration);
@@ -65,8 +65,7 @@ impl Articulation {
         }
     }
 
-    /// The force on each body across its joint, from the tips inwards; nothing is left for the base, which is
-    /// free.
+    /// The force on each body across its joint, from the tips to the base; that on the free base is zero.
     fn sum_forces(&self, acceleration: &[Spatial], across: &mut Vec<Spatial>) {
         let origin = self.origin();
         let own = self.bodies.iter().zip(&self.states).zip(acceleration);
@@ -107,8 +106,7 @@ mod tests {
     const ROUNDING: f64 = 1e-8;
     const STEP_S: f64 = 5e-4;
 
-    /// A rover that tumbles: thrown, driven at every joint, pushed at every link, with the couplings that its
-    /// file gives it.
+    /// A tumbling rover: thrown, driven at every joint, pushed at every link, with the couplings of its file.
     fn tumbling(name: &str) -> (Arc<RoverModel>, Articulation) {
         let yaml = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../../config/rover/{name}.yaml"));
         let model = Arc::new(RoverModel::load(&yaml).unwrap_or_else(|e| panic!("{e}")));
@@ -138,7 +136,7 @@ mod tests {
             for _ in 0..20 {
                 push(&model, &mut bodies);
                 bodies.step();
-                let loads = bodies.loads.as_ref().expect("asked for");
+                let loads = bodies.loads.as_ref().expect("requested");
                 let largest = loads.across.iter().map(|force| force.amax()).fold(1.0, f64::max);
                 assert!(loads.across[0].amax() < ROUNDING * largest, "{name}: {} of {largest}", loads.across[0]);
             }
@@ -175,9 +173,9 @@ mod tests {
             }
         }
         assert_eq!(with.base(), without.base());
-        let told =
+        let reported =
             |bodies: &Articulation| model.moving_joints().iter().map(|&j| bodies.coordinate(j)).collect::<Vec<_>>();
-        assert_eq!(told(&with), told(&without));
+        assert_eq!(reported(&with), reported(&without));
         assert!(without.load_of_joint(model.moving_joints()[0]).is_none());
     }
 }

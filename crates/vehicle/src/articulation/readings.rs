@@ -1,9 +1,9 @@
-//! What can be read off the bodies: joints, poses, motion, energy, momentum.
+//! Accessors of the articulation's state: joints, poses, motion, energy, momentum.
 
 use nalgebra::{Matrix3, Vector3};
 use selene_base::{Pose, Twist};
 
-use super::{Articulation, RigidBody, Seat, State};
+use super::{Articulation, LinkBody, RigidBody, State};
 use crate::spatial::{Spatial, angular, linear};
 use crate::spring::stop_energy_j;
 
@@ -13,7 +13,7 @@ impl Articulation {
         self.body_of_joint[joint].map(|body| (self.states[body].position, self.states[body].speed)).unwrap_or_default()
     }
 
-    /// Pose and twist of the base, to the bit as they are kept.
+    /// Pose and twist of the base, exactly as stored.
     pub(crate) fn base(&self) -> (Pose, Twist) {
         (self.states[0].world_from_body, self.base_twist)
     }
@@ -24,7 +24,7 @@ impl Articulation {
     }
 
     pub(crate) fn world_from_link(&self, link: usize) -> Pose {
-        let Seat { body, body_from_link } = &self.seats[link];
+        let LinkBody { body, body_from_link } = &self.seats[link];
         self.states[*body].world_from_body * body_from_link
     }
 
@@ -36,8 +36,8 @@ impl Articulation {
         Twist { linear: linear(velocity) + angular.cross(&arm), angular }
     }
 
-    /// Inertia about a joint's axis of the body that it leads to and of its rotor, kg m²; of a joint that
-    /// slides, the mass, kg. In the body's own axes: to the last bit the same wherever the rover stands.
+    /// Inertia about a joint's axis of the body that it leads to and of its rotor, kg m²; for a prismatic joint,
+    /// the mass, kg. Computed in the body's own axes, so that it is bit for bit the same at every pose.
     pub(crate) fn inertia_about_joint(&self, joint: usize) -> f64 {
         let Some(body) = self.body_of_joint[joint] else { return 0.0 };
         let RigidBody { mass_kg, com_m, inertia_about_com_kg_m2, hinge } = &self.bodies[body];
@@ -51,7 +51,7 @@ impl Articulation {
         of_body + self.states[body].armature
     }
 
-    /// Mass, centre and inertia about it of the body that a link is part of, world axes.
+    /// Mass, centre of mass, and inertia about it of the body that a link is part of, world axes, kg, m, kg m².
     pub(crate) fn mass_of_link(&self, link: usize) -> (f64, Vector3<f64>, Matrix3<f64>) {
         let index = self.seats[link].body;
         let (body, pose) = (&self.bodies[index], &self.states[index].world_from_body);
@@ -66,7 +66,7 @@ impl Articulation {
         self.states.iter().map(|s| 0.5 * of_body(s)).sum()
     }
 
-    /// Energy of weight, counted from the world's origin, and of springs, J.
+    /// Gravitational energy, zero at the world's origin, plus that of springs, J.
     pub(crate) fn potential_energy_j(&self) -> f64 {
         let weight = |(body, state): (&RigidBody, &State)| {
             let com = state.world_from_body * nalgebra::Point3::from(body.com_m);
@@ -76,7 +76,7 @@ impl Articulation {
         self.bodies.iter().zip(&self.states).map(weight).sum::<f64>() + self.states.iter().map(spring).sum::<f64>()
     }
 
-    /// Power that the joints' dampers took in the last step, W.
+    /// Power that the joints' dampers dissipated in the last step, W.
     pub(crate) fn damping_power_w(&self) -> f64 {
         self.states.iter().map(|state| state.damping_w).sum()
     }

@@ -1,12 +1,12 @@
-//! A rigid body at an instant, as a contact sees it: where it is, how it moves and how
-//! readily a push moves it. A rover's link counts as if its joints were cut: what hangs
-//! on it only makes it heavier, so that a stiffness that is stable for the link alone
-//! is stable for the rover.
+//! The inputs of a contact for one rigid body at one time: pose, velocity and mobility, the
+//! inverse of mass and inertia. A rover's link counts as if its joints were cut: the bodies
+//! joined to it only make it heavier, so that a stiffness that is stable for the link alone is
+//! stable for the rover.
 
 use nalgebra::{Matrix3, Vector3};
 use selene_base::Pose;
 
-/// How readily a rigid body moves.
+/// Mobility of a rigid body: its response to impulses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mobility {
     inverse_mass_per_kg: f64,
@@ -14,21 +14,21 @@ pub struct Mobility {
     inverse_inertia: Matrix3<f64>,
 }
 
-/// A rigid body in motion; the map frame.
+/// A rigid body in motion, map frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ContactBody {
-    /// Where its frame is.
+    /// Pose of the body.
     pub world_from_body: Pose,
     /// Velocity of the frame's origin, m/s.
     pub linear_m_s: Vector3<f64>,
     /// Turn rate, rad/s.
     pub angular_rad_s: Vector3<f64>,
-    /// How readily it moves.
+    /// Mobility of the body.
     pub mobility: Mobility,
 }
 
 impl Mobility {
-    /// What nothing moves.
+    /// The mobility of an immovable body: zero.
     #[must_use]
     pub fn fixed() -> Self {
         Self { inverse_mass_per_kg: 0.0, centre_m: Vector3::zeros(), inverse_inertia: Matrix3::zeros() }
@@ -41,7 +41,7 @@ impl Mobility {
         Self { inverse_mass_per_kg: 1.0 / mass_kg, centre_m, inverse_inertia }
     }
 
-    /// Velocity that a unit impulse at a point gives that point, by direction, 1/kg.
+    /// Matrix that maps an impulse at a point to the point's change of velocity, 1/kg.
     pub(crate) fn response(&self, point_m: &Vector3<f64>) -> Matrix3<f64> {
         let arm = (point_m - self.centre_m).cross_matrix();
         Matrix3::identity() * self.inverse_mass_per_kg - arm * self.inverse_inertia * arm
@@ -54,7 +54,7 @@ impl Mobility {
 }
 
 impl ContactBody {
-    /// A body at rest that nothing moves.
+    /// An immovable body at rest.
     #[must_use]
     pub fn fixed(world_from_body: Pose) -> Self {
         let zero = Vector3::zeros();

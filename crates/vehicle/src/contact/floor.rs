@@ -1,9 +1,9 @@
-//! Bodies on hard ground: points sampled over a shape against the ground's height and
-//! normal, with the contact law's penalty and friction. Finer bumps than the points'
-//! spacing slip between them.
+//! Contact of bodies with hard ground: points sampled over a shape against the ground's height
+//! and normal, with the contact law's penalty and friction. Bumps narrower than the points'
+//! spacing are missed.
 //!
-//! A body above the ground is not looked at again before it could have come down half
-//! of its clearance.
+//! A body above the ground is not checked again before it could have fallen half of its
+//! clearance.
 
 use nalgebra::{Point3, Vector3};
 use selene_base::{Twist, Wrench};
@@ -11,12 +11,12 @@ use selene_terrain::GroundPatch;
 use serde::{Deserialize, Serialize};
 
 use super::contact_body::ContactBody;
-use super::law::{Grip, Law, Share, Touch};
+use super::law::{ContactPoint, Grip, Law, StiffnessShare};
 use crate::shape::{Collision, Shape};
 
-/// Farthest that two neighbouring points are apart, m.
+/// Largest distance between neighbouring points, m.
 const SPACING_M: f64 = 0.1;
-/// Metal on regolith.
+/// Friction coefficient of metal on regolith.
 pub(crate) const FRICTION: f64 = 0.6;
 
 /// One body's points, in its own frame.
@@ -27,12 +27,12 @@ pub struct FloorPoints {
     friction: f64,
 }
 
-/// What a body over hard ground remembers.
+/// Contact state of a body over hard ground.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FloorMemory {
-    /// Grips of the points that touch, in the points' order.
+    /// Friction state of each touching point, by the point's index, in order.
     grips: Vec<(u32, Grip)>,
-    /// The body is free for as long as it has not moved this far, m.
+    /// Distance that the body may move before it can touch the ground, m.
     free_m: f64,
 }
 
@@ -40,7 +40,7 @@ pub struct FloorMemory {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FloorScratch {
     touching: Vec<u32>,
-    touches: Vec<Touch>,
+    touches: Vec<ContactPoint>,
 }
 
 impl FloorPoints {
@@ -51,7 +51,7 @@ impl FloorPoints {
         Self { points_m, reach_m, friction: FRICTION }
     }
 
-    /// Points over the shapes of a link, about 10 cm apart, with a friction of their own where there is one.
+    /// Points over the shapes of a link, about 10 cm apart, with the link's own friction if it has one.
     pub(crate) fn of(collisions: &[Collision], friction: Option<f64>) -> Self {
         let of_one = |collision: &Collision| {
             let place = |point: Vector3<f64>| (collision.link_from_shape * Point3::from(point)).coords;
@@ -61,7 +61,7 @@ impl FloorPoints {
         Self { friction: friction.unwrap_or(FRICTION), ..points }
     }
 
-    /// Whether a body that moved on by a step is still too high to touch; else the ground is to be asked.
+    /// Whether a body that moved for a step is still too high to touch the ground; if not, the ground must be checked.
     pub(crate) fn is_free(&self, memory: &mut FloorMemory, motion: &Twist, dt_s: f64) -> bool {
         memory.free_m -= (motion.linear.norm() + motion.angular.norm() * self.reach_m) * dt_s;
         memory.free_m > 0.0
@@ -83,7 +83,7 @@ impl FloorPoints {
         }
         let floor = ContactBody::fixed(body.world_from_body);
         let law = Law { first: body, second: &floor, friction: self.friction, dt_s };
-        let share = Share::of(&scratch.touches);
+        let share = StiffnessShare::of(&scratch.touches);
         let mut wrench = Wrench::default();
         for (&point, touch) in scratch.touching.iter().zip(&scratch.touches) {
             let mut grip = before.iter().find(|(of, _)| *of == point).map_or_else(Grip::default, |(_, grip)| *grip);
@@ -97,7 +97,7 @@ impl FloorPoints {
         Some(wrench)
     }
 
-    /// Fills the touches; the least clearance of all points, zero when one touches.
+    /// Collects the touching points. Returns the smallest clearance of all points, m; zero when one touches.
     fn find(&self, scratch: &mut FloorScratch, body: &ContactBody, ground: &GroundPatch) -> f64 {
         scratch.touching.clear();
         scratch.touches.clear();
@@ -112,7 +112,7 @@ impl FloorPoints {
             clearance_m = 0.0;
             let normal = ground.normal(point_m.x, point_m.y).unwrap_or_else(Vector3::z);
             scratch.touching.push(index as u32);
-            scratch.touches.push(Touch { point_m, normal, depth_m: (height_m - point_m.z) * normal.z });
+            scratch.touches.push(ContactPoint { point_m, normal, depth_m: (height_m - point_m.z) * normal.z });
         }
         if clearance_m.is_finite() { clearance_m } else { 0.0 }
     }

@@ -1,9 +1,9 @@
-//! All contacts within a group of rovers and rocks in one step: of rovers with fixed and loose
-//! rocks, with obstacles and with one another, of their bodies with hard ground, and of loose rocks
-//! with each other.
+//! Computes all contacts within a group of rovers and rocks in one step: of rovers with fixed and
+//! loose rocks, with obstacles and with one another, of their bodies with hard ground, and of loose
+//! rocks with each other.
 //!
-//! Rovers are taken in the order in which they are given. What a rover does to another follows from
-//! poses and motions at the step's start, and both get the same force: neither gains by its place.
+//! Rovers are processed in the given order. Forces between rovers follow from poses and velocities at
+//! the step's start and are equal and opposite, so the order favours none.
 
 use selene_base::{Pose, Wrench};
 use selene_terrain::GroundPatch;
@@ -12,54 +12,54 @@ use super::contact_body::ContactBody;
 use super::floor::{FloorMemory, FloorScratch};
 use super::law::Law;
 use super::loose::LooseRock;
-use super::memory::{ContactMemory, Pair, Party};
+use super::memory::{Collider, ContactMemory, Pair};
 use super::obstacle::Obstacle;
-use super::shapes::{ContactShapes, Part, RockSolids};
-use super::solid::{Narrow, Scaled, Solid};
+use super::shapes::{ContactShapes, ConvexPart, RockSolids};
+use super::solid::{NarrowPhase, Scaled, Solid};
 use crate::rover::Rover;
 
-/// Metal on rock, and rock on rock.
+/// Friction coefficient of metal on rock, and of rock on rock.
 const FRICTION_ROCK: f64 = 0.7;
-/// Metal on metal: rovers, and rovers on landers.
+/// Friction coefficient of metal on metal: between rovers, and of rovers on landers.
 const FRICTION_METAL: f64 = 0.4;
 
-/// What contacts do to a rover in one step.
+/// Contact forces on a rover in one step.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ContactForces {
-    /// On each wheel about its centre, map frame.
+    /// Wrench on each wheel about its centre, map frame.
     pub on_wheels: Vec<Wrench>,
-    /// On links about their origins, map frame; only those that are touched. A link may come more than once.
+    /// Links and the wrench on each about its origin, map frame: only touched links. A link may occur more than once.
     pub on_links: Vec<(usize, Wrench)>,
-    /// How many bodies each wheel touches.
+    /// Number of bodies that each wheel touches.
     pub touched_by_wheel: Vec<u32>,
 }
 
-/// A rover as contacts take it.
+/// A rover as input of contacts.
 pub struct ContactRover<'a> {
-    /// Its number.
+    /// Number of the rover.
     pub id: u32,
-    /// Where it is and how it moves.
+    /// The rover with its pose and motion.
     pub rover: &'a Rover,
-    /// Whether it stands fast, as an obstacle does.
+    /// Whether contacts treat it as immovable, like an obstacle.
     pub stands: bool,
     /// Its shapes.
     pub shapes: &'a ContactShapes,
-    /// What its bodies remember of hard ground, one for each of `ContactShapes::floor_count`; none where the ground
-    /// need not hold it.
+    /// State of its bodies' contact with hard ground, one for each of `ContactShapes::floor_count`; empty where the
+    /// ground need not carry it.
     pub floors: &'a mut [FloorMemory],
-    /// Links that granular soil carries, with what it does to them: the ground does not hold them too.
+    /// Links in granular soil with the soil's wrench on them; hard ground does not carry these too.
     pub in_points: &'a [(usize, Wrench)],
-    /// Takes the forces.
+    /// Receives the forces.
     pub forces: &'a mut ContactForces,
 }
 
-/// Who may touch whom.
+/// The bodies that may touch one another.
 pub struct ContactGroup<'a, 'b> {
     /// The ground under them.
     pub ground: &'a GroundPatch,
     /// Hulls of the ground's rocks.
     pub rock_solids: &'a RockSolids,
-    /// Bodies that stand fast.
+    /// Immovable bodies.
     pub obstacles: &'a [Obstacle],
     /// Rovers.
     pub rovers: &'a mut [ContactRover<'b>],
@@ -67,34 +67,34 @@ pub struct ContactGroup<'a, 'b> {
     pub rocks: &'a mut [LooseRock],
 }
 
-/// Working memory of a step; any gives the same result.
+/// Working memory of a step; its content does not affect forces.
 #[derive(Debug, Default)]
 pub struct ContactScratch {
-    narrow: Narrow,
+    narrow: NarrowPhase,
     floor: FloorScratch,
     /// Pairs that touch in this step.
     touching: Vec<Pair>,
     /// The wheels and parts of the rovers.
-    movers: Vec<Mover>,
+    movers: Vec<RoverCollider>,
     /// How deep the pairs of this step overlap, m.
-    depths_m: Vec<([Party; 2], f64)>,
+    depths_m: Vec<([Collider; 2], f64)>,
 }
 
 impl ContactScratch {
     /// The pairs that touched in the last step, and how deep they overlapped, m.
     #[must_use]
-    pub fn overlaps_m(&self) -> &[([Party; 2], f64)] {
+    pub fn overlaps_m(&self) -> &[([Collider; 2], f64)] {
         &self.depths_m
     }
 }
 
-/// A piece of a rover or a rock that may touch others.
+/// A wheel or part of a rover that may touch other bodies.
 #[derive(Clone, Copy, Debug)]
-struct Mover {
-    party: Party,
-    /// Place of its rover among those of the group.
+struct RoverCollider {
+    party: Collider,
+    /// Index of its rover in the group.
     of: usize,
-    /// Place of its piece among the rover's wheels or parts.
+    /// Index of the piece among the rover's wheels or parts.
     piece: usize,
     body: ContactBody,
     world_from_solid: Pose,
@@ -112,17 +112,17 @@ impl ContactForces {
 }
 
 impl ContactRover<'_> {
-    fn solid(&self, mover: &Mover) -> &Solid {
+    fn solid(&self, mover: &RoverCollider) -> &Solid {
         match mover.party {
-            Party::Wheel(..) => &self.shapes.wheels[mover.piece].solid,
+            Collider::Wheel(..) => &self.shapes.wheels[mover.piece].solid,
             _ => &self.shapes.parts[mover.piece].solid,
         }
     }
 
     /// Adds the wrench of `count` bodies on a piece.
-    fn add(&mut self, mover: &Mover, wrench: &Wrench, count: u32) {
+    fn add(&mut self, mover: &RoverCollider, wrench: &Wrench, count: u32) {
         match mover.party {
-            Party::Wheel(..) => {
+            Collider::Wheel(..) => {
                 add(&mut self.forces.on_wheels[mover.piece], wrench);
                 self.forces.touched_by_wheel[mover.piece] += count;
             }
@@ -130,29 +130,27 @@ impl ContactRover<'_> {
         }
     }
 
-    /// Its wheels, then its parts.
-    fn movers(&self, of: usize) -> impl Iterator<Item = Mover> + '_ {
-        let mover = move |party: Party, piece: usize, part: &Part, moving: ContactBody| {
+    /// The rover's wheels, then its parts.
+    fn movers(&self, of: usize) -> impl Iterator<Item = RoverCollider> + '_ {
+        let mover = move |party: Collider, piece: usize, part: &ConvexPart, moving: ContactBody| {
             let body = if self.stands { ContactBody::fixed(moving.world_from_body) } else { moving };
             let world_from_solid = body.world_from_body * part.link_from_solid;
-            Mover { party, of, piece, world_from_solid, body, reach_m: part.solid.reach_m() }
+            RoverCollider { party, of, piece, world_from_solid, body, reach_m: part.solid.reach_m() }
         };
         let wheels = self.shapes.wheels.iter().zip(self.rover.model().wheels()).enumerate();
         let wheels = wheels.map(move |(i, (part, wheel))| {
-            mover(Party::Wheel(self.id, i as u16), i, part, self.rover.body_of_wheel(wheel))
+            mover(Collider::Wheel(self.id, i as u16), i, part, self.rover.body_of_wheel(wheel))
         });
         let parts = self.shapes.parts.iter().enumerate();
-        wheels.chain(
-            parts.map(move |(i, part)| {
-                mover(Party::Part(self.id, i as u16), i, part, self.rover.body_of_link(part.link))
-            }),
-        )
+        wheels.chain(parts.map(move |(i, part)| {
+            mover(Collider::Part(self.id, i as u16), i, part, self.rover.body_of_link(part.link))
+        }))
     }
 }
 
 impl ContactGroup<'_, '_> {
-    /// The contacts of this step: the wrenches on each rover, while those on loose rocks are
-    /// added to the rocks. What pairs remember goes on in `memory`.
+    /// Computes the contacts of this step: writes the wrenches on each rover, adds those on loose
+    /// rocks to the rocks, and updates the friction state of the pairs in `memory`.
     pub fn act(&mut self, memory: &mut ContactMemory, scratch: &mut ContactScratch, dt_s: f64) {
         for rover in self.rovers.iter_mut() {
             rover.forces.begin(rover.shapes.wheels.len());
@@ -190,13 +188,13 @@ impl ContactGroup<'_, '_> {
         }
     }
 
-    /// Whether there is anything that rovers may touch but the ground.
+    /// Whether there is anything other than the ground that rovers may touch.
     fn has_bodies_to_meet(&self) -> bool {
         self.rovers.len() > 1 || !self.rocks.is_empty() || !self.obstacles.is_empty() || self.ground.has_rocks()
     }
 
     /// A wheel or a part of a rover against rocks and obstacles.
-    fn rover_piece(&mut self, mover: &Mover, search: &mut Search) {
+    fn rover_piece(&mut self, mover: &RoverCollider, search: &mut Search) {
         let rover = &mut self.rovers[mover.of];
         let mut sum = None;
         let solid = rover.solid(mover);
@@ -206,13 +204,13 @@ impl ContactGroup<'_, '_> {
             let Some(solid) = self.rock_solids.0.get(rock.shape) else { continue };
             let second = Scaled { solid, scale: rock.radius_m };
             let body = ContactBody::fixed(rock.world_from_rock);
-            let found = search.pair(mover, first, Party::FixedRock(rock.id), second, &body, &rock.world_from_rock);
+            let found = search.pair(mover, first, Collider::FixedRock(rock.id), second, &body, &rock.world_from_rock);
             gather(&mut sum, found);
         }
         for obstacle in self.obstacles {
             for (i, piece) in obstacle.pieces.iter().enumerate() {
                 let second = Scaled { solid: &piece.solid, scale: 1.0 };
-                let party = Party::Obstacle(obstacle.id, i as u16);
+                let party = Collider::Obstacle(obstacle.id, i as u16);
                 gather(&mut sum, search.pair(mover, first, party, second, &piece.body(), &piece.world_from_solid));
             }
         }
@@ -229,7 +227,7 @@ impl ContactGroup<'_, '_> {
     }
 
     /// Pieces of one rover against those of another.
-    fn between_rovers(&mut self, movers: &[Mover], search: &mut Search) {
+    fn between_rovers(&mut self, movers: &[RoverCollider], search: &mut Search) {
         for (i, mover) in movers.iter().enumerate() {
             for other in movers[i + 1..].iter().filter(|other| other.of != mover.of) {
                 let apart = mover.world_from_solid.translation.vector - other.world_from_solid.translation.vector;
@@ -254,8 +252,8 @@ impl ContactGroup<'_, '_> {
             let rock = &self.rocks[i];
             let Some(solid) = self.rock_solids.0.get(rock.inertia.shape).filter(|_| !rock.asleep()) else { continue };
             let body = rock.body();
-            let mover = Mover {
-                party: Party::Rock(rock.id),
+            let mover = RoverCollider {
+                party: Collider::Rock(rock.id),
                 of: 0,
                 piece: 0,
                 body,
@@ -268,19 +266,20 @@ impl ContactGroup<'_, '_> {
                 let Some(solid) = self.rock_solids.0.get(fixed.shape) else { continue };
                 let second = Scaled { solid, scale: fixed.radius_m };
                 let of = ContactBody::fixed(fixed.world_from_rock);
-                let found = search.pair(&mover, first, Party::FixedRock(fixed.id), second, &of, &fixed.world_from_rock);
+                let found =
+                    search.pair(&mover, first, Collider::FixedRock(fixed.id), second, &of, &fixed.world_from_rock);
                 found.iter().for_each(|(on_first, _)| self.rocks[i].add(on_first));
             }
             for obstacle in self.obstacles {
                 for (at, piece) in obstacle.pieces.iter().enumerate() {
                     let second = Scaled { solid: &piece.solid, scale: 1.0 };
-                    let party = Party::Obstacle(obstacle.id, at as u16);
+                    let party = Collider::Obstacle(obstacle.id, at as u16);
                     let found = search.pair(&mover, first, party, second, &piece.body(), &piece.world_from_solid);
                     found.iter().for_each(|(on_first, _)| self.rocks[i].add(on_first));
                 }
             }
             for j in 0..self.rocks.len() {
-                // Of two that are awake the first takes the pair.
+                // A pair of two awake rocks is handled once, by the first.
                 if j == i || (j < i && !self.rocks[j].asleep()) {
                     continue;
                 }
@@ -296,7 +295,7 @@ impl ContactGroup<'_, '_> {
         }
     }
 
-    /// What touched is remembered; what a sleeping rock holds on to is not looked at, nor forgotten.
+    /// Stores the pairs that touched; pairs of sleeping rocks, which are not checked, are kept.
     fn keep(&self, memory: &mut ContactMemory, touching: &mut Vec<Pair>) {
         let sleeps = |id: u32| {
             let at = self.rocks.binary_search_by_key(&id, |rock| rock.id);
@@ -307,7 +306,7 @@ impl ContactGroup<'_, '_> {
         }
         touching.sort_unstable_by_key(|pair| pair.parties);
         for pair in &memory.pairs {
-            let Party::Rock(id) = pair.parties[0] else { continue };
+            let Collider::Rock(id) = pair.parties[0] else { continue };
             let at = touching.binary_search_by_key(&pair.parties, |known| known.parties);
             if let (Err(at), true) = (at, sleeps(id)) {
                 touching.insert(at, *pair);
@@ -321,9 +320,9 @@ impl ContactGroup<'_, '_> {
 /// One step's search for contacts.
 struct Search<'a> {
     memory: &'a ContactMemory,
-    narrow: &'a mut Narrow,
+    narrow: &'a mut NarrowPhase,
     touching: &'a mut Vec<Pair>,
-    depths_m: &'a mut Vec<([Party; 2], f64)>,
+    depths_m: &'a mut Vec<([Collider; 2], f64)>,
     dt_s: f64,
 }
 
@@ -331,7 +330,7 @@ impl Search<'_> {
     /// A body against a loose rock: the wrenches on both, each about its own origin.
     fn meet(
         &mut self,
-        mover: &Mover,
+        mover: &RoverCollider,
         first: Scaled,
         rock: &LooseRock,
         solids: &RockSolids,
@@ -343,15 +342,15 @@ impl Search<'_> {
             return None;
         }
         let second = Scaled { solid: solids.0.get(rock.inertia.shape)?, scale: rock.inertia.radius_m };
-        self.pair(mover, first, Party::Rock(rock.id), second, &rock.body(), pose)
+        self.pair(mover, first, Collider::Rock(rock.id), second, &rock.body(), pose)
     }
 
     /// A body against another: the wrenches on both, each about its own origin.
     fn pair(
         &mut self,
-        mover: &Mover,
+        mover: &RoverCollider,
         first: Scaled,
-        party: Party,
+        party: Collider,
         second: Scaled,
         body: &ContactBody,
         world_from_second: &Pose,
@@ -359,7 +358,7 @@ impl Search<'_> {
         if !self.narrow.touch(first, &mover.world_from_solid, second, world_from_second) {
             return None;
         }
-        let is_rock = |party: &Party| matches!(party, Party::Rock(_) | Party::FixedRock(_));
+        let is_rock = |party: &Collider| matches!(party, Collider::Rock(_) | Collider::FixedRock(_));
         let friction = if is_rock(&mover.party) || is_rock(&party) { FRICTION_ROCK } else { FRICTION_METAL };
         let law = Law { first: &mover.body, second: body, friction, dt_s: self.dt_s };
         let depth_m = self.narrow.touches.iter().map(|touch| touch.depth_m).fold(0.0, f64::max);
@@ -372,7 +371,7 @@ impl Search<'_> {
     }
 }
 
-/// Adds what was found to a sum and its count.
+/// Adds a contact's wrench to a sum and counts it.
 fn gather(sum: &mut Option<(Wrench, u32)>, found: Option<(Wrench, Wrench)>) {
     if let Some((on_first, _)) = found {
         let (wrench, count) = sum.get_or_insert_default();

@@ -1,16 +1,16 @@
-//! The law of a hard contact between two bodies that touch at some points.
+//! The force law of a hard contact between two bodies that touch at some points.
 //!
-//! Normal: each point's stiffness and damping follow from the mass m that the two
-//! bodies show there, k = m (`FREQUENCY`/dt)² and c = 2 `DAMPING` m `FREQUENCY`/dt, so
-//! that any pair is stable at any step: it swings at a twentieth of the steps' rate and
+//! Normal: each point's stiffness and damping follow from the effective mass m of the two
+//! bodies there, k = m (`FREQUENCY`/dt)² and c = 2 `DAMPING` m `FREQUENCY`/dt, so
+//! that any pair is stable at any step: it oscillates at a twentieth of the steps' rate and
 //! rests at a depth of (load/m)(dt/`FREQUENCY`)²: under 0.1 mm for a Moon rover's
-//! wheel at 0.5 ms, under 1 mm at 1.5 ms. The deepest point says how hard the bodies
-//! press each other; the points share that by their depth. So a contact's force does
-//! not jump when a point joins or leaves. Damping never pulls.
+//! wheel at 0.5 ms, under 1 mm at 1.5 ms. The deepest point determines the normal force,
+//! which the points share by their depth, so that it does not jump when a point joins or
+//! leaves. The force never pulls.
 //!
-//! Friction: Coulomb, with an elastic force that grows against sliding until it meets
-//! the cone and then slides with it: a body at rest sticks without creep. It acts
-//! where the pressure's centre is; points apart also resist twisting about the normal.
+//! Friction: Coulomb, with an elastic force that grows against sliding up to the friction
+//! cone: a body at rest sticks without creep. It acts at the centre of pressure; several
+//! points also resist twisting about the normal.
 
 use nalgebra::{Matrix3, Vector3};
 use selene_base::Wrench;
@@ -18,21 +18,21 @@ use serde::{Deserialize, Serialize};
 
 use super::contact_body::ContactBody;
 
-/// Angular frequency of a contact, per step.
+/// Angular frequency of a contact, rad per step.
 const FREQUENCY: f64 = 0.3;
 /// Damping, share of critical.
 const DAMPING: f64 = 0.7;
 
 /// A point where two bodies overlap.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Touch {
+pub(crate) struct ContactPoint {
     pub(crate) point_m: Vector3<f64>,
-    /// Unit, from the second body into the first.
+    /// Unit normal from the second body into the first.
     pub(crate) normal: Vector3<f64>,
     pub(crate) depth_m: f64,
 }
 
-/// What a contact remembers: its elastic force and torque in friction.
+/// Friction state of a contact: its elastic force and torque.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Grip {
     force_n: Vector3<f64>,
@@ -41,27 +41,27 @@ pub struct Grip {
 
 /// A force at a point and a couple, on the first body; the second has the opposite.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Push {
+pub(crate) struct ContactWrench {
     force_n: Vector3<f64>,
     couple_nm: Vector3<f64>,
     at_m: Vector3<f64>,
 }
 
-impl Push {
-    /// As a wrench about `origin_m`.
+impl ContactWrench {
+    /// The push as a wrench about `origin_m`.
     pub(crate) fn about(&self, origin_m: &Vector3<f64>) -> Wrench {
         let mut wrench = Wrench { force: Vector3::zeros(), torque: self.couple_nm };
         wrench.add_force_at(self.force_n, self.at_m - origin_m);
         wrench
     }
 
-    /// The second body's.
+    /// The equal and opposite push on the second body.
     pub(crate) fn opposite(&self) -> Self {
         Self { force_n: -self.force_n, couple_nm: -self.couple_nm, at_m: self.at_m }
     }
 }
 
-/// How two bodies' contact answers at this step.
+/// The inputs of the law for two bodies in one step.
 pub(crate) struct Law<'a> {
     pub(crate) first: &'a ContactBody,
     pub(crate) second: &'a ContactBody,
@@ -71,8 +71,8 @@ pub(crate) struct Law<'a> {
 
 impl Law<'_> {
     /// The push of a patch of points that share one grip.
-    pub(crate) fn patch(&self, touches: &[Touch], grip: &mut Grip) -> Option<Push> {
-        let share = Share::of(touches);
+    pub(crate) fn patch(&self, touches: &[ContactPoint], grip: &mut Grip) -> Option<ContactWrench> {
+        let share = StiffnessShare::of(touches);
         let (mut sum_n, mut moment, mut force_n) = (0.0, Vector3::zeros(), Vector3::zeros());
         for touch in touches {
             let push_n = self.normal_n(touch, &share);
@@ -88,22 +88,26 @@ impl Law<'_> {
         let couple_nm = touches.iter().fold(Vector3::zeros(), |couple, touch| {
             couple + (touch.point_m - at_m).cross(&touch.normal) * self.normal_n(touch, &share)
         });
-        let spread = |touch: &Touch| (touch.point_m - at_m).norm() * self.normal_n(touch, &share);
+        let spread = |touch: &ContactPoint| (touch.point_m - at_m).norm() * self.normal_n(touch, &share);
         let spread_m = touches.iter().map(spread).sum::<f64>() / sum_n;
         let hold_n = self.hold(&normal, &at_m, force_n.norm(), 1.0, grip);
         let twist_nm = self.twist(&normal, sum_n * spread_m, grip);
-        Some(Push { force_n: force_n + hold_n, couple_nm: couple_nm + normal * twist_nm, at_m })
+        Some(ContactWrench { force_n: force_n + hold_n, couple_nm: couple_nm + normal * twist_nm, at_m })
     }
 
     /// The push of one point among several that have normals and grips of their own.
-    pub(crate) fn point(&self, touch: &Touch, share: &Share, grip: &mut Grip) -> Option<Push> {
+    pub(crate) fn point(&self, touch: &ContactPoint, share: &StiffnessShare, grip: &mut Grip) -> Option<ContactWrench> {
         let push_n = self.normal_n(touch, share);
         if push_n <= 0.0 {
             *grip = Grip::default();
             return None;
         }
         let hold_n = self.hold(&touch.normal, &touch.point_m, push_n, touch.depth_m / share.sum_m, grip);
-        Some(Push { force_n: touch.normal * push_n + hold_n, couple_nm: Vector3::zeros(), at_m: touch.point_m })
+        Some(ContactWrench {
+            force_n: touch.normal * push_n + hold_n,
+            couple_nm: Vector3::zeros(),
+            at_m: touch.point_m,
+        })
     }
 
     fn response(&self, point_m: &Vector3<f64>) -> Matrix3<f64> {
@@ -120,7 +124,7 @@ impl Law<'_> {
         (mass * rate * rate, 2.0 * DAMPING * mass * rate)
     }
 
-    fn normal_n(&self, touch: &Touch, share: &Share) -> f64 {
+    fn normal_n(&self, touch: &ContactPoint, share: &StiffnessShare) -> f64 {
         let readiness = touch.normal.dot(&(self.response(&touch.point_m) * touch.normal));
         if readiness <= 0.0 {
             return 0.0;
@@ -167,19 +171,19 @@ impl Law<'_> {
 
 /// How several points share one body's stiffness.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Share {
+pub(crate) struct StiffnessShare {
     deepest_m: f64,
     sum_m: f64,
 }
 
-impl Share {
-    pub(crate) fn of(touches: &[Touch]) -> Self {
+impl StiffnessShare {
+    pub(crate) fn of(touches: &[ContactPoint]) -> Self {
         let depths = || touches.iter().map(|touch| touch.depth_m);
         Self { deepest_m: depths().fold(0.0, f64::max), sum_m: depths().sum::<f64>().max(f64::MIN_POSITIVE) }
     }
 }
 
-/// A tangential force carried along as the contact's normal turns.
+/// A tangential force, turned into the plane of a contact whose normal has rotated.
 fn turned_into_plane(force: &Vector3<f64>, normal: &Vector3<f64>) -> Vector3<f64> {
     let flat = force - normal * force.dot(normal);
     let (before, after) = (force.norm(), flat.norm());
@@ -192,9 +196,9 @@ fn within(force: Vector3<f64>, limit_n: f64) -> Vector3<f64> {
 }
 
 impl Grip {
-    /// The same as the second body has it.
+    /// The same state with the two bodies exchanged.
     pub(crate) fn on_other(self) -> Self {
-        // The normal turns about as well, so that the couple about it keeps its sign.
+        // The normal is reversed as well, so that the couple about it keeps its sign.
         Self { force_n: -self.force_n, ..self }
     }
 }

@@ -1,9 +1,9 @@
-//! Loose rocks: free rigid bodies. Mass and inertia are those of the convex mesh at one
-//! density; semi-implicit Euler, the gyroscopic torque implicit (one Newton step in the
-//! body's axes, after Catto 2015), so that a tumbling rock gains no energy.
+//! Loose rocks: free rigid bodies. Mass and inertia are those of the convex mesh at uniform
+//! density. Integration is semi-implicit Euler, with the gyroscopic torque implicit (one Newton
+//! step in the body's axes, after Catto 2015), so that a tumbling rock gains no energy.
 //!
-//! A rock that has hardly moved for a while sleeps: it costs nothing until a rover or a
-//! moving rock touches it. Soil that is dug away beneath does not wake it.
+//! A rock that has hardly moved for a while sleeps: it is not stepped until a rover or a
+//! moving rock touches it. Digging away the soil below does not wake it.
 
 use std::sync::Arc;
 
@@ -15,29 +15,29 @@ use serde::{Deserialize, Serialize};
 use super::contact_body::{ContactBody, Mobility};
 use super::floor::{FloorMemory, FloorPoints, FloorScratch};
 
-/// A rock slower than this anywhere is nearly at rest, m/s: it sways on its soil's shear at
-/// about 2 Hz by less than 0.4 mm.
+/// A rock is nearly at rest when all its points are slower than this, m/s: it sways on its
+/// soil's shear at about 2 Hz by less than 0.4 mm.
 const STILL_M_S: f64 = 5e-3;
-/// How long it must be nearly at rest before it sleeps, s.
+/// Time nearly at rest after which a rock sleeps, s.
 const STILL_S: f64 = 0.5;
 
-/// What changes of a loose rock.
+/// The state of a loose rock.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LooseRockState {
-    /// Where it is: its centre of mass and how it lies.
+    /// Pose of the rock; its origin is the centre of mass.
     pub world_from_rock: Pose,
-    /// How its centre of mass moves, map frame.
+    /// Velocity of its centre of mass and angular velocity, map frame.
     pub twist: Twist,
-    /// How long it has been nearly at rest, s.
+    /// Time for which it has been nearly at rest, s.
     pub still_s: f64,
-    /// What it remembers of hard ground.
+    /// State of its contact with hard ground.
     pub floor: FloorMemory,
 }
 
-/// What does not: shape, mass and inertia.
+/// The constants of a loose rock: shape, mass and inertia.
 #[derive(Clone, Debug)]
 pub struct RockInertia {
-    /// Which of the ground's shapes it has.
+    /// Index of its shape among the ground's shapes.
     pub shape: usize,
     /// Mean radius, m: the shape's scale.
     pub radius_m: f64,
@@ -45,21 +45,21 @@ pub struct RockInertia {
     pub mass_kg: f64,
     /// Inertia about the centre of mass in its own axes, kg m².
     inertia_kg_m2: Matrix3<f64>,
-    /// Its farthest corner, m.
+    /// Distance of its farthest corner from the centre of mass, m.
     reach_m: f64,
     floor: FloorPoints,
 }
 
-/// A free rock at hand for stepping.
+/// A loose rock, ready for stepping.
 #[derive(Clone, Debug)]
 pub struct LooseRock {
-    /// Its number on this site.
+    /// Number of the rock on this site.
     pub id: u32,
-    /// What does not change of it.
+    /// Its constants, shared with copies.
     pub inertia: Arc<RockInertia>,
-    /// What does.
+    /// Its state.
     pub state: LooseRockState,
-    /// Forces of this step about the centre of mass.
+    /// Wrench of this step about the centre of mass, map frame.
     wrench: Wrench,
     /// Whether a rover touches it in this step.
     pub(crate) held: bool,
@@ -112,7 +112,7 @@ impl RockInertia {
 }
 
 impl LooseRock {
-    /// A rock at hand.
+    /// A rock from its constants and state.
     #[must_use]
     pub fn new(id: u32, inertia: Arc<RockInertia>, state: LooseRockState) -> Self {
         Self { id, inertia, state, wrench: Wrench::default(), held: false }
@@ -143,7 +143,7 @@ impl LooseRock {
         self.wrench.torque += wrench.torque;
     }
 
-    /// Adds what hard ground does to it, for soils whose laws know wheels alone.
+    /// Adds the wrench of hard ground, for soils whose laws carry only wheels.
     pub fn stand_on(&mut self, ground: &GroundPatch, dt_s: f64) {
         if self.inertia.floor.is_free(&mut self.state.floor, &self.state.twist, dt_s) {
             return;
@@ -159,7 +159,7 @@ impl LooseRock {
         &self.wrench
     }
 
-    /// As contacts see it.
+    /// The rock as input of contacts.
     #[must_use]
     pub fn body(&self) -> ContactBody {
         let LooseRockState { world_from_rock, twist, .. } = &self.state;
@@ -173,7 +173,7 @@ impl LooseRock {
         }
     }
 
-    /// Moves it by one step under its forces and gravity, if it is awake, and drops the forces.
+    /// Moves it by one step under its forces and gravity, if it is awake, and clears the forces.
     pub fn step(&mut self, gravity_m_s2: &Vector3<f64>, dt_s: f64) {
         let wrench = std::mem::take(&mut self.wrench);
         if self.asleep() {

@@ -1,5 +1,4 @@
-//! What contacts remember between steps: for each pair of bodies that touch the stretch of their
-//! friction.
+//! The state of contacts between steps: the elastic friction of each pair of touching bodies.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +6,7 @@ use super::law::Grip;
 
 /// One side of a contact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Party {
+pub enum Collider {
     /// A wheel: the rover's number and the wheel's place.
     Wheel(u32, u16),
     /// A convex piece of a rover's body: the rover's number and the piece's place.
@@ -20,7 +19,7 @@ pub enum Party {
     Obstacle(u32, u16),
 }
 
-impl Party {
+impl Collider {
     /// Whether it is a piece of this rover.
     #[must_use]
     pub fn is_of_rover(&self, id: u32) -> bool {
@@ -31,11 +30,11 @@ impl Party {
 /// A pair that touches.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Pair {
-    pub(crate) parties: [Party; 2],
+    pub(crate) parties: [Collider; 2],
     pub(crate) grip: Grip,
 }
 
-/// All pairs that touch, in order of their parties.
+/// All touching pairs with their friction state, in order of their parties.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ContactMemory {
@@ -43,15 +42,15 @@ pub struct ContactMemory {
 }
 
 impl Pair {
-    /// The grip on the first of two parties, who are remembered in order.
-    pub(crate) fn new(parties: [Party; 2], grip: Grip) -> Self {
+    /// A pair with its parties in order; `grip` is that on the first given party.
+    pub(crate) fn new(parties: [Collider; 2], grip: Grip) -> Self {
         let [first, second] = parties;
         if first <= second { Self { parties, grip } } else { Self { parties: [second, first], grip: grip.on_other() } }
     }
 }
 
 impl ContactMemory {
-    /// How many pairs touch.
+    /// Number of touching pairs.
     #[must_use]
     pub fn len(&self) -> usize {
         self.pairs.len()
@@ -63,32 +62,32 @@ impl ContactMemory {
         self.pairs.is_empty()
     }
 
-    /// Takes out the pairs of which one party is `wanted`.
+    /// Removes and returns the pairs with a `wanted` party.
     #[must_use]
-    pub fn split_off(&mut self, wanted: impl Fn(&Party) -> bool) -> Self {
+    pub fn split_off(&mut self, wanted: impl Fn(&Collider) -> bool) -> Self {
         let is_wanted = |pair: &Pair| pair.parties.iter().any(&wanted);
         let (taken, kept) = std::mem::take(&mut self.pairs).into_iter().partition(is_wanted);
         self.pairs = kept;
         Self { pairs: taken }
     }
 
-    /// A copy of the pairs of which one party is `wanted`.
+    /// A copy of the pairs with a `wanted` party.
     #[must_use]
-    pub fn of(&self, wanted: impl Fn(&Party) -> bool) -> Self {
+    pub fn of(&self, wanted: impl Fn(&Collider) -> bool) -> Self {
         Self { pairs: self.pairs.iter().filter(|pair| pair.parties.iter().any(&wanted)).copied().collect() }
     }
 
-    /// Puts the pairs of `told` in the place of all that have a party of `theirs`; those that have one of `ours`
-    /// stay as they are.
-    pub fn take_from(&mut self, told: &Self, theirs: impl Fn(&Party) -> bool, ours: impl Fn(&Party) -> bool) {
+    /// Replaces all pairs with a party of `theirs` by those of `reported`; pairs with a party of `ours` stay
+    /// unchanged.
+    pub fn take_from(&mut self, reported: &Self, theirs: impl Fn(&Collider) -> bool, ours: impl Fn(&Collider) -> bool) {
         let is_ours = |pair: &Pair| pair.parties.iter().any(&ours);
         let is_theirs = |pair: &Pair| pair.parties.iter().any(&theirs) && !is_ours(pair);
         self.pairs.retain(|pair| !is_theirs(pair));
-        self.pairs.extend(told.pairs.iter().filter(|pair| is_theirs(pair)));
+        self.pairs.extend(reported.pairs.iter().filter(|pair| is_theirs(pair)));
         self.pairs.sort_unstable_by_key(|pair| pair.parties);
     }
 
-    /// Takes in the pairs of another.
+    /// Moves the pairs of another memory into this one.
     pub fn join(&mut self, other: &mut Self) {
         if !other.pairs.is_empty() {
             self.pairs.append(&mut other.pairs);
@@ -96,13 +95,13 @@ impl ContactMemory {
         }
     }
 
-    /// Forgets the pairs of which `gone` is true of a party.
-    pub fn forget(&mut self, gone: impl Fn(&Party) -> bool) {
+    /// Removes the pairs with a `gone` party.
+    pub fn forget(&mut self, gone: impl Fn(&Collider) -> bool) {
         self.pairs.retain(|pair| !pair.parties.iter().any(&gone));
     }
 
     /// The grip that a pair had in the step before, on its first party.
-    pub(crate) fn grip(&self, parties: [Party; 2]) -> Grip {
+    pub(crate) fn grip(&self, parties: [Collider; 2]) -> Grip {
         let Pair { parties: sorted, .. } = Pair::new(parties, Grip::default());
         match self.pairs.binary_search_by_key(&sorted, |pair| pair.parties) {
             Ok(at) if sorted == parties => self.pairs[at].grip,

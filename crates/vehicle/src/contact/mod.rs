@@ -3,8 +3,8 @@
 //! penalty with Coulomb friction that remembers its stretch (`law.rs`). Soil under
 //! wheels and rocks is not treated here.
 //!
-//! Every force acts on two bodies, equal and opposite; pairs are taken in the order in which
-//! rovers are given, so that the same state gives the same bytes.
+//! Every force acts on two bodies, equal and opposite; pairs are processed in the order of the
+//! given rovers, so that the same state gives the same bytes.
 
 mod contact_body;
 mod floor;
@@ -21,6 +21,6 @@ pub use floor::{FloorMemory, FloorPoints};
 pub use group::{ContactForces, ContactGroup, ContactRover, ContactScratch};
 pub use law::Grip;
 pub use loose::{LooseRock, LooseRockState, RockInertia};
-pub use memory::{ContactMemory, Party};
+pub use memory::{Collider, ContactMemory};
 pub use obstacle::Obstacle;
 pub use shapes::{ContactShapes, RockSolids};

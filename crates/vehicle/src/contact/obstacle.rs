@@ -1,4 +1,4 @@
-//! A body that stands fast: convex pieces placed on the map.
+//! Obstacles: immovable bodies of convex pieces placed on the map.
 
 use selene_base::Pose;
 
@@ -6,17 +6,17 @@ use super::contact_body::ContactBody;
 use super::solid::Solid;
 use crate::shape::Collision;
 
-/// An obstacle.
+/// An immovable body of convex pieces.
 #[derive(Clone, Debug)]
 pub struct Obstacle {
-    /// Its number.
+    /// Number of the obstacle.
     pub(crate) id: u32,
-    pub(crate) pieces: Vec<Piece>,
+    pub(crate) pieces: Vec<PlacedSolid>,
 }
 
 /// A convex piece, where it is.
 #[derive(Clone, Debug)]
-pub(crate) struct Piece {
+pub(crate) struct PlacedSolid {
     pub(crate) solid: Solid,
     pub(crate) world_from_solid: Pose,
 }
@@ -27,7 +27,7 @@ impl Obstacle {
     pub fn new<'a>(id: u32, pieces: impl IntoIterator<Item = (Pose, &'a Collision)>) -> Self {
         let piece = |(world_from_link, collision): (Pose, &Collision)| {
             let (solid, turn) = Solid::of_shape(&collision.shape);
-            Piece { solid, world_from_solid: world_from_link * collision.link_from_shape * turn }
+            PlacedSolid { solid, world_from_solid: world_from_link * collision.link_from_shape * turn }
         };
         Self { id, pieces: pieces.into_iter().map(piece).collect() }
     }
@@ -38,7 +38,7 @@ impl Obstacle {
     }
 }
 
-impl Piece {
+impl PlacedSolid {
     pub(crate) fn body(&self) -> ContactBody {
         ContactBody::fixed(self.world_from_solid)
     }

@@ -1,5 +1,5 @@
-//! The shapes that contacts are between: of a rover its wheels as cylinders, its convex pieces and
-//! the points that stand on hard ground; of rocks their hulls.
+//! The shapes used for contacts: a rover's wheels as cylinders, its convex pieces and the points
+//! that stand on hard ground; the hulls of rocks.
 
 use nalgebra::{Translation3, UnitQuaternion};
 use selene_base::Pose;
@@ -13,15 +13,15 @@ use crate::model::RoverModel;
 #[derive(Clone, Debug)]
 pub struct ContactShapes {
     /// The cylinder of each wheel; about its centre, with the axes of its link.
-    pub(crate) wheels: Vec<Part>,
-    pub(crate) parts: Vec<Part>,
+    pub(crate) wheels: Vec<ConvexPart>,
+    pub(crate) parts: Vec<ConvexPart>,
     /// Link and points of each body that hard ground can carry.
     pub(crate) floors: Vec<(usize, FloorPoints)>,
 }
 
 /// A convex piece of a link.
 #[derive(Clone, Debug)]
-pub(crate) struct Part {
+pub(crate) struct ConvexPart {
     pub(crate) link: usize,
     pub(crate) link_from_solid: Pose,
     pub(crate) solid: Solid,
@@ -32,8 +32,8 @@ pub(crate) struct Part {
 pub struct RockSolids(pub(crate) Vec<Solid>);
 
 impl ContactShapes {
-    /// The shapes of a rover. Wheels are their cylinders; collision shapes of the wheels' own links
-    /// are not looked at.
+    /// The shapes of a rover. Wheels are cylinders; the collision shapes of the wheels' own links
+    /// are not used.
     #[must_use]
     pub fn new(model: &RoverModel) -> Self {
         let is_wheel = |link: usize| model.wheels().iter().any(|wheel| wheel.link == link);
@@ -41,9 +41,9 @@ impl ContactShapes {
         let part = |link: usize, collision: &crate::Collision| {
             let (solid, turn) = Solid::of_shape(&collision.shape);
             let turn: UnitQuaternion<f64> = turn;
-            Part { link, link_from_solid: collision.link_from_shape * turn, solid }
+            ConvexPart { link, link_from_solid: collision.link_from_shape * turn, solid }
         };
-        let wheel = |wheel: &crate::Wheel| Part {
+        let wheel = |wheel: &crate::Wheel| ConvexPart {
             link: wheel.link,
             link_from_solid: Pose::from_parts(Translation3::identity(), wheel.link_from_wheel.rotation),
             solid: Solid::wheel(wheel.radius_m, wheel.width_m),
@@ -58,7 +58,7 @@ impl ContactShapes {
         }
     }
 
-    /// How many bodies hard ground can carry: each has a `FloorMemory`.
+    /// Number of bodies that hard ground can carry; each has a `FloorMemory`.
     #[must_use]
     pub fn floor_count(&self) -> usize {
         self.floors.len()

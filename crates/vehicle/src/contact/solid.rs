@@ -1,10 +1,10 @@
-//! Convex shapes and where two of them touch. A wheel is a cylinder whose edges are
-//! rounded by a tenth of its size: while it is no deeper than that in a rock, the normal
+//! Convex shapes and the points where two of them touch. A wheel is a cylinder whose edges
+//! are rounded by a tenth of its size: while it is no deeper than that in a rock, the normal
 //! is that of the nearest points and turns smoothly as the wheel rolls over an edge. It
-//! touches at its two rims, each by itself, and between them as far as the barrel is
-//! deeper there than either rim: a line of contact has two ends, a stone under the
-//! middle one point, and nothing jumps between the two.
-//! Other shapes touch at the corners of the face that they share.
+//! touches at its two rims, each by itself, and at the barrel between them where that is
+//! deeper than either rim: a line contact has two end points, a stone under the middle has
+//! one point, and the transition between the two is continuous.
+//! Other shapes touch at the corners of their shared face.
 
 use nalgebra::{Isometry3, Point3, UnitQuaternion, Vector3};
 use parry3d_f64::math::{Pose as ParryPose, Rotation, Vector as ParryVector};
@@ -17,10 +17,10 @@ use parry3d_f64::shape::{
 use selene_base::Pose;
 use selene_terrain::RockShape;
 
-use super::law::Touch;
+use super::law::ContactPoint;
 use crate::shape::Shape;
 
-/// Rounding of a wheel's edges, share of the lesser of radius and half width.
+/// Rounding of a wheel's edges, share of the smaller of radius and half width.
 const WHEEL_ROUNDING: f64 = 0.1;
 
 /// A convex shape about its own frame.
@@ -96,7 +96,7 @@ impl Solid {
         Self::Hull { hull, reach_m }
     }
 
-    /// How far its farthest point is from its origin.
+    /// Distance of its farthest point from its origin.
     pub(crate) fn reach_m(&self) -> f64 {
         match self {
             Self::Wheel { reach_m, .. } => *reach_m,
@@ -146,15 +146,15 @@ impl PolygonalFeatureMap for Scaled<'_> {
     }
 }
 
-/// Where two solids touch.
+/// Narrow phase: the points where two solids touch.
 #[derive(Debug, Default)]
-pub(crate) struct Narrow {
+pub(crate) struct NarrowPhase {
     manifold: ContactManifold<(), ()>,
-    pub(crate) touches: Vec<Touch>,
+    pub(crate) touches: Vec<ContactPoint>,
 }
 
-impl Narrow {
-    /// Finds the points where `first` overlaps `second`; whether there are any.
+impl NarrowPhase {
+    /// Finds the points where `first` overlaps `second`. Returns whether there are any.
     pub(crate) fn touch(
         &mut self,
         first: Scaled,
@@ -169,7 +169,7 @@ impl Narrow {
             return false;
         }
         self.manifold.points.clear();
-        // No warm start: the result depends on the poses alone.
+        // No warm start, so that the result depends only on the poses.
         self.manifold.local_n1 = ParryVector::ZERO;
         let first_from_second = parry_pose(&world_from_first.inv_mul(world_from_second));
         if let Solid::Wheel { core, rounding_m, .. } = first.solid {
@@ -196,7 +196,7 @@ impl Narrow {
         !self.touches.is_empty()
     }
 
-    /// A wheel's rims, and its barrel as far as it is deeper than both.
+    /// Contacts of a wheel's rims, and of its barrel where that is deeper than both.
     fn wheel(&mut self, core: &Cylinder, rounding_m: f64, wheel: &Pose, second: Scaled, wheel_from_second: &ParryPose) {
         let rounding_m = rounding_m + second.solid.rounding_m() * second.scale;
         let rim = Cylinder::new(0.0, core.radius);
@@ -216,10 +216,10 @@ impl Narrow {
         }
     }
 
-    /// A touch given in the first solid's frame; the normal looks out of it.
+    /// Adds a touch given in the first solid's frame; the normal points out of that solid.
     fn add(&mut self, world_from_first: &Pose, point: ParryVector, normal: ParryVector, depth_m: f64) {
         let point_m = (world_from_first * Point3::from(vector(point))).coords;
-        self.touches.push(Touch { point_m, normal: world_from_first.rotation * -vector(normal), depth_m });
+        self.touches.push(ContactPoint { point_m, normal: world_from_first.rotation * -vector(normal), depth_m });
     }
 
     /// Parry adds the pair of nearest points to those of the shared face. Beside others it

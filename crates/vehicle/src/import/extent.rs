@@ -1,6 +1,7 @@
-//! How large a wheel is: how far the shapes of its link, and of links fixed to it, reach about and along its axle.
-//! Collision shapes count where there are any, else what is seen.
+//! Measures a wheel: how far the shapes of its link, and of links fixed to it, reach around and along its axle.
+//! Collision shapes count where there are any, else visual ones.
 
+use std::collections::BTreeMap;
 use std::f64::consts::TAU;
 
 use nalgebra::{Point3, Unit, Vector3};
@@ -13,7 +14,7 @@ const RING: usize = 64;
 /// How much the two widths across the axle of something round may differ, as a share.
 const ROUND: f64 = 0.1;
 
-/// What shapes fill about an axle through their link's origin, m.
+/// Extent of shapes around an axle through their link's origin, m.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Extent {
     pub(super) radius_m: f64,
@@ -32,7 +33,7 @@ impl Extent {
         0.5 * (self.along_m[0] + self.along_m[1])
     }
 
-    /// That of a link about `axis`; none where it has no shape.
+    /// Extent of a link around `axis`; none where it has no shape.
     pub(super) fn of(link: usize, axis: &Unit<Vector3<f64>>, links: &[Link], joints: &[Joint]) -> Option<Self> {
         let parts = fixed_to(link, joints);
         let collisions: Vec<_> = parts
@@ -42,7 +43,7 @@ impl Extent {
             })
             .collect();
         let seen = || {
-            let of_part = |(part, pose): &(usize, Pose)| {
+            let of_part = |(part, pose): (&usize, &Pose)| {
                 let pose = *pose;
                 links[*part].visuals.iter().map(move |of| (pose * of.link_from_shape, &of.shape))
             };
@@ -85,19 +86,19 @@ impl Extent {
     }
 }
 
-/// A link and those that are fixed to it, with their poses in it.
-fn fixed_to(link: usize, joints: &[Joint]) -> Vec<(usize, Pose)> {
-    let mut parts = vec![(link, Pose::identity())];
+/// A link and those that are fixed to it, in tree order, with their poses in it.
+fn fixed_to(link: usize, joints: &[Joint]) -> BTreeMap<usize, Pose> {
+    let mut parts = BTreeMap::from([(link, Pose::identity())]);
     // Joints are in tree order: parents come first.
     for joint in joints.iter().filter(|joint| !joint.moves()) {
-        if let Some((_, pose)) = parts.iter().find(|(part, _)| *part == joint.parent) {
-            parts.push((joint.child, pose * joint.parent_from_child_at_zero));
+        if let Some(pose) = parts.get(&joint.parent).copied() {
+            parts.insert(joint.child, pose * joint.parent_from_child_at_zero);
         }
     }
     parts
 }
 
-/// The axis of the frame that a direction has the least part of.
+/// The frame's axis along which a direction has its smallest component.
 fn least_along(direction: &Vector3<f64>) -> Vector3<f64> {
     let mut axis = Vector3::zeros();
     axis[direction.abs().imin()] = 1.0;
@@ -119,7 +120,7 @@ fn points(shape: &Shape) -> Vec<Vector3<f64>> {
             };
             (0..RING).flat_map(|i| [point(-1.0, i), point(1.0, i)]).collect()
         }
-        // It is told apart before.
+        // The caller handles spheres.
         Shape::Sphere { radius_m } => vec![Vector3::x() * *radius_m],
         Shape::Mesh { vertices, .. } => vertices.iter().map(|vertex| Vector3::from(*vertex).cast()).collect(),
     }

@@ -1,7 +1,7 @@
-//! What the joints of a URDF probably are. A wheel turns endlessly about y of the root and is round, or is called a
+//! Guesses the roles of a URDF's joints. A wheel has a continuous joint about y of the root, is round or named like a
 //! wheel, and reaches down about as far as the lowest one; the joints between it and the body steer, spring or swing
-//! it by their axes. A wheel is free where it is called a caster, hangs from a joint that turns endlessly about z, or
-//! is not among the joints that the URDF has actuators of. Other joints are servos; what slides is held.
+//! it according to their axes. A wheel is free if it is named like a caster, hangs from a continuous joint about z, or
+//! has no actuator in a URDF with actuators. Other joints are servos; prismatic ones are held.
 
 use std::collections::BTreeSet;
 
@@ -13,23 +13,23 @@ use crate::model::poses_at_zero;
 use crate::shape::{Joint, JointKind, Link};
 use crate::spec::WheelRole;
 
-/// What wheels and casters are called.
+/// Words in the names of wheels and casters.
 const WHEEL_WORDS: [&str; 5] = ["wheel", "tire", "tyre", "caster", "castor"];
 const CASTER_WORDS: [&str; 2] = ["caster", "castor"];
-/// How far a wheel's axle may lie off y, and an upright axis off z.
+/// Largest angle of a wheel's axle from y, and of an upright axis from z, degrees.
 const AXLE_OFF_DEG: f64 = 10.0;
 const UPRIGHT_OFF_DEG: f64 = 45.0;
-/// A wheel's lowest point is above the lowest of all by this share of its radius at most.
+/// Largest height of a wheel's lowest point above the lowest of all, over its radius.
 const ABOVE_LOWEST: f64 = 0.5;
 
-/// What the joints are guessed to be, by their indices.
+/// The guessed roles, by the joints' indices.
 #[derive(Debug, Default)]
-pub(super) struct Guess {
+pub(super) struct GuessedRoles {
     pub(super) wheels: Vec<WheelGuess>,
     pub(super) passive: Vec<usize>,
     pub(super) servos: Vec<usize>,
     pub(super) held: Vec<usize>,
-    /// Links that rub over the ground as a caster does.
+    /// Links that slide over the ground, such as ball casters.
     pub(super) rubbing: Vec<usize>,
 }
 
@@ -41,23 +41,23 @@ pub(super) struct WheelGuess {
     pub(super) steer: Option<usize>,
     pub(super) swivel: Option<usize>,
     pub(super) suspension: Option<usize>,
-    /// None where its link has no shape.
+    /// Extent of its link's shapes; none where the link has no shape.
     pub(super) extent: Option<Extent>,
-    /// Where its link is in the root.
+    /// Pose of its link in the root.
     pub(super) base_from_link: Pose,
 }
 
 /// A URDF as it is looked at.
-struct Looked<'a> {
+struct UrdfView<'a> {
     links: &'a [Link],
     joints: &'a [Joint],
     actuated: &'a BTreeSet<String>,
     base_from_links: Vec<Pose>,
 }
 
-impl Guess {
+impl GuessedRoles {
     pub(super) fn of(links: &[Link], joints: &[Joint], actuated: &BTreeSet<String>) -> Self {
-        let looked = Looked { links, joints, actuated, base_from_links: poses_at_zero(joints) };
+        let looked = UrdfView { links, joints, actuated, base_from_links: poses_at_zero(joints) };
         let mut guess = Self { wheels: looked.wheels(), ..Self::default() };
         for at in 0..guess.wheels.len() {
             looked.place(at, &mut guess);
@@ -79,13 +79,13 @@ impl Guess {
 }
 
 impl WheelGuess {
-    /// Where its lowest point is in the root, m.
+    /// Height of its lowest point in the root, m.
     fn lowest_m(&self) -> f64 {
         self.base_from_link.translation.z - self.extent.map_or(0.0, |extent| extent.radius_m)
     }
 }
 
-impl Looked<'_> {
+impl UrdfView<'_> {
     fn wheels(&self) -> Vec<WheelGuess> {
         let mut wheels: Vec<_> = (0..self.joints.len()).filter_map(|joint| self.wheel(joint)).collect();
         let lowest_m = wheels.iter().map(WheelGuess::lowest_m).fold(f64::INFINITY, f64::min);
@@ -124,7 +124,7 @@ impl Looked<'_> {
     }
 
     /// Gives the joints between a wheel and the body their roles.
-    fn place(&self, at: usize, guess: &mut Guess) {
+    fn place(&self, at: usize, guess: &mut GuessedRoles) {
         for above in self.above(guess.wheels[at].joint) {
             if guess.has(above) {
                 continue;
@@ -144,7 +144,7 @@ impl Looked<'_> {
     }
 
     /// Roles for all other joints that move. What mimics another follows it and needs none.
-    fn rest(&self, guess: &mut Guess) {
+    fn rest(&self, guess: &mut GuessedRoles) {
         for (at, joint) in self.joints.iter().enumerate() {
             if guess.has(at) || joint.mimic.is_some() {
                 continue;

@@ -95,7 +95,7 @@ mod tests {
     use super::read;
 
     const PLATE: &str = include_str!("../../tests/plate.dae");
-    /// What the primitives of `square` begin with.
+    /// First element of the primitives of `square`.
     const INPUT: &str = r##"<input semantic="VERTEX" source="#v" offset="0"/>"##;
 
     /// A file with the corners (0, 0), (1, 0), (1, 1) and (0, 1) of a square.
@@ -213,7 +213,7 @@ mod tests {
         let [first, mirrored] = placed("", nodes)[..] else { panic!("two triangles") };
         assert_eq!(first, [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0]]);
         assert_eq!(mirrored, [[0.0, 0.0, 0.0], [-1.0, 1.0, 0.0], [-1.0, 0.0, 0.0]]);
-        assert!(placed("", "<node/>").is_empty(), "a mesh that no node asks for is not shown");
+        assert!(placed("", "<node/>").is_empty(), "a mesh that no node uses is not shown");
     }
 
     #[test]

@@ -16,7 +16,7 @@ const DEPTH_MAX: usize = 200;
 /// Reads a file's bytes.
 ///
 /// # Errors
-/// What is wrong and what is allowed.
+/// When the file is refused: what is wrong and what is allowed.
 pub(super) fn read(bytes: &[u8]) -> Result<Triangles, String> {
     let refused = |error: gltf::Error| format!("is no glTF: {error}");
     // Before all else is looked at, which would tell of the extension by its number alone.
@@ -28,19 +28,19 @@ pub(super) fn read(bytes: &[u8]) -> Result<Triangles, String> {
     let buffers = gltf::import_buffers(&document, None, blob)
         .map_err(|error| format!("its buffers must be in the file (.glb or embedded): {error}"))?;
     let scene = document.default_scene().or_else(|| document.scenes().next()).ok_or("shows nothing; give a scene")?;
-    let mut shown = Shown { buffers: &buffers, vertices: Vec::new(), triangles: Vec::new() };
+    let mut shown = VisitedMeshes { buffers: &buffers, vertices: Vec::new(), triangles: Vec::new() };
     scene.nodes().try_for_each(|node| shown.add(&node, &Matrix4::identity(), 0))?;
     Ok((shown.vertices, shown.triangles))
 }
 
-/// What the nodes so far show.
-struct Shown<'a> {
+/// The triangles of the nodes visited so far.
+struct VisitedMeshes<'a> {
     buffers: &'a [Data],
     vertices: Vec<[f32; 3]>,
     triangles: Vec<[u32; 3]>,
 }
 
-impl Shown<'_> {
+impl VisitedMeshes<'_> {
     /// Adds what a node and those below it show.
     fn add(&mut self, node: &Node, scene_from_parent: &Matrix4<f32>, depth: usize) -> Result<(), String> {
         if depth > DEPTH_MAX {
@@ -90,14 +90,14 @@ impl Shown<'_> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::read;
 
     /// The corners (0, 0, 0), (1, 0, 0) and (0, 2, 0), and the indices 0, 1, 2.
     const DATA: &str = "AAAAAAAAAAAAAAAAAACAPwAAAAAAAAAAAAAAAAAAAEAAAAAAAAABAAIA";
 
     /// A file that shows one triangle by way of two nodes, the inner one with `transform`.
-    fn file(transform: &str) -> String {
+    pub(in crate::mesh) fn file(transform: &str) -> String {
         format!(
             r#"{{"asset":{{"version":"2.0"}},"scene":0,"scenes":[{{"nodes":[0]}}],
             "nodes":[{{"translation":[0,0,3],"children":[1]}},{{{transform}"mesh":0}}],

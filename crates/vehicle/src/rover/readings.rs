@@ -1,4 +1,4 @@
-//! What can be read off a rover: poses, motion, joints, drives, encoders, energy.
+//! Accessors of a rover: poses, motion, joints, drives, encoders, energy.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ impl Rover {
         pose
     }
 
-    /// A wheel as contacts see it: its link, about the wheel's centre.
+    /// A wheel as input of contacts: its link, about the wheel's centre.
     #[must_use]
     pub fn body_of_wheel(&self, wheel: &Wheel) -> ContactBody {
         let mut body = self.body_of_link(wheel.link);
@@ -68,7 +68,7 @@ impl Rover {
         Some(world_from_base * turn * world_from_base.inverse())
     }
 
-    /// A link as contacts see it.
+    /// A link as input of contacts.
     #[must_use]
     pub fn body_of_link(&self, link: usize) -> ContactBody {
         let (mass_kg, centre_m, inertia) = self.articulation.mass_of_link(link);
@@ -125,7 +125,7 @@ impl Rover {
         JointState { position, velocity, effort: self.articulation.effort(joint) }
     }
 
-    /// Has each step from now on find what joints carry, see [`Self::joint_load`].
+    /// Lets each later step compute the joint loads; see [`Self::joint_load`].
     pub fn find_joint_loads(&mut self) {
         self.articulation.find_loads();
     }
@@ -178,15 +178,15 @@ impl Rover {
         wheel.drive_sign * self.articulation.coordinate(wheel.drive_joint).1
     }
 
-    /// What each wheel's encoder tells of its drive joint, rad about that joint's own axis;
-    /// [`encoder::rates_rad_s`] makes rates of it.
+    /// Angle of each wheel's drive joint as its encoder measures it, rad about that joint's own axis;
+    /// [`encoder::rates_rad_s`] converts angles to rates.
     #[must_use]
     pub fn encoder_positions_rad(&self) -> Vec<f64> {
-        let told = |wheel: &Wheel| {
+        let reported = |wheel: &Wheel| {
             let (angle_rad, _) = self.articulation.coordinate(wheel.drive_joint);
             encoder::quantised_rad(angle_rad, wheel.drive.encoder_counts_per_turn)
         };
-        self.model.wheels().iter().map(told).collect()
+        self.model.wheels().iter().map(reported).collect()
     }
 
     /// Angle of each wheel's steering joint about its own axis, rad; zero for one that is not steered.
@@ -202,14 +202,14 @@ impl Rover {
         self.articulation.kinetic_energy_j()
     }
 
-    /// Energy of weight, counted from the world's origin, and of the springs of
-    /// joints, J.
+    /// Gravitational energy, zero at the world's origin, plus that of the joints' springs,
+    /// J.
     #[must_use]
     pub fn potential_energy_j(&self) -> f64 {
         self.articulation.potential_energy_j()
     }
 
-    /// Power that dampers on joints took in the last step, W.
+    /// Power that dampers on joints dissipated in the last step, W.
     #[must_use]
     pub fn damping_power_w(&self) -> f64 {
         self.articulation.damping_power_w()

@@ -1,4 +1,4 @@
-//! What changes of a rover, as a value.
+//! The state of a rover as a value.
 
 use selene_base::{Pose, Twist};
 use serde::{Deserialize, Serialize};
@@ -7,25 +7,25 @@ use super::Rover;
 use crate::brake::Brake;
 use crate::driveline::DrivelineState;
 
-/// What changes of a rover: the rest follows from this and its model.
+/// The complete state of a rover: with its model it determines everything else.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RoverState {
-    /// Where `base_link` is, map frame.
+    /// Pose of the root link, map frame.
     pub world_from_base: Pose,
     /// Velocity of its origin and its turn rate, map axes.
     pub base_twist: Twist,
     /// Position and speed of each moving joint, in the order of [`crate::RoverModel::moving_joints`]:
     /// rad and rad/s, or m and m/s.
     pub joints: Vec<[f64; 2]>,
-    /// Turn rate that each wheel's drive joint was told last, rad/s.
+    /// Last target rate of each wheel's drive joint, rad/s.
     pub target_rate_rad_s: Vec<f64>,
-    /// Angle that each wheel's steering joint was told last, rad.
+    /// Last target angle of each wheel's steering joint, rad.
     pub target_steer_rad: Vec<f64>,
-    /// Where each steering servo's set-point has come to, rad.
+    /// Present set-point of each steering servo, rad.
     pub steer_setpoint_rad: Vec<f64>,
-    /// What each servo was told last, rad or rad/s.
+    /// Last target of each servo, rad or rad/s.
     pub servo_target: Vec<f64>,
-    /// Where its set-point has come to.
+    /// Present set-point of each servo, rad or rad/s.
     pub servo_setpoint: Vec<f64>,
     /// Whether each wheel's brake is applied, and where.
     pub brakes: Vec<Brake>,
@@ -34,7 +34,7 @@ pub struct RoverState {
 }
 
 impl RoverState {
-    /// Whether it has as many numbers as a rover's model asks for, and an engine and a gear that its driveline can have.
+    /// Whether its lengths match a rover's model, and engine and gear are valid for the model's driveline.
     #[must_use]
     pub fn fits(&self, model: &crate::RoverModel) -> bool {
         let (wheels, servos) = (model.wheels().len(), model.servos().len());
@@ -63,7 +63,7 @@ impl RoverState {
 }
 
 impl Rover {
-    /// What changes of it, as it is now.
+    /// The rover's present state.
     #[must_use]
     pub fn state(&self) -> RoverState {
         let (world_from_base, base_twist) = self.articulation.base();
@@ -86,7 +86,7 @@ impl Rover {
         }
     }
 
-    /// Puts it into a state, which must fit its model.
+    /// Sets the rover's state, which must fit its model.
     pub fn set_state(&mut self, state: &RoverState) {
         self.targets.rate_rad_s.clone_from(&state.target_rate_rad_s);
         self.targets.steer_rad.clone_from(&state.target_steer_rad);

@@ -1,18 +1,18 @@
-//! What moves and holds joints: drives, steering, springs, passive joints, servos
-//! and couplings, as a rover's YAML has them.
+//! Actuators and springs of joints in a rover's YAML: drives, steering, suspensions,
+//! passive joints, servos and couplings.
 
 use garde::Validate;
 use schemars::JsonSchema;
 use selene_base::input::{finite, non_negative, positive, within};
 use serde::Deserialize;
 
-/// The least efficiency of a gear taken; worm gears have more.
+/// Smallest accepted efficiency of a gear; worm gears have more.
 const EFFICIENCY_MIN: f64 = 0.01;
-/// The largest angle of a limit, degrees: ten turns.
+/// Largest angle of a limit, degrees: ten turns.
 const LIMIT_DEG: f64 = 3600.0;
 
-/// A drive motor with its gear; see [`crate::drive`]. What is left out makes a motor
-/// that sits on the axle, without inertia, losses in a gear or limit of its current.
+/// A drive motor with its gear; see [`crate::drive`]. The defaults give a motor directly
+/// on the axle, without rotor inertia, gear losses or current limit.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct DriveSpec {
@@ -45,8 +45,8 @@ pub struct DriveSpec {
     #[garde(inner(custom(positive)), custom(needs(self.torque_constant_nm_a, "torque_constant_nm_a")))]
     #[serde(default)]
     pub current_limit_a: Option<f64>,
-    /// What the parking brake holds, N m at the wheel; the stall torque when left out, zero
-    /// for a drive without a brake.
+    /// Torque that the parking brake holds, N m at the wheel; by default the stall torque, zero for
+    /// a drive without a brake.
     #[garde(inner(custom(non_negative)))]
     #[serde(default)]
     pub brake_torque_nm: Option<f64>,
@@ -58,7 +58,7 @@ pub struct DriveSpec {
 }
 
 impl DriveSpec {
-    /// What the parking brake holds, N m at the wheel.
+    /// Torque that the parking brake holds, N m at the wheel.
     #[must_use]
     pub fn brake_torque_nm(&self) -> f64 {
         self.brake_torque_nm.unwrap_or(self.stall_torque_nm)
@@ -84,7 +84,7 @@ pub struct SteeringSpec {
 }
 
 impl SteeringSpec {
-    /// That of a rover whose wheels are not steered.
+    /// The servo of a rover whose wheels are not steered.
     pub const NONE: Self = Self { limit_deg: 0.0, rate_deg_s: 1.0, stiffness_nm: 1.0, damping_nm_s: 1.0 };
 
     pub(super) fn none() -> Self {
@@ -92,10 +92,10 @@ impl SteeringSpec {
     }
 }
 
-/// A suspension: spring and damper on a joint that moves the wheel up and down, and what the linkage that the joint
-/// stands for (double wishbones, say) does beside that. What is left out makes a spring on the wheel itself that keeps
-/// the wheel upright and straight. Camber and toe are those of the wheel where it meets the ground, linear in the
-/// wheel's travel; the linkage's change of track and its reaction to driving and braking are left out.
+/// A suspension: spring and damper on a joint that moves the wheel up and down, and the other effects of the linkage
+/// that the joint represents (double wishbones, for example). The defaults give a spring on the wheel itself that keeps
+/// the wheel upright and straight. Camber and toe are those of the wheel at the ground, linear in the
+/// wheel's travel; the linkage's change of track and its reaction to driving and braking are not modelled.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct SuspensionSpec {
@@ -105,8 +105,8 @@ pub struct SuspensionSpec {
     /// Damping of the damper, N s/m.
     #[garde(custom(positive))]
     pub damping_n_s_m: f64,
-    /// Way of spring and damper for one of the wheel, 0.05 to 2: the wheel has their stiffness and damping times its
-    /// square.
+    /// Travel of spring and damper over that of the wheel, 0.05 to 2: stiffness and damping at the wheel are multiplied
+    /// by its square.
     #[garde(custom(within(0.05, 2.0)))]
     #[serde(default = "one")]
     pub motion_ratio: f64,
@@ -114,7 +114,7 @@ pub struct SuspensionSpec {
     #[garde(custom(within(-10.0, 10.0)))]
     #[serde(default)]
     pub camber_deg: f64,
-    /// Its change for a metre of compression, degrees/m; −100 to 100.
+    /// Change of camber for each metre of compression, degrees/m; −100 to 100.
     #[garde(custom(within(-100.0, 100.0)))]
     #[serde(default)]
     pub camber_gain_deg_m: f64,
@@ -122,7 +122,7 @@ pub struct SuspensionSpec {
     #[garde(custom(within(-10.0, 10.0)))]
     #[serde(default)]
     pub toe_deg: f64,
-    /// Its change for a metre of compression, degrees/m; −100 to 100.
+    /// Change of toe for each metre of compression, degrees/m; −100 to 100.
     #[garde(custom(within(-100.0, 100.0)))]
     #[serde(default)]
     pub toe_gain_deg_m: f64,
@@ -143,7 +143,7 @@ impl SuspensionSpec {
         [camber_deg.to_radians(), toe_deg.to_radians()]
     }
 
-    /// Whether it ever leans or turns its wheel.
+    /// Whether it changes the camber or toe of its wheel.
     pub(crate) fn leans(&self) -> bool {
         [self.camber_deg, self.camber_gain_deg_m, self.toe_deg, self.toe_gain_deg_m].iter().any(|part| *part != 0.0)
     }
@@ -169,7 +169,7 @@ pub struct PassiveSpec {
     pub limit_deg: Option<[f64; 2]>,
 }
 
-/// What a servo's target is.
+/// Kind of a servo's target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ServoKind {
@@ -190,7 +190,7 @@ pub struct ServoSpec {
     /// The joint.
     #[garde(skip)]
     pub joint: String,
-    /// What its target is.
+    /// Kind of its target.
     #[garde(skip)]
     pub kind: ServoKind,
     /// Lowest and highest angle, degrees; a servo by position needs it.
@@ -212,7 +212,7 @@ pub struct ServoSpec {
     pub torque_nm: f64,
 }
 
-/// A joint that stands at `ratio` times another: a differential.
+/// A joint whose position is `ratio` times that of another: a differential.
 #[derive(Clone, Debug, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct CouplingSpec {
@@ -222,7 +222,7 @@ pub struct CouplingSpec {
     /// The joint that it mirrors.
     #[garde(skip)]
     pub mirrors: String,
-    /// Its angle for one radian of the other.
+    /// Position of the joint for one unit of the other's.
     #[garde(custom(finite), custom(not_zero))]
     pub ratio: f64,
 }

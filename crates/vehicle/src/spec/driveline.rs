@@ -1,11 +1,11 @@
-//! An engine and what it turns, as a rover's YAML has them; see [`crate::driveline`].
+//! The engine and driveline in a rover's YAML; see [`crate::driveline`].
 
 use garde::Validate;
 use schemars::JsonSchema;
 use selene_base::input::{non_negative, positive, within};
 use serde::Deserialize;
 
-/// The least efficiency of a driveline taken.
+/// Smallest accepted efficiency of a driveline.
 const EFFICIENCY_MIN: f64 = 0.1;
 
 /// An engine that drives wheels through a converter, gears and differentials, in place of a motor for each.
@@ -27,16 +27,16 @@ pub struct DrivelineSpec {
     /// Share of the power that passes from converter to wheels, either way; 0.1 to 1.
     #[garde(custom(within(EFFICIENCY_MIN, 1.0)))]
     pub efficiency: f64,
-    /// The driven axles. Their shares of the torque make one.
+    /// The driven axles. Their shares of the torque add up to 1.
     #[garde(length(min = 1, max = 8), dive)]
     pub axles: Vec<AxleSpec>,
-    /// What the pedal brakes each wheel with at most, N m; not a free one.
+    /// Largest torque of the pedal brake on each wheel that is not free, N m.
     #[garde(custom(positive))]
     pub brake_torque_nm: f64,
-    /// Pedal, of its whole way, for 1 m/s of speed error.
+    /// Share of the pedal's full travel for each m/s of speed error.
     #[garde(custom(positive))]
     pub speed_gain_s_m: f64,
-    /// Pedal for each metre that the speed error adds up to.
+    /// Share of the pedal's full travel for each metre of the integrated speed error.
     #[garde(custom(non_negative))]
     pub speed_integral_1_m: f64,
 }
@@ -45,8 +45,8 @@ pub struct DrivelineSpec {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct EngineSpec {
-    /// Speed, rpm, and torque at full throttle, N m, friction not yet taken off. Speeds rise; the first and last
-    /// torque hold beyond.
+    /// Speed, rpm, and torque at full throttle, N m, before friction. Speeds ascend; beyond them the first and last
+    /// torque hold.
     #[garde(length(min = 2, max = 1000), custom(rising_from(0.0, f64::INFINITY)))]
     pub full_throttle: Vec<[f64; 2]>,
     /// Speed, rpm, and torque of friction, N m, 0 or more.
@@ -55,7 +55,7 @@ pub struct EngineSpec {
     /// Inertia of crankshaft and the converter's pump, kg m².
     #[garde(custom(positive))]
     pub inertia_kg_m2: f64,
-    /// Speed that the governor keeps it from falling below, rpm.
+    /// Idling speed, which the governor keeps, rpm.
     #[garde(custom(positive))]
     pub idle_rpm: f64,
 }
@@ -80,16 +80,16 @@ pub struct GearboxSpec {
     /// Turns of the input for one of the output, from the first gear on; they fall.
     #[garde(length(min = 1, max = 24), custom(falling))]
     pub forward: Vec<f64>,
-    /// The same of the reverse gear, as a positive number.
+    /// Turns of the input for one of the output in reverse, as a positive number.
     #[garde(custom(positive))]
     pub reverse: f64,
     /// Speed of the input above which it shifts up, rpm.
     #[garde(custom(positive))]
     pub shift_up_rpm: f64,
-    /// Speed of the input below which it shifts down, rpm; below what any shift up leaves.
+    /// Speed of the input below which it shifts down, rpm; less than the speed after any shift up.
     #[garde(custom(positive), custom(below_shifts_up(self.shift_up_rpm, &self.forward)))]
     pub shift_down_rpm: f64,
-    /// Time between two shifts at least, s.
+    /// Shortest time between two shifts, s.
     #[garde(custom(non_negative))]
     pub shift_pause_s: f64,
 }
@@ -107,7 +107,7 @@ pub struct AxleSpec {
     /// Share of the driveline's torque, 0 to 1.
     #[garde(custom(within(0.0, 1.0)))]
     pub torque_share: f64,
-    /// Torque of the slower wheel over that of the faster one at most, 1 (open, the default) to 10.
+    /// Largest torque of the slower wheel over that of the faster one, 1 (open, the default) to 10.
     #[garde(custom(within(1.0, 10.0)))]
     #[serde(default = "open")]
     pub torque_bias: f64,

@@ -1,4 +1,4 @@
-//! Bucket drums: links that granular soil meets as thin shells, which it can be in.
+//! Bucket drums: links that are thin shells for granular soil, which can be inside them.
 
 use garde::Validate;
 use schemars::JsonSchema;
@@ -19,10 +19,10 @@ pub struct DrumSpec {
     /// Scoops around each slice, 1 to 12.
     #[garde(range(min = 1, max = 12))]
     pub scoops: u32,
-    /// Depth of the way in below a scoop's lip, m: 0.005 to 1.
+    /// Depth of the inlet channel below a scoop's lip, m: 0.005 to 1.
     #[garde(custom(within(0.005, 1.0)))]
     pub channel_m: f64,
-    /// How far the panel ahead runs on below a lip, so that soil stays in: 0 to 300 degrees.
+    /// Angle by which the panel ahead overlaps below a lip, so that soil stays inside: 0 to 300 degrees.
     #[garde(custom(within(0.0, 300.0)))]
     pub overlap_deg: f64,
 }

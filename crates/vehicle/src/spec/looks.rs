@@ -1,5 +1,5 @@
-//! How a rover looks and what light it gives: its lamps, and the finish of the materials that its URDF
-//! colours. What the numbers mean is the scene's matter.
+//! The lamps of a rover and the finishes of its URDF's materials. The scene crate defines the effect
+//! of these values.
 
 use garde::Validate;
 use schemars::JsonSchema;
@@ -36,17 +36,17 @@ pub struct LampSpec {
     #[garde(inner(custom(some_light)), custom(not_both(self.temperature_k.is_some())))]
     #[serde(default)]
     pub rgb: Option<[f64; 3]>,
-    /// Full intensity within this angle from the axis, degrees; 0 to `outer_deg`.
+    /// Angle from the axis up to which the intensity is full, degrees; 0 to `outer_deg`.
     #[garde(custom(within(0.0, self.outer_deg)))]
     pub inner_deg: f64,
-    /// None beyond this angle, degrees; 1 to 180.
+    /// Angle from the axis beyond which there is no light, degrees; 1 to 180.
     #[garde(custom(within(1.0, 180.0)))]
     pub outer_deg: f64,
     /// Power of the fall between, in the cosine; 0.1 to 20, 1 by default.
     #[garde(custom(within(0.1, 20.0)))]
     #[serde(default = "straight")]
     pub falloff: f64,
-    /// Width and height of its face, m, to 2: its shadows are as soft as that makes them.
+    /// Width and height of its face, m, to 2: they determine how soft its shadows are.
     #[garde(inner(custom(within(0.0, SIZE_M))))]
     #[serde(default)]
     pub size_m: [f64; 2],
@@ -70,7 +70,7 @@ pub struct FinishSpec {
     /// Roughness, 0.1 to 1.
     #[garde(custom(within(0.1, 1.0)))]
     pub roughness: f64,
-    /// Strength of the gloss of what is no metal, 0 to 1; 0.5 by default.
+    /// Strength of the gloss of the non-metallic part, 0 to 1; 0.5 by default.
     #[garde(custom(within(0.0, 1.0)))]
     #[serde(default = "glossy")]
     pub specular: f64,
@@ -78,15 +78,15 @@ pub struct FinishSpec {
     #[garde(inner(custom(reflectances)))]
     #[serde(default)]
     pub near_infrared: Option<[f64; 2]>,
-    /// What it sends back of a radar's waves by facets, 0 to 1, and diffusely, 0 to 8/3; by default what the radar's
-    /// file says of rovers.
+    /// Share of a radar's waves that it returns by facets, 0 to 1, and diffusely, 0 to 8/3; by default the values for
+    /// rovers in the radar's file.
     #[garde(inner(custom(radar_shares)))]
     #[serde(default)]
     pub radar: Option<[f64; 2]>,
 }
 
 impl FinishSpec {
-    /// That of a material that a rover says nothing of: paint without much gloss.
+    /// The finish of a material that the rover's file does not name: paint without much gloss.
     #[must_use]
     pub fn paint() -> Self {
         Self {

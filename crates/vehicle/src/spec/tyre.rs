@@ -6,10 +6,11 @@ use schemars::JsonSchema;
 use selene_base::input::{non_negative, positive, within};
 use serde::Deserialize;
 
-/// Forces under the double load over those under the nominal one: between these the parabola through both and
-/// nothing rises up to 2.5 nominal loads.
+/// Allowed ratio of forces under the double load to those under the nominal one: within it the parabola through
+/// both and the origin rises up to 2.5 nominal loads.
 const DOUBLE_FORCE: [f64; 2] = [1.5, 2.0];
-/// Slips likewise: a line through both stays above nothing.
+/// Allowed ratio of slips under the double load to those under the nominal one: a line through both stays above
+/// zero.
 const DOUBLE_SLIP: [f64; 2] = [0.5, 1.5];
 /// The largest slip of a curve.
 const SLIP_MAX: f64 = 10.0;
@@ -39,7 +40,7 @@ pub struct TyreSpec {
     /// Cornering.
     #[garde(dive)]
     pub lateral: TyreDirectionSpec,
-    /// Where the side force acts.
+    /// Trail of the side force behind the centre of the contact.
     #[garde(dive)]
     pub trail: TyreTrailsSpec,
 }
@@ -51,13 +52,13 @@ pub struct TyreDirectionSpec {
     /// Stiffness of the standing tyre, N/m: with the slope it gives the relaxation length.
     #[garde(custom(positive))]
     pub stiffness_n_m: f64,
-    /// Its damping, N s/m.
+    /// Damping of the standing tyre, N s/m.
     #[garde(custom(non_negative))]
     pub damping_n_s_m: f64,
     /// Force against slip under the nominal load.
     #[garde(dive)]
     pub nominal: TyreCurveSpec,
-    /// The same under twice that: forces 1.5 to 2 times, slips 0.5 to 1.5 times the nominal ones.
+    /// Force against slip under twice the nominal load: forces 1.5 to 2 times, slips 0.5 to 1.5 times the nominal ones.
     #[garde(dive, custom(doubles(&self.nominal)))]
     pub double: TyreCurveSpec,
 }
@@ -66,36 +67,36 @@ pub struct TyreDirectionSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct TyreCurveSpec {
-    /// Rise of the force at no slip, N; at least twice the peak over its slip.
+    /// Initial slope of force over slip, N; at least twice the peak force over its slip.
     #[garde(custom(positive), custom(steep(self.peak_n, self.peak_slip)))]
     pub slope_n: f64,
     /// Greatest force, N.
     #[garde(custom(positive))]
     pub peak_n: f64,
-    /// Slip at which it is reached.
+    /// Slip at the peak.
     #[garde(custom(positive))]
     pub peak_slip: f64,
     /// Force of full sliding, N; above 0 and not above the peak.
     #[garde(custom(positive), custom(within(0.0, self.peak_n)))]
     pub sliding_n: f64,
-    /// Slip from which on it slides; not below that of the peak.
+    /// Slip from which on the tyre slides fully; at least that of the peak.
     #[garde(custom(within(self.peak_slip, SLIP_MAX)))]
     pub sliding_slip: f64,
 }
 
-/// Where the side force acts, under the nominal load and under twice that.
+/// Trail of the side force, under the nominal load and under twice the nominal load.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct TyreTrailsSpec {
-    /// Under the nominal load.
+    /// Trail under the nominal load.
     #[garde(dive)]
     pub nominal: TyreTrailSpec,
-    /// Under twice that: slips 0.5 to 1.5 times the nominal ones.
+    /// Trail under twice the nominal load: slips 0.5 to 1.5 times the nominal ones.
     #[garde(dive, custom(trails(&self.nominal)))]
     pub double: TyreTrailSpec,
 }
 
-/// Where the side force acts at one load.
+/// Trail of the side force at one load.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct TyreTrailSpec {
@@ -105,7 +106,7 @@ pub struct TyreTrailSpec {
     /// Lateral slip at which the trail changes its sign.
     #[garde(custom(positive))]
     pub zero_slip: f64,
-    /// Lateral slip from which on it is nothing; not below `zero_slip`.
+    /// Lateral slip from which on the trail is zero; at least `zero_slip`.
     #[garde(custom(within(self.zero_slip, SLIP_MAX)))]
     pub end_slip: f64,
 }

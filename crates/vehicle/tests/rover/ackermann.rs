@@ -70,7 +70,7 @@ fn speed_and_angle_change_at_once_where_no_rate_is_given() {
 
 #[test]
 fn speed_and_angle_obey_their_rates() {
-    let asked = Ackermann {
+    let requested = Ackermann {
         speed_m_s: 1.0,
         steering_angle_rad: 0.4,
         steering_rate_rad_s: 0.2,
@@ -78,11 +78,11 @@ fn speed_and_angle_obey_their_rates() {
         jerk_m_s3: 0.0,
     };
     let mut state = AckermannState::default();
-    (0..100).for_each(|_| state.advance(&asked, 0.01));
+    (0..100).for_each(|_| state.advance(&requested, 0.01));
     assert!((state.speed_m_s - 0.5).abs() < 1e-9 && (state.steering_angle_rad - 0.2).abs() < 1e-9, "{state:?}");
-    (0..101).for_each(|_| state.advance(&asked, 0.01));
+    (0..101).for_each(|_| state.advance(&requested, 0.01));
     assert_eq!((state.speed_m_s, state.steering_angle_rad), (1.0, 0.4));
-    let stop = Ackermann { speed_m_s: 0.0, ..asked };
+    let stop = Ackermann { speed_m_s: 0.0, ..requested };
     (0..100).for_each(|_| state.advance(&stop, 0.01));
     assert!((state.speed_m_s - 0.5).abs() < 1e-9, "it slows at the same rate: {state:?}");
 }
@@ -90,12 +90,12 @@ fn speed_and_angle_obey_their_rates() {
 #[test]
 fn a_jerk_limit_ramps_the_acceleration_and_ends_without_overshoot() {
     const DT_S: f64 = 0.005;
-    let asked = Ackermann { speed_m_s: 1.0, acceleration_m_s2: 0.5, jerk_m_s3: 1.0, ..Ackermann::default() };
+    let requested = Ackermann { speed_m_s: 1.0, acceleration_m_s2: 0.5, jerk_m_s3: 1.0, ..Ackermann::default() };
     let mut state = AckermannState::default();
     let mut steps = 0;
     while state.speed_m_s < 1.0 && steps < 2000 {
         let before = state;
-        state.advance(&asked, DT_S);
+        state.advance(&requested, DT_S);
         let jerk = (state.acceleration_m_s2 - before.acceleration_m_s2) / DT_S;
         assert!(jerk <= 1.0 + 1e-9 && state.acceleration_m_s2 <= 0.5 + 1e-9 && state.speed_m_s <= 1.0, "{state:?}");
         steps += 1;
@@ -105,10 +105,13 @@ fn a_jerk_limit_ramps_the_acceleration_and_ends_without_overshoot() {
 }
 
 #[test]
-fn wheels_of_a_car_tell_its_speed_and_angle() {
+fn wheels_of_a_car_report_its_speed_and_angle() {
     for (model, speed, angle) in [(truck(), 1.0, 0.3), (truck(), -0.7, -0.2), ((*viper()).clone(), 0.1, 0.25)] {
         let targets = ackermann_targets(&model, &at(speed, angle));
-        let told = AckermannState::of_wheels(&model, &targets.rate_rad_s, &targets.steer_rad);
-        assert!((told.speed_m_s - speed).abs() < 1e-9 && (told.steering_angle_rad - angle).abs() < 1e-9, "{told:?}");
+        let reported = AckermannState::of_wheels(&model, &targets.rate_rad_s, &targets.steer_rad);
+        assert!(
+            (reported.speed_m_s - speed).abs() < 1e-9 && (reported.steering_angle_rad - angle).abs() < 1e-9,
+            "{reported:?}"
+        );
     }
 }

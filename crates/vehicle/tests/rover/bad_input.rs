@@ -15,7 +15,7 @@ fn a_rover_file_that_does_not_fit_its_urdf_is_refused() {
 #[test]
 fn a_wheel_that_does_not_turn_about_the_bodys_y_axis_or_steer_about_its_z_axis_is_refused() {
     let drive = "<child link=\"front_left_wheel\"/><axis xyz=\"0 1 0\"/>";
-    for (name, to, told) in [
+    for (name, to, reported) in [
         ("axle-x", "<child link=\"front_left_wheel\"/><axis xyz=\"1 0 0\"/>", "along 1.000"),
         (
             "axle-yaw",
@@ -25,7 +25,7 @@ fn a_wheel_that_does_not_turn_about_the_bodys_y_axis_or_steer_about_its_z_axis_i
     ] {
         assert!(URDF.contains(drive));
         let message = Folder::new(name).refusal(YAML, &URDF.replacen(drive, to, 1));
-        has_all(&message, &["rover.yaml", "line ", "front_left_drive", told, "+y or -y of base_link"]);
+        has_all(&message, &["rover.yaml", "line ", "front_left_drive", reported, "+y or -y of base_link"]);
     }
     let steer = "<child link=\"front_left_upright\"/><axis xyz=\"0 0 1\"/>";
     assert!(URDF.contains(steer));

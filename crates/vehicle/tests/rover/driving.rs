@@ -63,7 +63,7 @@ fn a_tumbling_rover_with_still_wheels_keeps_its_energy() {
 
 #[test]
 fn it_settles_with_its_weight_on_the_ground() {
-    /// What 5 s of damping leave of the first bounce.
+    /// Rest of the first bounce after 5 s of damping.
     const TOLERANCE: f64 = 1e-3;
     let mut drive = Drive::flat();
     drive.steer_and_run(5.0, 0.0, 0.0);
@@ -117,15 +117,15 @@ fn a_point_turn_beyond_the_steering_limits_skids_round_on_the_spot() {
     let end = drive.rover.world_from_base();
     let turned = (yaw_rad(&end) - yaw_rad(&start)) / 5.0;
     let moved = (end.translation.vector - start.translation.vector).norm();
-    assert!((turned / expected - 1.0).abs() < TOLERANCE, "{turned} rad/s of 0.1 asked, {expected} expected");
+    assert!((turned / expected - 1.0).abs() < TOLERANCE, "{turned} rad/s of 0.1 commanded, {expected} expected");
     assert!(moved < 0.05, "{moved} m off the spot");
 }
 
 #[test]
 fn on_a_fifteen_degree_slope_its_brakes_hold_and_it_creeps_only_as_the_ground_lets_it() {
-    /// Of the brakes' torque, once settled.
+    /// Share of the brakes' torque, once settled.
     const TOLERANCE: f64 = 1e-3;
-    /// Of the creep: wheels with less load slip a little more.
+    /// Share of the creep: wheels with less load slip a little more.
     const CREEP_TOLERANCE: f64 = 0.05;
     let slope_rad = 15_f64.to_radians();
     let mut drive = Drive::on_slope(slope_rad);

@@ -1,5 +1,5 @@
-//! Energy is neither made nor lost without a trace: couplings do no work, dampers,
-//! drives and ground take what is missing.
+//! Energy balance: couplings do no work, and dampers, drives and ground account for every
+//! change.
 
 use crate::ground::{Drive, MOON_M_S2, STEP_S, rover_model};
 use nalgebra::Vector3;
@@ -37,7 +37,7 @@ impl Account {
         self.damped_j += rover.damping_power_w() * STEP_S;
     }
 
-    /// What appeared from nowhere.
+    /// Energy gained without a source, J.
     fn made_j(&self, rover: &Rover) -> f64 {
         energy_j(rover) - self.start_j + self.damped_j - self.driven_j
     }
@@ -45,7 +45,7 @@ impl Account {
 
 #[test]
 fn a_tumbling_rocker_bogie_keeps_its_energy_but_for_what_its_dampers_take() {
-    /// Of the kinetic energy; first-order integration at 0.5 ms over 2 s: 1e-5 measured.
+    /// Share of the kinetic energy; first-order integration at 0.5 ms over 2 s: 1e-5 measured.
     const TOLERANCE: f64 = 1e-4;
     let model = rover_model("curiosity");
     let mut rover = Rover::new(&model, Pose::identity(), Vector3::zeros(), STEP_S).unwrap();
@@ -76,7 +76,7 @@ fn a_tumbling_rocker_bogie_keeps_its_energy_but_for_what_its_dampers_take() {
 
 #[test]
 fn a_coasting_rover_comes_to_rest_by_what_ground_dampers_and_drives_take() {
-    /// Of the kinetic energy at the start: 5e-5 measured.
+    /// Share of the initial kinetic energy: 5e-5 measured.
     const TOLERANCE: f64 = 5e-4;
     for name in ["viper", "curiosity"] {
         let mut drive = Drive::of(&rover_model(name), -Vector3::z() * MOON_M_S2, STEP_S);

@@ -70,12 +70,12 @@ fn state(rover: &Rover, joint: &str) -> JointState {
 }
 
 #[test]
-fn its_wheels_are_told_by_shape_name_and_axis() {
+fn its_wheels_are_recognised_by_shape_name_and_axis() {
     let model = found();
     assert_eq!(model.base_name(), "base_footprint");
-    let told: Vec<_> = model.wheels().iter().map(|w| (w.name.as_str(), w.role, w.swivel_joint.is_some())).collect();
+    let reported: Vec<_> = model.wheels().iter().map(|w| (w.name.as_str(), w.role, w.swivel_joint.is_some())).collect();
     let (driven, free) = (WheelRole::Driven, WheelRole::Free);
-    assert_eq!(told, [("left_wheel", driven, false), ("right_wheel", driven, false), ("rear_wheel", free, true)]);
+    assert_eq!(reported, [("left_wheel", driven, false), ("right_wheel", driven, false), ("rear_wheel", free, true)]);
     let centres = [[0.1, 0.2, 0.1], [0.1, -0.2, 0.1], [-0.23, 0.0, 0.05]].map(Vector3::from);
     for (wheel, (centre, size_m)) in
         model.wheels().iter().zip(centres.iter().zip([[0.1, 0.05], [0.1, 0.05], [0.05, 0.1]]))

@@ -14,7 +14,7 @@ pub(crate) const MOON_M_S2: f64 = 1.62;
 pub(crate) const STEP_S: f64 = 5e-4;
 pub(crate) const FRICTION: f64 = 0.8;
 pub(crate) const REST_SLIP_M_S: f64 = 0.005;
-/// Of the ground under a wheel, for each kilogram of rover: 2e5 N/m and 4e3 N s/m for VIPER.
+/// Stiffness and damping of the ground under a wheel per kilogram of rover: 2e5 N/m and 4e3 N s/m for VIPER.
 const STIFFNESS_N_M_KG: f64 = 451.6;
 const DAMPING_N_S_M_KG: f64 = 9.032;
 

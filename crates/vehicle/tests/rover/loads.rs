@@ -1,14 +1,14 @@
-//! What joints carry, read off a rover: at rest, the weight; along a drive's axis, its torque.
+//! Joint loads of a rover: at rest, the weight; about a drive's axis, the drive's torque.
 
 use crate::ground::{Drive, MOON_M_S2, STEP_S, rover_model};
 use nalgebra::Vector3;
 use selene_base::{Pose, Wrench};
 use selene_vehicle::{Rover, WheelTargets};
 
-/// Of the weight that the hubs carry: what still swings after ten seconds on springs of 2e5 N/m.
+/// Share of the weight on the hubs that still oscillates after ten seconds on springs of 2e5 N/m.
 const AT_REST: f64 = 1e-3;
 
-/// What a link puts on its carrier, in world axes.
+/// Wrench of a link on its carrier, in world axes.
 fn load(rover: &Rover, link: usize) -> Wrench {
     let of_link = rover.joint_load(rover.model().links()[link].joint.unwrap()).unwrap();
     let turn = rover.world_from_links()[link].rotation;
@@ -49,14 +49,14 @@ fn each_hub_carries_the_grounds_push_less_its_wheels_weight() {
 }
 
 #[test]
-fn loads_are_told_only_when_asked_for_and_after_a_step() {
+fn loads_are_reported_only_when_requested_and_after_a_step() {
     let model = rover_model("viper");
     let start = Pose::translation(0.0, 0.0, model.base_height_m());
     let mut rover = Rover::new(&model, start, Vector3::z() * -MOON_M_S2, STEP_S).unwrap();
     let joint = model.wheels()[0].drive_joint;
     let step = |rover: &mut Rover| rover.step(&WheelTargets::rest(4).into(), &Default::default());
     step(&mut rover);
-    assert!(rover.joint_load(joint).is_none(), "nobody asked");
+    assert!(rover.joint_load(joint).is_none(), "not requested");
     rover.find_joint_loads();
     assert!(rover.joint_load(joint).is_none(), "no step yet");
     step(&mut rover);

@@ -13,7 +13,7 @@ const RATIO: f64 = 100.0;
 const EFFICIENCY: f64 = 0.8;
 const CONSTANT_NM_A: f64 = 0.1;
 
-/// VIPER with more said of its drive.
+/// VIPER with more parameters of its drive.
 fn viper_with(drive: &str) -> Arc<RoverModel> {
     rover_with("viper", "  encoder_counts_per_turn: 20000\n", drive)
 }
@@ -72,7 +72,7 @@ fn current_stays_within_its_limit_and_so_does_torque() {
 
 #[test]
 fn up_a_slope_the_gear_takes_its_share_and_down_it_gives_less_back() {
-    /// Of the power: wheels slip a little on the test's ground.
+    /// Share of the power: wheels slip a little on the test's ground.
     const SLIP: f64 = 0.02;
     let slope_rad = 15_f64.to_radians();
     let down_hill = Vector3::new(-slope_rad.sin(), 0.0, -slope_rad.cos()) * MOON_M_S2;
@@ -95,7 +95,7 @@ fn up_a_slope_the_gear_takes_its_share_and_down_it_gives_less_back() {
 }
 
 #[test]
-fn encoders_tell_whole_counts_and_rates_by_difference() {
+fn encoders_report_whole_counts_and_rates_by_difference() {
     let mut drive = Drive::of(&rover_model("viper"), -Vector3::z() * MOON_M_S2, STEP_S);
     drive.steer_and_run(4.0, 0.1, 0.0);
     let before = drive.rover.encoder_positions_rad();
@@ -133,8 +133,8 @@ fn servos_go_to_their_targets_at_their_rate_and_within_their_limits() {
     let beyond = run(&mut rover, 4.0, &rassor(99.0, -99.0));
     assert!((beyond[0].position - 95_f64.to_radians()).abs() < 1e-3, "{:?}", beyond[0]);
     assert!((beyond[2].velocity + 120_f64.to_radians()).abs() < 1e-3, "{:?}", beyond[2]);
-    let told_nothing = run(&mut rover, 1.0, &Targets::from(WheelTargets::rest(4)));
-    assert!((told_nothing[0].position - 95_f64.to_radians()).abs() < 1e-3, "the last target stays");
+    let reported_nothing = run(&mut rover, 1.0, &Targets::from(WheelTargets::rest(4)));
+    assert!((reported_nothing[0].position - 95_f64.to_radians()).abs() < 1e-3, "the last target stays");
 }
 
 #[test]

@@ -70,7 +70,7 @@ fn a_command_beyond_the_limits_is_scaled_and_keeps_its_arc() {
 }
 
 #[test]
-fn only_a_command_that_is_scaled_or_beyond_the_servos_is_told_as_limited() {
+fn only_a_command_that_is_scaled_or_beyond_the_servos_is_reported_as_limited() {
     for (speed, turn) in [(0.1, 0.0), (-0.2, 0.0), (0.15, 0.05), (0.0, 0.0)] {
         assert!(!targets(speed, turn).limited, "{speed} {turn}");
     }
@@ -185,7 +185,7 @@ fn curiosity_turns_about_a_point_on_its_middle_axle_also_on_the_spot() {
 }
 
 #[test]
-fn a_sideways_motion_that_fixed_wheels_do_not_allow_is_left_out_and_told() {
+fn a_sideways_motion_that_fixed_wheels_do_not_allow_is_left_out_and_reported() {
     for model in [truck(), skidder(1.0), (*rover_model("curiosity")).clone()] {
         let held = vec![0.0; model.wheels().len()];
         let crab = BodyTwist { forward_m_s: 0.1, left_m_s: 0.05, turn_rad_s: 0.0 };
@@ -211,24 +211,24 @@ fn a_skid_steered_rover_turns_by_the_difference_of_its_sides() {
 #[test]
 fn a_motion_too_fast_for_a_motor_is_slowed_as_a_whole() {
     let model = platform(&Platform { no_load_speed_rad_s: 2.0, ..Platform::default() });
-    let asked = wheel_targets(&model, &BodyTwist::arc(0.5, 0.5), &[0.0; 4]);
+    let requested = wheel_targets(&model, &BodyTwist::arc(0.5, 0.5), &[0.0; 4]);
     let slower = wheel_targets(&model, &BodyTwist::arc(0.2, 0.2), &[0.0; 4]);
-    let fastest = asked.rate_rad_s.iter().copied().fold(0.0, f64::max);
-    assert!(asked.limited && !slower.limited && (fastest - 2.0).abs() < ROUNDING, "{asked:?}");
-    assert!(all_near(&asked.steer_rad, slower.steer_rad.clone().try_into().unwrap()));
-    let share = asked.rate_rad_s[0] / slower.rate_rad_s[0];
-    assert!(asked.rate_rad_s.iter().zip(&slower.rate_rad_s).all(|(a, b)| (a / b - share).abs() < ROUNDING));
+    let fastest = requested.rate_rad_s.iter().copied().fold(0.0, f64::max);
+    assert!(requested.limited && !slower.limited && (fastest - 2.0).abs() < ROUNDING, "{requested:?}");
+    assert!(all_near(&requested.steer_rad, slower.steer_rad.clone().try_into().unwrap()));
+    let share = requested.rate_rad_s[0] / slower.rate_rad_s[0];
+    assert!(requested.rate_rad_s.iter().zip(&slower.rate_rad_s).all(|(a, b)| (a / b - share).abs() < ROUNDING));
 }
 
 #[test]
 fn wheels_wait_for_steers_that_point_elsewhere() {
-    let asked = wheel_targets(&crawler(), &BodyTwist::arc(0.0, 0.5), &[0.0; 4]);
+    let requested = wheel_targets(&crawler(), &BodyTwist::arc(0.0, 0.5), &[0.0; 4]);
     let share = |off_deg: f64| {
-        let mut waiting = asked.clone();
-        let now: Vec<_> = asked.steer_rad.iter().map(|angle| angle - off_deg.to_radians()).collect();
+        let mut waiting = requested.clone();
+        let now: Vec<_> = requested.steer_rad.iter().map(|angle| angle - off_deg.to_radians()).collect();
         waiting.wait_for_steers(&crawler(), &now);
-        assert_eq!(waiting.steer_rad, asked.steer_rad);
-        let shares: Vec<_> = waiting.rate_rad_s.iter().zip(&asked.rate_rad_s).map(|(a, b)| a / b).collect();
+        assert_eq!(waiting.steer_rad, requested.steer_rad);
+        let shares: Vec<_> = waiting.rate_rad_s.iter().zip(&requested.rate_rad_s).map(|(a, b)| a / b).collect();
         assert!(shares.iter().all(|share| (share - shares[0]).abs() < ROUNDING), "{shares:?}");
         shares[0]
     };

@@ -93,7 +93,7 @@ fn statics_n(rover: &Rover) -> Vector6<f64> {
 
 #[test]
 fn on_the_flat_and_on_a_step_all_six_wheels_carry_what_statics_say() {
-    /// What 20 s of creeping contact leave, of the load: 1e-11 measured.
+    /// Share of the load that 20 s of creeping contact leave: 1e-11 measured.
     const TOLERANCE: f64 = 1e-6;
     for rise_m in [0.0, STEP_M] {
         let drive = at_rest_on_step(rise_m);
@@ -180,7 +180,7 @@ fn several_couplings_hold_together_under_uneven_load() {
 
 #[test]
 fn a_joint_that_is_pushed_beyond_its_limit_stops_there() {
-    /// Of a weight of 130 N at the end of a bogie against a stop of 2e5 N m/rad, and its bounce.
+    /// Angle from a weight of 130 N at the end of a bogie on a stop of 2e5 N m/rad, and its bounce.
     const TOLERANCE_RAD: f64 = 0.01;
     let model = rover_model("curiosity");
     let mut rover = Rover::new(&model, Pose::identity(), Vector3::zeros(), STEP_S).unwrap();

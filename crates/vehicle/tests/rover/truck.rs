@@ -137,7 +137,7 @@ fn mass_kg() -> f64 {
 
 #[test]
 fn four_tyres_carry_the_weight_and_give_way_as_their_stiffness_says() {
-    /// Of a deflection of 15 mm: the rim's points share the force over 0.05 mm.
+    /// Share of a deflection of 15 mm: the rim's points share the force over 0.05 mm.
     const TOLERANCE: f64 = 0.01;
     let mut truck = Truck::level();
     truck.run(6.0, 0.0);
@@ -257,7 +257,7 @@ fn to_50_km_h_s(tyre: &Tyre) -> f64 {
 
 #[test]
 fn from_rest_to_50_km_h_it_takes_the_time_of_an_independent_integration() {
-    /// Load goes from the front to the rear, which the other model does not know.
+    /// Load shifts from the front to the rear, which the other model does not include.
     const TOLERANCE: f64 = 0.05;
     let mut truck = Truck::level();
     truck.run(4.0, 0.0);
@@ -363,7 +363,7 @@ fn slip_of(tyre: &Tyre, load_n: f64, force_n: f64) -> f64 {
 /// knows no limited slip, which drives the inner wheels more.
 #[test]
 fn in_a_steady_turn_its_understeer_is_that_of_the_single_track_model() {
-    /// Of the understeer gradient: the truck rolls on its springs, which the model does not know.
+    /// Share of the understeer gradient: the truck rolls on its springs, which the model does not include.
     const TOLERANCE: f64 = 0.05;
     let mut truck = understeering(1);
     let measured = understeer_gradient(&mut truck);
@@ -401,7 +401,7 @@ struct SingleTrack {
     speed_m_s: f64,
     mass_kg: f64,
     inertia_kg_m2: f64,
-    /// Of the front and rear axle: arm of its wheels (ahead positive), arm of its force, m; stiffness, N; lag, s.
+    /// For the front and the rear axle: arm of its wheels (ahead positive), arm of its force, m; stiffness, N; lag, s.
     axles: [(f64, f64, f64, f64); 2],
     /// Lateral speed and yaw rate.
     motion: Vector2<f64>,
@@ -463,7 +463,7 @@ impl SingleTrack {
 
 #[test]
 fn after_a_step_of_the_steering_it_turns_in_as_the_single_track_model_does() {
-    /// Of the final yaw rate: the truck rolls on its springs, which the model does not know.
+    /// Share of the final yaw rate: the truck rolls on its springs, which the model does not include.
     const TOLERANCE: f64 = 0.1;
     let mut truck = understeering(1);
     truck.run(4.0, 0.0);

@@ -50,7 +50,7 @@ fn turned() -> Arc<RoverModel> {
     Arc::new(RoverModel::load(&folder.0.join("rover.yaml")).unwrap_or_else(|e| panic!("{e}")))
 }
 
-/// Whether `turned` is `plain` but for the joints' signs.
+/// Whether `turned` equals `plain` times the joints' signs.
 fn mirrored(plain: &[f64], signs: [f64; 4], turned: &[f64]) -> bool {
     plain.iter().zip(signs).zip(turned).all(|((plain, sign), turned)| (plain * sign - turned).abs() < ROUNDING)
 }
@@ -119,7 +119,7 @@ fn up_a_slope_all_motors_push_forward_and_give_power() {
 
 #[test]
 fn on_an_arc_it_goes_where_the_plain_rover_goes() {
-    /// Of 1.5 m of arc: what a turned upright shifts the load by.
+    /// Share of 1.5 m of arc, since a turned upright shifts the load.
     const TOLERANCE: f64 = 0.02;
     let [plain, turned] = [viper(), turned()].map(|model| {
         let mut drive = Drive::of(&model, Vector3::z() * -MOON_M_S2, STEP_S);

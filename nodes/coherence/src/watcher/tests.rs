@@ -1,4 +1,4 @@
-//! What a participant sees when messages come late, twice, out of order or not at all.
+//! Tests of the watcher with messages that arrive late, twice, out of order or not at all.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -23,8 +23,8 @@ use crate::wire::{edits_to_message, state_to_message};
 
 static ON: AtomicBool = AtomicBool::new(false);
 
-/// A simulation that says what a test wants, and a participant that watches it.
-struct Talk {
+/// A scripted simulation, and a participant that watches it.
+struct ScriptedSimulation {
     bus: InProcess,
     links: Links,
     states: Publisher<selene_msgs::WorldState>,
@@ -34,7 +34,7 @@ struct Talk {
     requests: Arc<Mutex<u32>>,
     acknowledged: Arc<Mutex<Vec<u64>>>,
     watcher: WorldWatcher,
-    _ears: [Subscription; 2],
+    _subscriptions: [Subscription; 2],
 }
 
 fn config() -> std::path::PathBuf {
@@ -48,10 +48,15 @@ fn model() -> Arc<Model> {
 }
 
 fn context(links: &Links) -> NodeContext {
-    NodeContext { links: links.clone(), model: model(), folders: AllowedFolders::new([config()]), told_until: None }
+    NodeContext {
+        links: links.clone(),
+        model: model(),
+        folders: AllowedFolders::new([config()]),
+        published_until: None,
+    }
 }
 
-impl Talk {
+impl ScriptedSimulation {
     fn new() -> Self {
         let bus = InProcess::new();
         let internal = Arc::new(bus.clone());
@@ -68,7 +73,7 @@ impl Talk {
             requests,
             acknowledged,
             watcher: WorldWatcher::new(&context(&links), "test").expect("watcher"),
-            _ears: [
+            _subscriptions: [
                 subscribe(&bus, &links.terrain_request(), Qos::reliable(), on_request).expect("topic"),
                 subscribe(&bus, &links.acknowledge(), Qos::state(), on_acknowledge).expect("topic"),
             ],
@@ -77,42 +82,42 @@ impl Talk {
         }
     }
 
-    fn say(&self, state: &Snapshot) {
-        self.say_of(&self.links.run, state);
+    fn publish_state(&self, state: &Snapshot) {
+        self.publish_of(&self.links.run, state);
     }
 
-    fn say_of(&self, run: &RunId, state: &Snapshot) {
-        self.states.publish(&state_to_message(run, state, |_| ""), state.time).expect("said");
+    fn publish_of(&self, run: &RunId, state: &Snapshot) {
+        self.states.publish(&state_to_message(run, state, |_| ""), state.time).expect("sent");
     }
 
-    /// Tells terrain in two parts, the second one first.
-    fn tell_terrain(&self, terrain_sequence: u64, edits: &[Edit]) {
-        self.tell_terrain_of(0, terrain_sequence, edits);
+    /// Publishes terrain in two parts, the second one first.
+    fn publish_terrain(&self, terrain_sequence: u64, edits: &[Edit]) {
+        self.publish_terrain_of(0, terrain_sequence, edits);
     }
 
-    fn tell_terrain_of(&self, epoch: u32, terrain_sequence: u64, edits: &[Edit]) {
+    fn publish_terrain_of(&self, epoch: u32, terrain_sequence: u64, edits: &[Edit]) {
         let (first, second) = edits.split_at(edits.len() / 2);
         for (part, edits) in [(1, second), (0, first)] {
             let terrain_edits = edits_to_message(edits);
             let message = selene_msgs::TerrainSnapshot { epoch, terrain_sequence, part, parts: 2, terrain_edits };
-            self.terrain.publish(&message, SimTime::ZERO).expect("told");
+            self.terrain.publish(&message, SimTime::ZERO).expect("published");
         }
     }
 
     fn finish(&self) {
         let run = self.links.run.to_string();
         let message = selene_msgs::RunInfo { run, finished: true, ..Default::default() };
-        self.info.publish(&message, SimTime::ZERO).expect("told");
+        self.info.publish(&message, SimTime::ZERO).expect("published");
     }
 
-    /// Sequence of the next interval's end and its edits; none at the run's end.
+    /// The end of the next interval, as its sequence number, and the interval's edits; `None` at the run's end.
     fn next(&mut self) -> Option<(u64, Vec<Edit>)> {
         let interval = self.watcher.next(&ON).expect("no fault")?;
         Some((interval.next.sequence, interval.edits))
     }
 }
 
-/// The snapshot of heartbeat `sequence`, each of which makes one edit.
+/// The snapshot of heartbeat `sequence`; every heartbeat makes one edit.
 fn state(sequence: u64) -> Snapshot {
     Snapshot {
         time: SimTime::from_nanos(sequence as i64 * 5_000_000),
@@ -131,76 +136,76 @@ fn edit(sequence: u64) -> Edit {
 
 #[test]
 fn from_the_start_every_heartbeat_comes_once_with_all_edits() {
-    let mut talk = Talk::new();
-    (0..3).for_each(|sequence| talk.say(&state(sequence)));
-    talk.say(&state(2));
-    talk.finish();
-    assert_eq!(talk.next(), Some((1, vec![edit(0), edit(1)])));
-    assert_eq!(talk.next(), Some((2, vec![edit(2)])));
-    assert_eq!(talk.next(), None);
-    assert_eq!(*talk.requests.lock().expect("lock"), 0);
-    // The first snapshot begins no interval, the repeated one was known.
-    assert_eq!(*talk.acknowledged.lock().expect("lock"), [0]);
+    let mut simulation = ScriptedSimulation::new();
+    (0..3).for_each(|sequence| simulation.publish_state(&state(sequence)));
+    simulation.publish_state(&state(2));
+    simulation.finish();
+    assert_eq!(simulation.next(), Some((1, vec![edit(0), edit(1)])));
+    assert_eq!(simulation.next(), Some((2, vec![edit(2)])));
+    assert_eq!(simulation.next(), None);
+    assert_eq!(*simulation.requests.lock().expect("lock"), 0);
+    // The watcher itself acknowledges only the first snapshot, which ends no interval; the repeated one was still held.
+    assert_eq!(*simulation.acknowledged.lock().expect("lock"), [0]);
 }
 
 #[test]
 fn a_late_joiner_gets_the_terrain_it_missed_before_anything_else() {
-    let mut talk = Talk::new();
-    talk.say(&state(7));
-    talk.say(&state(8));
-    // Answers in advance are not taken: they must follow a request.
-    assert!(talk.watcher.next_held().expect("asks").is_none());
-    while let Ok(event) = talk.watcher.events.try_recv() {
-        talk.watcher.take(event).expect("taken");
+    let mut simulation = ScriptedSimulation::new();
+    simulation.publish_state(&state(7));
+    simulation.publish_state(&state(8));
+    // Terrain is only accepted after a request for it.
+    assert!(simulation.watcher.next_held().expect("requests").is_none());
+    while let Ok(event) = simulation.watcher.events.try_recv() {
+        simulation.watcher.take(event).expect("taken");
     }
-    assert!(talk.watcher.next_held().expect("asks").is_none());
-    assert_eq!(*talk.requests.lock().expect("lock"), 1);
+    assert!(simulation.watcher.next_held().expect("requests").is_none());
+    assert_eq!(*simulation.requests.lock().expect("lock"), 1);
     let all: Vec<Edit> = (0..8).map(edit).collect();
-    talk.tell_terrain(8, &all);
-    talk.say(&state(9));
-    talk.finish();
-    assert_eq!(talk.next(), Some((8, [all, vec![edit(8)]].concat())));
-    assert_eq!(talk.next(), Some((9, vec![edit(9)])));
-    assert_eq!(talk.next(), None);
+    simulation.publish_terrain(8, &all);
+    simulation.publish_state(&state(9));
+    simulation.finish();
+    assert_eq!(simulation.next(), Some((8, [all, vec![edit(8)]].concat())));
+    assert_eq!(simulation.next(), Some((9, vec![edit(9)])));
+    assert_eq!(simulation.next(), None);
 }
 
 #[test]
 fn a_snapshot_that_comes_after_newer_terrain_is_passed_over() {
-    let mut talk = Talk::new();
-    talk.say(&state(5));
-    while let Ok(event) = talk.watcher.events.try_recv() {
-        talk.watcher.take(event).expect("taken");
+    let mut simulation = ScriptedSimulation::new();
+    simulation.publish_state(&state(5));
+    while let Ok(event) = simulation.watcher.events.try_recv() {
+        simulation.watcher.take(event).expect("taken");
     }
-    assert!(talk.watcher.next_held().expect("asks").is_none());
+    assert!(simulation.watcher.next_held().expect("requests").is_none());
     let all: Vec<Edit> = (0..8).map(edit).collect();
-    talk.tell_terrain(8, &all);
-    // These left before the terrain did, but on another topic.
-    talk.say(&state(6));
-    talk.say(&state(7));
-    talk.say(&state(8));
-    talk.finish();
-    assert_eq!(talk.next(), Some((8, [all, vec![edit(8)]].concat())));
-    assert_eq!(talk.next(), None);
+    simulation.publish_terrain(8, &all);
+    // Sent before the terrain, but on another topic, so that they arrive later.
+    simulation.publish_state(&state(6));
+    simulation.publish_state(&state(7));
+    simulation.publish_state(&state(8));
+    simulation.finish();
+    assert_eq!(simulation.next(), Some((8, [all, vec![edit(8)]].concat())));
+    assert_eq!(simulation.next(), None);
 }
 
 #[test]
 fn a_run_that_ends_without_the_missing_terrain_ends_the_node() {
-    let mut talk = Talk::new();
-    talk.say(&state(5));
-    talk.finish();
-    assert_eq!(talk.next(), None);
+    let mut simulation = ScriptedSimulation::new();
+    simulation.publish_state(&state(5));
+    simulation.finish();
+    assert_eq!(simulation.next(), None);
 }
 
 #[test]
 fn a_participant_far_behind_leaves_out_samples_but_no_edit() {
-    let mut talk = Talk::new();
+    let mut simulation = ScriptedSimulation::new();
     let last = BEHIND_MAX as u64 + 50;
-    (0..=last).for_each(|sequence| talk.say(&state(sequence)));
-    talk.finish();
-    let (first, edits) = talk.next().expect("an interval");
+    (0..=last).for_each(|sequence| simulation.publish_state(&state(sequence)));
+    simulation.finish();
+    let (first, edits) = simulation.next().expect("an interval");
     assert!(first > 1 && edits.len() as u64 == first + 1, "{first} {}", edits.len());
     let mut seen = edits;
-    while let Some((_, edits)) = talk.next() {
+    while let Some((_, edits)) = simulation.next() {
         seen.extend(edits);
     }
     assert_eq!(seen, (0..=last).map(edit).collect::<Vec<_>>());
@@ -208,14 +213,14 @@ fn a_participant_far_behind_leaves_out_samples_but_no_edit() {
 
 #[test]
 fn a_simulation_started_anew_is_noticed() {
-    let mut talk = Talk::new();
-    talk.say(&state(0));
-    talk.say(&state(1));
-    talk.say(&state(2));
-    assert_eq!(talk.next().map(|(sequence, _)| sequence), Some(1));
-    assert_eq!(talk.next().map(|(sequence, _)| sequence), Some(2));
-    talk.say(&state(1));
-    assert!(matches!(talk.watcher.next(&ON), Err(NodeError::SimulationRestarted { from: 2, to: 1, .. })));
+    let mut simulation = ScriptedSimulation::new();
+    simulation.publish_state(&state(0));
+    simulation.publish_state(&state(1));
+    simulation.publish_state(&state(2));
+    assert_eq!(simulation.next().map(|(sequence, _)| sequence), Some(1));
+    assert_eq!(simulation.next().map(|(sequence, _)| sequence), Some(2));
+    simulation.publish_state(&state(1));
+    assert!(matches!(simulation.watcher.next(&ON), Err(NodeError::SimulationRestarted { from: 2, to: 1, .. })));
 }
 
 /// A snapshot of a world that was reset once.
@@ -225,63 +230,63 @@ fn reset(sequence: u64) -> Snapshot {
 
 #[test]
 fn a_world_that_was_reset_is_watched_from_its_beginning() {
-    let mut talk = Talk::new();
-    (0..=2).for_each(|sequence| talk.say(&state(sequence)));
-    assert_eq!(talk.next(), Some((1, vec![edit(0), edit(1)])));
-    (0..=1).for_each(|sequence| talk.say(&reset(sequence)));
-    talk.finish();
-    // What is left of before the reset is void, and all begins anew.
-    assert_eq!(talk.next(), Some((1, vec![edit(0), edit(1)])));
-    assert_eq!(talk.next(), None);
-    assert_eq!(*talk.acknowledged.lock().expect("lock"), [0, 0], "the first snapshot, twice");
+    let mut simulation = ScriptedSimulation::new();
+    (0..=2).for_each(|sequence| simulation.publish_state(&state(sequence)));
+    assert_eq!(simulation.next(), Some((1, vec![edit(0), edit(1)])));
+    (0..=1).for_each(|sequence| simulation.publish_state(&reset(sequence)));
+    simulation.finish();
+    // The remaining snapshots from before the reset are dropped.
+    assert_eq!(simulation.next(), Some((1, vec![edit(0), edit(1)])));
+    assert_eq!(simulation.next(), None);
+    assert_eq!(*simulation.acknowledged.lock().expect("lock"), [0, 0], "the first snapshot, twice");
 }
 
 #[test]
 fn ground_and_rovers_of_before_a_reset_are_not_taken_for_those_of_after() {
-    let mut talk = Talk::new();
+    let mut simulation = ScriptedSimulation::new();
     let added = [(Entity::Rover(EntityId(7)), second())];
-    talk.entities.publish(&entities_to_message(0, 1, &added), SimTime::ZERO).expect("told");
-    // Its ground was driven: the watcher asks.
-    talk.say(&reset(5));
-    while let Ok(event) = talk.watcher.events.try_recv() {
-        talk.watcher.take(event).expect("taken");
+    simulation.entities.publish(&entities_to_message(0, 1, &added), SimTime::ZERO).expect("published");
+    // The ground of this snapshot has edits, so the watcher requests them.
+    simulation.publish_state(&reset(5));
+    while let Ok(event) = simulation.watcher.events.try_recv() {
+        simulation.watcher.take(event).expect("taken");
     }
-    assert!(talk.watcher.next_held().expect("asks").is_none());
-    talk.tell_terrain_of(0, 9, &[edit(90)]);
-    talk.entities.publish(&entities_to_message(0, 2, &added), SimTime::ZERO).expect("told");
+    assert!(simulation.watcher.next_held().expect("requests").is_none());
+    simulation.publish_terrain_of(0, 9, &[edit(90)]);
+    simulation.entities.publish(&entities_to_message(0, 2, &added), SimTime::ZERO).expect("published");
     let all: Vec<Edit> = (0..5).map(edit).collect();
-    talk.tell_terrain_of(1, 5, &all);
-    talk.say(&reset(6));
-    talk.finish();
-    let interval = talk.watcher.next(&ON).expect("no fault").expect("an interval");
+    simulation.publish_terrain_of(1, 5, &all);
+    simulation.publish_state(&reset(6));
+    simulation.finish();
+    let interval = simulation.watcher.next(&ON).expect("no fault").expect("an interval");
     assert_eq!((interval.next.epoch, interval.next.sequence), (1, 6));
     assert_eq!(interval.edits, (0..7).map(edit).collect::<Vec<_>>());
     assert!(!interval.model.rovers().contains_key(&EntityId(7)), "it was added before the reset");
 }
 
 #[test]
-fn what_was_added_after_a_reset_may_be_heard_of_first() {
-    let mut talk = Talk::new();
-    talk.say(&state(3));
+fn what_was_added_after_a_reset_may_be_received_first() {
+    let mut simulation = ScriptedSimulation::new();
+    simulation.publish_state(&state(3));
     let added = [(Entity::Rover(EntityId(7)), second())];
-    talk.entities.publish(&entities_to_message(1, 1, &added), SimTime::ZERO).expect("told");
-    talk.say(&state(4));
+    simulation.entities.publish(&entities_to_message(1, 1, &added), SimTime::ZERO).expect("published");
+    simulation.publish_state(&state(4));
     let with_second = |sequence| Snapshot { entities_version: 1, ..reset(sequence) };
-    talk.say(&with_second(0));
-    talk.say(&with_second(1));
-    talk.finish();
-    let interval = talk.watcher.next(&ON).expect("no fault").expect("an interval");
+    simulation.publish_state(&with_second(0));
+    simulation.publish_state(&with_second(1));
+    simulation.finish();
+    let interval = simulation.watcher.next(&ON).expect("no fault").expect("an interval");
     assert_eq!((interval.next.epoch, interval.next.sequence), (1, 1));
     assert!(interval.model.rovers().contains_key(&EntityId(7)));
 }
 
 #[test]
 fn a_simulation_of_before_a_reset_is_another_one() {
-    let mut talk = Talk::new();
-    (0..=1).for_each(|sequence| talk.say(&reset(sequence)));
-    assert_eq!(talk.next().map(|(sequence, _)| sequence), Some(1));
-    talk.say(&state(7));
-    assert!(matches!(talk.watcher.next(&ON), Err(NodeError::SimulationRestarted { from: 1, to: 7, .. })));
+    let mut simulation = ScriptedSimulation::new();
+    (0..=1).for_each(|sequence| simulation.publish_state(&reset(sequence)));
+    assert_eq!(simulation.next().map(|(sequence, _)| sequence), Some(1));
+    simulation.publish_state(&state(7));
+    assert!(matches!(simulation.watcher.next(&ON), Err(NodeError::SimulationRestarted { from: 1, to: 7, .. })));
 }
 
 fn second() -> Spawn {
@@ -292,58 +297,58 @@ fn second() -> Spawn {
 
 #[test]
 fn what_is_added_is_known_before_it_is_seen() {
-    let mut talk = Talk::new();
-    talk.say(&state(0));
+    let mut simulation = ScriptedSimulation::new();
+    simulation.publish_state(&state(0));
     let with_second = |sequence| Snapshot { entities_version: 1, ..state(sequence) };
-    talk.say(&with_second(1));
-    while let Ok(event) = talk.watcher.events.try_recv() {
-        talk.watcher.take(event).expect("taken");
+    simulation.publish_state(&with_second(1));
+    while let Ok(event) = simulation.watcher.events.try_recv() {
+        simulation.watcher.take(event).expect("taken");
     }
-    assert!(talk.watcher.next_held().expect("waits").is_none(), "nobody said yet what was added");
+    assert!(simulation.watcher.next_held().expect("waits").is_none(), "what was added is not published yet");
     let table = entities_to_message(0, 1, &[(Entity::Rover(EntityId(7)), second())]);
-    talk.entities.publish(&table, SimTime::ZERO).expect("told");
-    talk.finish();
-    let interval = talk.watcher.next(&ON).expect("no fault").expect("an interval");
+    simulation.entities.publish(&table, SimTime::ZERO).expect("published");
+    simulation.finish();
+    let interval = simulation.watcher.next(&ON).expect("no fault").expect("an interval");
     assert_eq!(interval.model.rovers()[&EntityId(7)].setup().name, "second");
-    assert!(talk.next().is_none());
+    assert!(simulation.next().is_none());
 }
 
 #[test]
 fn what_was_removed_again_is_known_in_the_snapshots_that_have_it() {
-    let mut talk = Talk::new();
+    let mut simulation = ScriptedSimulation::new();
     let mut world = World::begin(model(), None).expect("begins");
-    let tell = |talk: &Talk, world: &World, sequence| {
+    let publish_one = |simulation: &ScriptedSimulation, world: &World, sequence| {
         let (version, spawned) = (world.state().entities_version, &world.state().spawned);
-        talk.entities.publish(&entities_to_message(0, version, spawned), SimTime::ZERO).expect("told");
-        talk.say(&Snapshot { entities_version: version, ..state(sequence) });
+        simulation.entities.publish(&entities_to_message(0, version, spawned), SimTime::ZERO).expect("published");
+        simulation.publish_state(&Snapshot { entities_version: version, ..state(sequence) });
     };
-    tell(&talk, &world, 0);
+    publish_one(&simulation, &world, 0);
     let added = world.spawn(&second(), &AllowedFolders::new([config()])).expect("room");
-    tell(&talk, &world, 1);
+    publish_one(&simulation, &world, 1);
     world.remove(added).expect("there");
-    tell(&talk, &world, 2);
-    talk.finish();
-    // All of that is heard before the first interval is taken.
-    let interval = talk.watcher.next(&ON).expect("no fault").expect("an interval");
+    publish_one(&simulation, &world, 2);
+    simulation.finish();
+    // All these messages arrive before the first interval is taken.
+    let interval = simulation.watcher.next(&ON).expect("no fault").expect("an interval");
     assert_eq!(interval.next.sequence, 1);
     let Entity::Rover(id) = added else { panic!("a rover") };
     assert!(interval.model.rovers().contains_key(&id), "it was there then");
-    assert_eq!(talk.next().map(|(sequence, _)| sequence), Some(2));
+    assert_eq!(simulation.next().map(|(sequence, _)| sequence), Some(2));
 }
 
 #[test]
-fn another_run_is_not_heard() {
-    let mut talk = Talk::new();
-    let elsewhere = Links { run: RunId::random(), ..talk.links.clone() };
-    let others = Publisher::new(&talk.bus, &elsewhere.world_state(), Qos::state()).expect("topic");
-    let info = Publisher::new(&talk.bus, RUN_INFO, Qos::latched()).expect("topic");
-    talk.say(&state(0));
-    others.publish(&state_to_message(&elsewhere.run, &state(5), |_| ""), SimTime::ZERO).expect("said");
-    talk.say_of(&elsewhere.run, &state(6));
+fn another_run_is_not_received() {
+    let mut simulation = ScriptedSimulation::new();
+    let elsewhere = Links { run: RunId::random(), ..simulation.links.clone() };
+    let others = Publisher::new(&simulation.bus, &elsewhere.world_state(), Qos::state()).expect("topic");
+    let info = Publisher::new(&simulation.bus, RUN_INFO, Qos::latched()).expect("topic");
+    simulation.publish_state(&state(0));
+    others.publish(&state_to_message(&elsewhere.run, &state(5), |_| ""), SimTime::ZERO).expect("sent");
+    simulation.publish_of(&elsewhere.run, &state(6));
     let ended = selene_msgs::RunInfo { run: elsewhere.run.to_string(), finished: true, ..Default::default() };
-    info.publish(&ended, SimTime::ZERO).expect("told");
-    talk.say(&state(1));
-    assert_eq!(talk.next().map(|(sequence, _)| sequence), Some(1));
-    talk.finish();
-    assert_eq!(talk.next(), None);
+    info.publish(&ended, SimTime::ZERO).expect("published");
+    simulation.publish_state(&state(1));
+    assert_eq!(simulation.next().map(|(sequence, _)| sequence), Some(1));
+    simulation.finish();
+    assert_eq!(simulation.next(), None);
 }

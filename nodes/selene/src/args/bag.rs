@@ -1,4 +1,4 @@
-//! `selene bag`, and how a recording is made.
+//! Arguments of `selene bag`, and options of recordings.
 
 use std::path::PathBuf;
 
@@ -9,15 +9,15 @@ use selene_ros::bag::TopicPattern;
 use super::values::seconds;
 use super::{DeviceArgs, NetworkArgs, WorldArgs};
 
-/// The smallest size at which a bag is split, bytes, as rosbag2 has it.
+/// Least size at which a bag is split, bytes, as in rosbag2.
 const SPLIT_BYTES_MIN: f64 = 1024.0;
-/// The largest: a petabyte.
+/// Greatest size at which a bag is split, bytes: a petabyte.
 const SPLIT_BYTES_MAX: f64 = 1e15;
-/// The slowest and the fastest that a bag is played.
+/// Least and greatest rate of `selene bag play`.
 const RATE_MIN: f64 = 0.001;
 const RATE_MAX: f64 = 1000.0;
 
-/// How a recording is made.
+/// Options of a recording.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct RecordingArgs {
     /// Record only topics whose names this regular expression matches anywhere; may be given several times
@@ -29,21 +29,23 @@ pub(crate) struct RecordingArgs {
     /// Record also the snapshots that Selene's nodes exchange (/selene/…), which `selene bag rerender` needs
     #[arg(long, requires = "record")]
     pub(crate) record_internal: bool,
-    /// Begin a new file before one has more than so many bytes of messages; k, M and G are thousands, millions, billions
+    /// Begin a new file before one has more than this many bytes of messages; k, M and G are thousands, millions,
+    /// billions
     #[arg(long, value_name = "BYTES", value_parser = bytes, requires = "record")]
     pub(crate) record_max_size: Option<u64>,
-    /// Begin a new file after so many simulated seconds
+    /// Begin a new file after this many simulated seconds
     #[arg(long, value_name = "SECONDS", value_parser = span, requires = "record", allow_negative_numbers = true)]
     pub(crate) record_max_duration: Option<SimTime>,
     /// How chunks of messages are compressed [default: zstd-fast]
     #[arg(long, value_enum, value_name = "HOW", requires = "record")]
     pub(crate) record_compression: Option<CompressionArg>,
-    /// Which metadata.yaml is written [default: humble, which every later ROS 2 reads too]
+    /// Which metadata.yaml is written [default: that of ROS_DISTRO; if it is not set humble, which every later ROS 2
+    /// reads too]
     #[arg(long, value_enum, value_name = "VERSION", requires = "record")]
     pub(crate) record_metadata: Option<MetadataArg>,
 }
 
-/// How chunks are compressed.
+/// Choices of `--record-compression`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CompressionArg {
     /// Not at all, as `ros2 bag record` without a preset
@@ -52,11 +54,11 @@ pub(crate) enum CompressionArg {
     Zstd,
     /// Zstandard with the least work
     ZstdFast,
-    /// Zstandard with the most: small and slow
+    /// Zstandard with the most work: small and slow
     ZstdMax,
 }
 
-/// Which metadata are written.
+/// Choices of `--record-metadata`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum MetadataArg {
     /// Version 5
@@ -75,7 +77,7 @@ const VERIFY_EXAMPLES: &str = "Example:
   selene bag verify out/bag
 
 Every message must decode as its type (where Selene knows it), stamps of a topic must not go back, an image must have \
-its camera_info, transforms must form one tree, and indexes, counts and metadata.yaml must tell what is there. What is \
+its camera_info, transforms must form one tree, and indexes, counts and metadata.yaml must match the content. What is \
 wrong is listed, and the exit status is 1.";
 
 const PLAY_EXAMPLES: &str = "Examples:
@@ -94,16 +96,16 @@ The scenario must be the recorded one but for its sensors: same site, seed, rove
 are given as they were to the run. The new bag has all that follows from the recorded snapshots: clock, transforms, joint \
 states, truth, and what the scenario's cameras, lidars, inertial units and position receivers sense.";
 
-/// What to do with a bag.
+/// Subcommands of `selene bag`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum BagCommand {
-    /// Tell duration, size, topics, types, counts and quality of service
+    /// Print duration, size, topics, types, counts and quality of service
     #[command(after_long_help = INFO_EXAMPLES)]
     Info(BagInfoArgs),
     /// Check every message, index and count
     #[command(after_long_help = VERIFY_EXAMPLES)]
     Verify(BagVerifyArgs),
-    /// Publish what was recorded
+    /// Publish the recorded messages
     #[command(after_long_help = PLAY_EXAMPLES)]
     Play(BagPlayArgs),
     /// Run other sensors over a recorded drive
@@ -111,7 +113,7 @@ pub(crate) enum BagCommand {
     Rerender(Box<BagRerenderArgs>),
 }
 
-/// `selene bag info`.
+/// Arguments of `selene bag info`.
 #[derive(Debug, Args)]
 pub(crate) struct BagInfoArgs {
     /// The bag's folder, or one MCAP file
@@ -122,7 +124,7 @@ pub(crate) struct BagInfoArgs {
     pub(crate) json: bool,
 }
 
-/// `selene bag verify`.
+/// Arguments of `selene bag verify`.
 #[derive(Debug, Args)]
 pub(crate) struct BagVerifyArgs {
     /// The bag's folder, or one MCAP file
@@ -130,13 +132,13 @@ pub(crate) struct BagVerifyArgs {
     pub(crate) bag: PathBuf,
 }
 
-/// `selene bag play`.
+/// Arguments of `selene bag play`.
 #[derive(Debug, Args)]
 pub(crate) struct BagPlayArgs {
     /// The bag's folder, or one MCAP file
     #[arg(value_name = "BAG")]
     pub(crate) bag: PathBuf,
-    /// Recorded seconds a second, from 0.001 to 1000
+    /// Recorded seconds played per second, from 0.001 to 1000
     #[arg(long, value_name = "X", default_value = "1", value_parser = rate, allow_negative_numbers = true)]
     pub(crate) rate: f64,
     /// Begin again at the end
@@ -145,7 +147,7 @@ pub(crate) struct BagPlayArgs {
     /// Play only topics whose names this regular expression matches anywhere; may be given several times
     #[arg(long, value_name = "REGEX")]
     pub(crate) topics: Vec<TopicPattern>,
-    /// Begin so many recorded seconds after the bag's first message
+    /// Begin this many recorded seconds after the bag's first message
     #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) start_at: SimTime,
     /// Publish /clock at 100 Hz of recorded time in place of the recorded one
@@ -158,13 +160,13 @@ pub(crate) struct BagPlayArgs {
     pub(crate) network: NetworkArgs,
 }
 
-/// `selene bag rerender`.
+/// Arguments of `selene bag rerender`.
 #[derive(Debug, Args)]
 pub(crate) struct BagRerenderArgs {
     /// The recorded bag, with the run's internal topics
     #[arg(value_name = "BAG")]
     pub(crate) bag: PathBuf,
-    /// The scenario, the recorded one but for its sensors
+    /// The scenario, which differs from the recorded one only in its sensors
     #[arg(value_name = "SCENARIO")]
     pub(crate) scenario: PathBuf,
     /// Folder of the new bag
@@ -179,7 +181,7 @@ pub(crate) struct BagRerenderArgs {
     pub(crate) device: DeviceArgs,
 }
 
-/// A size, such as 500M.
+/// Parses a size in bytes, such as 500M.
 fn bytes(text: &str) -> Result<u64, String> {
     let units = [('k', 1e3), ('M', 1e6), ('G', 1e9)];
     let text = text.trim();
@@ -191,13 +193,13 @@ fn bytes(text: &str) -> Result<u64, String> {
         .ok_or_else(|| "must be bytes from 1024 to 1e15, with k, M or G if need be, such as 500M".to_owned())
 }
 
-/// A span of simulated time, s.
+/// Parses a span of simulated time above 0 s.
 fn span(text: &str) -> Result<SimTime, String> {
     let span = seconds(text)?;
     if span > SimTime::ZERO { Ok(span) } else { Err("must be more than 0 s".to_owned()) }
 }
 
-/// How fast a bag is played.
+/// Parses the rate at which a bag is played.
 fn rate(text: &str) -> Result<f64, String> {
     let rate = text.trim().parse().ok().filter(|rate| (RATE_MIN..=RATE_MAX).contains(rate));
     rate.ok_or_else(|| format!("must be a factor from {RATE_MIN} to {RATE_MAX} (2: twice as fast as recorded)"))

@@ -1,11 +1,11 @@
-//! What can be typed after `selene calibrate`.
+//! Arguments of `selene calibrate`.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use selene_sensors::calibrate::CurveName;
 
-/// `selene calibrate`.
+/// Subcommands of `selene calibrate`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum CalibrateCommand {
     /// Fit a camera's gain, noise and response to its flat-field and dark images
@@ -21,7 +21,7 @@ name ends in its exposure (flat_12.5ms_a.png, dark-0.02s.png, b_800us.png: the l
 folder has exposures.csv with the columns file,exposure_s. What is printed fits into a sensor's list of stages; \
 uncertainties are standard ones.";
 
-/// `selene calibrate camera`.
+/// Arguments of `selene calibrate camera`.
 #[derive(Debug, Args)]
 pub(crate) struct CalibrateCameraArgs {
     /// Folder of images of an evenly lit surface
@@ -33,7 +33,7 @@ pub(crate) struct CalibrateCameraArgs {
     /// The response to fit [default: the simplest that fits]
     #[arg(long, value_enum)]
     pub(crate) response: Option<ResponseArg>,
-    /// Bits of a number, at the low end of words of 16 [default: the files']
+    /// Bits of a pixel, the low ones of 16-bit words [default: the files']
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(8..=16))]
     pub(crate) bits: Option<u32>,
     /// Print JSON instead of text
@@ -41,7 +41,7 @@ pub(crate) struct CalibrateCameraArgs {
     pub(crate) json: bool,
 }
 
-/// A response curve.
+/// Choices of `--response`: response curves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ResponseArg {
     /// A straight line

@@ -1,4 +1,4 @@
-//! What can be typed after `selene campaign`.
+//! Arguments of `selene campaign`.
 
 use std::path::PathBuf;
 
@@ -12,14 +12,14 @@ pub(super) const EXAMPLES: &str = "Examples:
   selene campaign collect config/campaign/soils.yaml --out /shared/soils
 
 Each row is a run of its own process, of the world alone: neither sensors nor DDS. What came of a row is a file in the \
-folder, so a campaign that was killed goes on with the rows that are missing. A row whose process fails or dies is told as \
+folder, so a campaign that was killed goes on with the rows that are missing. A row whose process fails or dies is reported as \
 failed, with the reason; --retry-failed runs it again. campaign.csv, campaign.parquet and campaign.png are written at the end.
 
 On a cluster: a task of a Slurm array (SLURM_ARRAY_TASK_ID, _MIN, _COUNT) or of an indexed Kubernetes job \
 (JOB_COMPLETION_INDEX, and JOB_COMPLETIONS, which is yours to set) takes its share of the rows; `collect` makes the table \
 when all have ended. For Ray see docs/campaigns.md.";
 
-/// `selene campaign`.
+/// Arguments of `selene campaign`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct CampaignArgs {
@@ -29,16 +29,16 @@ pub(crate) struct CampaignArgs {
     pub(crate) run: CampaignRunArgs,
 }
 
-/// What else is done with a campaign.
+/// Subcommands of `selene campaign`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum CampaignCommand {
-    /// Make the table of what has been run
+    /// Make the table of the rows that have been run
     Collect(CampaignCollectArgs),
     /// Print a JSON line for each row, with the command that runs it
     Plan(CampaignPlanArgs),
 }
 
-/// What runs a campaign.
+/// Arguments for running a campaign.
 #[derive(Debug, Args)]
 pub(crate) struct CampaignRunArgs {
     /// The campaign's file
@@ -47,13 +47,13 @@ pub(crate) struct CampaignRunArgs {
     /// Folder for rows and table [default: out/ and the file's name]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Rows at a time [default: one per core]
+    /// Number of rows to run at the same time [default: one per core]
     #[arg(long, value_name = "N", value_parser = super::values::threads)]
     pub(crate) workers: Option<usize>,
-    /// Run these rows alone: every N-th from I on, counted from 0 [default: as a Slurm array or Kubernetes job says]
+    /// Run only these rows: every N-th from I on, counted from 0 [default: as a Slurm array or Kubernetes job says]
     #[arg(long, value_name = "I/N")]
     pub(crate) shard: Option<Shard>,
-    /// Run this row alone, by its number
+    /// Run only this row, by its number
     #[arg(long, value_name = "ROW", conflicts_with = "shard")]
     pub(crate) only: Option<usize>,
     /// Run failed rows again
@@ -61,7 +61,7 @@ pub(crate) struct CampaignRunArgs {
     pub(crate) retry_failed: bool,
 }
 
-/// `selene campaign collect`.
+/// Arguments of `selene campaign collect`.
 #[derive(Debug, Args)]
 pub(crate) struct CampaignCollectArgs {
     /// The campaign's file
@@ -72,7 +72,7 @@ pub(crate) struct CampaignCollectArgs {
     pub(crate) out: Option<PathBuf>,
 }
 
-/// `selene campaign plan`.
+/// Arguments of `selene campaign plan`.
 #[derive(Debug, Args)]
 pub(crate) struct CampaignPlanArgs {
     /// The campaign's file

@@ -1,4 +1,4 @@
-//! The console: of `selene run`, and as a command of its own.
+//! Arguments of the console: options of `selene run`, and the command `selene console`.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::NetworkArgs;
 
-/// The port where none is said.
+/// Default port of the console.
 const PORT: u16 = 8470;
 
 pub(super) const EXAMPLES: &str = "Examples:
@@ -17,25 +17,25 @@ pub(super) const EXAMPLES: &str = "Examples:
 The page needs no network and no installation. It answers at this machine alone unless an address says otherwise. \
 Nothing is encrypted: for other machines take a tunnel (ssh -L 8470:localhost:8470 HOST) or a closed network.";
 
-/// The console of a run.
+/// Options of a run's console.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ConsoleArgs {
-    /// Serve a page to watch the run from in a browser [default address: 127.0.0.1:8470; port 0: any that is free]
+    /// Serve a page that shows the run in a browser [default address: 127.0.0.1:8470; port 0: any that is free]
     #[arg(long, value_name = "ADDR", num_args = 0..=1, require_equals = true, default_missing_value = "8470",
           value_parser = address)]
     pub(crate) console: Option<SocketAddr>,
-    /// Let who has the token that is printed control the run from the page
+    /// Allow control of the run from the page, with the token that is printed
     #[arg(long, requires = "console")]
     pub(crate) console_control: bool,
 }
 
-/// `selene console`.
+/// Arguments of `selene console`.
 #[derive(Debug, Args)]
 pub(crate) struct ConsoleCommandArgs {
     /// Where to listen: a port, an IP address, or both
     #[arg(value_name = "ADDR", default_value = "8470", value_parser = address)]
     pub(crate) address: SocketAddr,
-    /// Let who has the token that is printed control the run
+    /// Allow control of the run, with the token that is printed
     #[arg(long)]
     pub(crate) control: bool,
     /// Full name of the node that serves simulation_interfaces and the run's parameters
@@ -48,12 +48,12 @@ pub(crate) struct ConsoleCommandArgs {
     pub(crate) network: NetworkArgs,
 }
 
-/// Where to listen.
+/// Parses the address at which the console listens.
 fn address(text: &str) -> Result<SocketAddr, String> {
     address_at(text, PORT)
 }
 
-/// Where to listen; `usual` is the port where none is said.
+/// Parses an address to listen at: a port on this machine, an IP address or both. `usual` is the default port.
 pub(super) fn address_at(text: &str, usual: u16) -> Result<SocketAddr, String> {
     let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
     let port = text.parse().map(|port| SocketAddr::new(here, port));
@@ -82,7 +82,7 @@ mod tests {
             assert_eq!(address(text).map(|address| address.to_string()), Ok(expected.to_owned()), "{text}");
         }
         for bad in ["", "localhost", "70000", "config/scenario/polar.yaml", "1.2.3.4:99999"] {
-            assert!(address(bad).is_err_and(|told| told.contains("8470")), "{bad}");
+            assert!(address(bad).is_err_and(|reported| reported.contains("8470")), "{bad}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `selene import`.
+//! Arguments of `selene import`.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ Writes DIR/NAME.yaml, what turns the URDF into a rover (wheels, motors, steering
 the program xacro where that is installed, to DIR/NAME.urdf. Files of package:// URIs are sought in --package, in the \
 sourced ROS 2 workspaces and upward from the URDF.";
 
-/// `selene import`.
+/// Arguments of `selene import`.
 #[derive(Debug, Args)]
 pub(crate) struct ImportArgs {
     /// The URDF or xacro file
@@ -32,12 +32,12 @@ pub(crate) struct ImportArgs {
     /// Argument of the xacro; may be given several times
     #[arg(long = "xacro", value_name = "NAME:=VALUE", value_parser = xacro_argument)]
     pub(crate) xacro: Vec<String>,
-    /// Replace files that are there
+    /// Replace existing files
     #[arg(long)]
     pub(crate) force: bool,
 }
 
-/// A name that is a file's name too, in the folder that is asked for and in no other.
+/// Parses a rover's name, which must also be a file name that stays in the given folder.
 fn rover_name(text: &str) -> Result<String, String> {
     let is_first = |letter: char| letter.is_alphanumeric() || letter == '_';
     let is_name = text.starts_with(is_first) && text.chars().all(|letter| is_first(letter) || "-.".contains(letter));
@@ -71,7 +71,7 @@ mod tests {
     fn the_name_of_a_rover_leads_to_no_other_folder() {
         assert!(["leo", "leo-2.1", "_x", "Čeněk"].iter().all(|name| rover_name(name).is_ok()));
         for name in ["", ".", "..", "../leo", "a/b", "/leo", "a\\b", "-o", ".hidden", "a b", "a\nb"] {
-            assert!(rover_name(name).is_err_and(|told| told.contains("--out DIR")), "{name}");
+            assert!(rover_name(name).is_err_and(|reported| reported.contains("--out DIR")), "{name}");
         }
     }
 }

@@ -1,4 +1,5 @@
-//! What can be typed to see what there is, to begin a file, and to make editors and shells know Selene.
+//! Arguments of the commands that list and create files, and that support editors and shells: `list`, `new`, `schema`,
+//! `completions` and `man`.
 
 use std::path::PathBuf;
 
@@ -9,10 +10,10 @@ pub(super) const LIST_EXAMPLES: &str = "Examples:
   selene list                 everything
   selene list rovers soils    these alone
 
-A file may be asked for by its name: `selene run NAME`, `--rover NAME`, `--soil NAME`, and in a scenario's file. Your own \
+A file may be given by its name: `selene run NAME`, `--rover NAME`, `--soil NAME`, and in a scenario's file. Your own \
 folder config/ here or above comes first, then what is installed, then what is compiled in.";
 
-/// `selene list`.
+/// Arguments of `selene list`.
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
     /// What to list [default: all]
@@ -20,7 +21,7 @@ pub(crate) struct ListArgs {
     pub(crate) kinds: Vec<ListedKind>,
 }
 
-/// What can be listed.
+/// Kinds of files that can be listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ListedKind {
     Scenarios,
@@ -31,10 +32,10 @@ pub(crate) enum ListedKind {
 }
 
 impl ListedKind {
-    /// All of them, in the order of the list.
+    /// All kinds, in the order of the list.
     pub(crate) const ALL: [Self; 5] = [Self::Scenarios, Self::Rovers, Self::Sites, Self::Soils, Self::Sensors];
 
-    /// Its folder of the configuration.
+    /// The folder of this kind in the configuration.
     pub(crate) fn folder(self) -> &'static str {
         match self {
             Self::Scenarios => "scenario",
@@ -46,10 +47,10 @@ impl ListedKind {
     }
 }
 
-/// `selene new`.
+/// Subcommands of `selene new`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum NewCommand {
-    /// Begin a scenario: a file that says what can be changed
+    /// Create a scenario: a file that explains what can be changed
     #[command(after_long_help = NEW_SCENARIO_EXAMPLES)]
     Scenario(NewScenarioArgs),
 }
@@ -59,7 +60,7 @@ const NEW_SCENARIO_EXAMPLES: &str = "Example:
 
 Writes mine.yaml into the current folder, or into the one of the name. A file that is there already is never replaced.";
 
-/// `selene new scenario`.
+/// Arguments of `selene new scenario`.
 #[derive(Debug, Args)]
 pub(crate) struct NewScenarioArgs {
     /// Name of the scenario and, without the ending .yaml, of its file
@@ -80,7 +81,7 @@ pub(super) const SCHEMA_EXAMPLES: &str = "Examples:
 An editor with a YAML language server completes and explains keys in a file with the line
   # yaml-language-server: $schema=../schema/scenario.json";
 
-/// `selene schema`.
+/// Arguments of `selene schema`.
 #[derive(Debug, Args)]
 pub(crate) struct SchemaArgs {
     /// The kind of file [default: all of them, by kind]
@@ -102,10 +103,10 @@ pub(crate) enum SchemaKind {
 }
 
 impl SchemaKind {
-    /// All of them.
+    /// All kinds.
     pub(crate) const ALL: [Self; 5] = [Self::Scenario, Self::Rover, Self::Soil, Self::Sensor, Self::Site];
 
-    /// Its name.
+    /// Its name, which is also that of its schema's file.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Scenario => "scenario",
@@ -122,7 +123,7 @@ pub(super) const COMPLETIONS_EXAMPLES: &str = "Examples:
   selene completions fish > ~/.config/fish/completions/selene.fish
   selene completions zsh > _selene    in a folder of $fpath";
 
-/// `selene completions`.
+/// Arguments of `selene completions`.
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsArgs {
     /// The shell
@@ -134,7 +135,7 @@ pub(super) const MAN_EXAMPLES: &str = "Examples:
   selene man | man -l -
   selene man --out ~/.local/share/man/man1    selene.1, selene-run.1 and so on";
 
-/// `selene man`.
+/// Arguments of `selene man`.
 #[derive(Debug, Args)]
 pub(crate) struct ManArgs {
     /// Folder for the pages of all commands; made if missing

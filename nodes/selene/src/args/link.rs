@@ -1,4 +1,4 @@
-//! What happens to messages between the process and the wire, and whose clock a run follows.
+//! Options for the connection to other processes, and the clock that a run follows.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -10,15 +10,15 @@ use selene_simulation::ClockAuthority;
 
 use super::values;
 
-/// How late a frame may be where late ones are dropped, s.
+/// Default lateness above which `--late-frames drop` drops a frame, s.
 const LATE_S: f64 = 0.2;
-/// The longest time that can be asked for, s.
+/// Greatest lateness that can be set, s.
 const LATE_MAX_S: f64 = 3600.0;
 
-/// The wire.
+/// Options of the wire, the connection to other processes.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct LinkArgs {
-    /// Leave out images and clouds beyond so many bytes a second on the wire; everything else passes
+    /// Drop images and clouds that exceed this many bytes a second on the wire; everything else passes
     #[arg(long, value_name = "BYTES_S", value_parser = values::positive, allow_negative_numbers = true)]
     pub(crate) bandwidth_limit: Option<f64>,
     /// `send` or `drop` images and clouds that leave more than 0.2 s of wall time late (`drop:SECONDS`: more than that)
@@ -31,20 +31,20 @@ pub(crate) struct LinkArgs {
 }
 
 impl LinkArgs {
-    /// Whether anything is asked of the wire.
+    /// Whether any option differs from its default.
     pub(crate) fn is_given(&self) -> bool {
         let Self { bandwidth_limit, late_frames, impair } = self;
         bandwidth_limit.is_some() || *late_frames != LateFrames::Send || !impair.is_empty()
     }
 }
 
-/// What becomes of late frames.
+/// Treatment of late frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) enum LateFrames {
-    /// They are sent.
+    /// Late frames are sent.
     #[default]
     Send,
-    /// They are left out when they are later than this (wall time).
+    /// Frames that are later than this are dropped (wall time).
     Drop(Duration),
 }
 
@@ -63,7 +63,7 @@ impl FromStr for LateFrames {
     }
 }
 
-/// Whose clock a run follows.
+/// Parses the clock that a run follows.
 pub(super) fn clock_authority(text: &str) -> Result<ClockAuthority, String> {
     match (text, text.strip_prefix("ptp:")) {
         ("simulation", _) => Ok(ClockAuthority::Simulation),
@@ -86,7 +86,7 @@ mod tests {
             [Ok(LateFrames::Send), drop(200), drop(0), drop(1500)]
         );
         for bad in ["", "keep", "drop:", "drop:-1", "drop:NaN", "drop:1e9", "drop:x"] {
-            assert!(bad.parse::<LateFrames>().is_err_and(|told| told.contains("drop:SECONDS")), "{bad}");
+            assert!(bad.parse::<LateFrames>().is_err_and(|reported| reported.contains("drop:SECONDS")), "{bad}");
         }
     }
 
@@ -95,12 +95,12 @@ mod tests {
         assert_eq!(clock_authority("wall"), Ok(ClockAuthority::Wall));
         assert_eq!(clock_authority("ptp:/dev/ptp1"), Ok(ClockAuthority::Ptp("/dev/ptp1".into())));
         for bad in ["", "ptp", "ptp:", "gps", "Wall"] {
-            assert!(clock_authority(bad).is_err_and(|told| told.contains("ptp:/dev/ptp0")), "{bad}");
+            assert!(clock_authority(bad).is_err_and(|reported| reported.contains("ptp:/dev/ptp0")), "{bad}");
         }
     }
 
     #[test]
-    fn nothing_is_asked_of_the_wire_unless_something_is_typed() {
+    fn the_network_is_not_limited_by_default() {
         assert!(!LinkArgs::default().is_given());
         assert!(LinkArgs { bandwidth_limit: Some(1e6), ..LinkArgs::default() }.is_given());
     }

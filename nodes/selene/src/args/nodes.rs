@@ -1,4 +1,4 @@
-//! `selene run` and the node commands.
+//! Arguments of `selene run` and of the node commands.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use super::{
     ViewersArgs, WorldArgs,
 };
 
-/// The nodes that acknowledge heartbeats.
+/// Names of the nodes for which `--participants` can make the simulation wait.
 const PARTICIPANTS: [&str; 3] = [selene_camera::PARTICIPANT, selene_lidar::PARTICIPANT, selene_navigation::PARTICIPANT];
 
 pub(super) const RUN_EXAMPLES: &str = "Examples:
@@ -22,18 +22,18 @@ pub(super) const RUN_EXAMPLES: &str = "Examples:
   selene run --resume out/states/000010.000s.state --for 10
 
 A rover obeys cmd_vel (geometry_msgs/TwistStamped: linear.x and linear.y in m/s, angular.z in rad/s) the moment someone publishes \
-it and stops when it falls silent for 0.5 s; until then it follows the scenario's route. At the end a summary is \
+it and stops after 0.5 s without a command; until then it follows the scenario's route. At the end a summary is \
 printed, and contact_sheet.png, path.png and wheels.png lie in the --out folder; first_image.png lies there from the first \
 image on. Ctrl-C ends cleanly; a second Ctrl-C \
 a second later or more ends at once.
 
-The console's page (--console-control) and the service load_world go over to another scenario; what that writes gets a number \
-(out_2, bag_2), and options about the first scenario are not said of it: docs/topics.md, Another world.
+The console's page (--console-control) and the service load_world switch to another scenario; what that writes gets a number \
+(out_2, bag_2), and options about the first scenario do not hold for it: docs/topics.md, Another world.
 
 A robot's computer in the loop: a scenario with `lockstep:` waits for its commands (config/scenario/sil.yaml); --clock-authority, \
 --late-frames and --bandwidth-limit are for one on the network, --impair makes that network worse on purpose.";
 
-/// `selene run`.
+/// Arguments of `selene run`.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct RunArgs {
     /// The scenario file [default: config/scenario/polar.yaml]
@@ -70,16 +70,16 @@ pub(crate) struct RunArgs {
     pub(crate) no_dds: bool,
     #[command(flatten)]
     pub(crate) network: NetworkArgs,
-    /// Step the world alone: no camera, lidar or other sensor
+    /// Step only the world: no camera, lidar or other sensor
     #[arg(long)]
     pub(crate) no_sensors: bool,
     /// Draw no pictures at the end
     #[arg(long, conflicts_with = "out")]
     pub(crate) no_pictures: bool,
-    /// Write the run's figures to this file, as JSON: time, way, slip, sinkage, where rovers ended, the state's hash
+    /// Write the run's figures to this file, as JSON: time, distance, slip, sinkage, final poses, the state's hash
     #[arg(long, value_name = "FILE.json")]
     pub(crate) figures: Option<PathBuf>,
-    /// Print what `selene bench` wants to know, as JSON lines
+    /// Print the JSON lines that `selene bench` reads
     #[arg(long, hide = true)]
     pub(crate) report: bool,
 }
@@ -95,11 +95,11 @@ One world in two simulation processes, in step with each other:
   selene simulation --scenario config/scenario/convoy.yaml --run convoy --own ex1,sorato --for 20
 
 Every node must be given the same scenario, --seed and --data; ruts of an earlier run (--ruts) and a checkpoint (--resume) \
-are given to the simulation alone, of which the others ask what they need. A node takes part in the first run of its own \
+are given to the simulation alone, from which the others request what they need. A node takes part in the first run of its own \
 world on its ROS_DOMAIN_ID, or in the one that --run names. Without --participants the simulation runs freely and \
 a slow sensor node leaves out frames; with it, simulated time waits for the nodes named.";
 
-/// `selene simulation`.
+/// Arguments of `selene simulation`.
 #[derive(Debug, Args)]
 pub(crate) struct SimulationArgs {
     #[command(flatten)]
@@ -120,18 +120,18 @@ pub(crate) struct SimulationArgs {
     /// Nodes that simulated time waits for, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = PARTICIPANTS)]
     pub(crate) participants: Vec<String>,
-    /// Simulate these rovers alone, by name, separated by commas; other processes of the same --run simulate the others
+    /// Simulate only these rovers, by name, separated by commas; other processes of the same --run simulate the others
     #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "run")]
     pub(crate) own: Vec<String>,
-    /// Rovers that must have a process before the world begins; others stand until theirs comes [default: all]
+    /// Rovers that must have a process before the world begins; others stand still until theirs joins [default: all]
     #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "own")]
     pub(crate) await_rovers: Vec<String>,
-    /// Go on without waiting for the other processes' heartbeats: each keeps its own pace, and no two runs are the same
+    /// Do not wait for the other processes' heartbeats: each keeps its own pace, and no two runs are the same
     #[arg(long, requires = "own")]
     pub(crate) free: bool,
 }
 
-/// Any node.
+/// Arguments that every node command has.
 #[derive(Debug, Args)]
 pub(crate) struct NodeArgs {
     /// The scenario file, the same for every node [default: config/scenario/polar.yaml]
@@ -148,13 +148,13 @@ pub(crate) struct NodeArgs {
 pub(super) const CAMERA_EXAMPLES: &str = "Example:
   selene camera --scenario config/scenario/polar.yaml --device cpu
 
-Waits for a `selene simulation` of the same scenario on this ROS_DOMAIN_ID, asks it for the ruts made so far, and ends \
+Waits for a `selene simulation` of the same scenario on this ROS_DOMAIN_ID, requests the ruts made so far, and ends \
 with it. May be stopped and started again at any time.";
 
 pub(super) const LIDAR_EXAMPLES: &str = "Example:
   selene lidar --scenario config/scenario/polar.yaml --device cpu
 
-Waits for a `selene simulation` of the same scenario on this ROS_DOMAIN_ID, asks it for the ruts made so far, and ends \
+Waits for a `selene simulation` of the same scenario on this ROS_DOMAIN_ID, requests the ruts made so far, and ends \
 with it. May be stopped and started again at any time.";
 
 pub(super) const NAVIGATION_EXAMPLES: &str = "Example:
@@ -162,7 +162,7 @@ pub(super) const NAVIGATION_EXAMPLES: &str = "Example:
 
 Waits for a `selene simulation` of the same scenario on this ROS_DOMAIN_ID and ends with it.";
 
-/// A node that traces rays.
+/// Arguments of `selene camera` and `selene lidar`, which trace rays.
 #[derive(Debug, Args)]
 pub(crate) struct TracingNodeArgs {
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! The rigs: what can be typed after `selene rig`.
+//! Arguments of `selene rig`.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 
 use super::values::{Names, Size, Sweep, grip, positive, positives, slip_angles, slips, slopes, whole};
 
-/// `selene rig`.
+/// Subcommands of `selene rig`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum RigCommand {
     /// Drive one wheel over flat soil at a fixed slip; steady state as JSON, a sweep as CSV and plot
@@ -33,7 +33,7 @@ where it still has not.
 with its step (0:0.8:0.1, both ends). All combinations are run, on all cores; --out DIR leaves DIR/wheel.csv and \
 DIR/wheel.png, and without a place to write to the CSV is printed.";
 
-/// `selene rig wheel`.
+/// Arguments of `selene rig wheel`.
 #[derive(Debug, Args)]
 pub(crate) struct WheelArgs {
     /// Soils of config/soil by name, or soil files
@@ -94,7 +94,7 @@ const PLATE_EXAMPLES: &str = "Example:
 
 Columns: time_s, sinkage_m (positive down), force_n (of the soil on the plate, positive up).";
 
-/// `selene rig plate`.
+/// Arguments of `selene rig plate`.
 #[derive(Debug, Args)]
 pub(crate) struct PlateArgs {
     /// A soil of config/soil by name, or a soil file
@@ -120,10 +120,10 @@ const SLOPE_EXAMPLES: &str = "Examples:
 
 Columns: slope_deg, speed_m_s (up the slope), slip and sinkage_m (means of the wheels), drive_torque_nm (mean of the \
 wheels, at the wheel), stalled. The slopes are taken from the flattest to the steepest; the first on which the rover no \
-longer advances is the last that is told. A rover that still gains speed at the end is driven up to ten times as long, \
+longer advances is the last that is reported. A rover that still gains speed at the end is driven up to ten times as long, \
 and refused where it still does.";
 
-/// `selene rig slope`.
+/// Arguments of `selene rig slope`.
 #[derive(Debug, Args)]
 pub(crate) struct SlopeArgs {
     /// The rover's file

@@ -1,4 +1,4 @@
-//! `selene sky`: what can be typed.
+//! Arguments of `selene sky`.
 
 use std::path::PathBuf;
 
@@ -14,10 +14,10 @@ pub(super) const EXAMPLES: &str = "Examples:
   selene sky --site config/site/polar.yaml --at 2026-11-21T12:00:00Z --for 30d --step 1h --plot out/sky.png
 
 Azimuths are clockwise from north; elevations are of the discs' centres above the horizontal plane. Without kernels a \
-built-in ephemeris serves, good to 0.011 degrees. Over time the Sun's visible share is told over a flat horizon, with \
+built-in ephemeris serves, good to 0.011 degrees. Over time the Sun's visible share is given over a flat horizon, with \
 --site over the site's own, from the map origin.";
 
-/// `selene sky`.
+/// Arguments of `selene sky`.
 #[derive(Debug, Args)]
 pub(crate) struct SkyArgs {
     /// Latitude, degrees north (mean Earth/polar axis)
@@ -35,10 +35,10 @@ pub(crate) struct SkyArgs {
     /// SPICE kernels: an SPK, a binary PCK of the Moon and its frame kernel
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub(crate) kernels: Vec<PathBuf>,
-    /// Look this long on from there: a number with d, h, m or s
+    /// Also tabulate this span from then on: a number with d, h, m or s
     #[arg(long = "for", value_name = "SPAN", value_parser = span)]
     pub(crate) duration: Option<SimTime>,
-    /// How often to look
+    /// Interval between the rows of the table
     #[arg(long, value_name = "SPAN", value_parser = span, default_value = "1h")]
     pub(crate) step: SimTime,
     /// The plot to write: elevations and the Sun's visible share over time
@@ -50,7 +50,7 @@ pub(crate) struct SkyArgs {
     /// Height of the eye above the site's ground, m
     #[arg(long, value_name = "M", default_value_t = 1.5, conflicts_with_all = ["lat", "lon"])]
     pub(crate) eye: f64,
-    /// Seed of the site's made-up ground
+    /// Seed of the site's procedural ground
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with_all = ["lat", "lon"])]
     pub(crate) seed: u64,
     /// Folder with third-party data that some sites need [default: the environment's SELENE_DATA]

@@ -1,4 +1,4 @@
-//! What can be typed after `selene study`.
+//! Arguments of `selene study`.
 
 use std::path::PathBuf;
 
@@ -6,16 +6,16 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::{DeviceArgs, WorldArgs};
 
-/// `selene study`.
+/// Subcommands of `selene study`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum StudyCommand {
     /// Find the heading of a rover from the Sun in its side cameras
     #[command(after_long_help = HEADING_EXAMPLES)]
     Heading(Box<StudyHeadingArgs>),
-    /// Drive convoys of trucks between obstacles, three that follow behind one that leads
+    /// Drive convoys of trucks between obstacles: one leads and three follow
     #[command(after_long_help = CONVOY_EXAMPLES)]
     Convoy(StudyConvoyArgs),
-    /// Run one world in one process a vehicle, and tell how time and bytes grow
+    /// Run one world with one process per vehicle, and print how time and bytes grow
     #[command(after_long_help = SCALING_EXAMPLES)]
     Scaling(StudyScalingArgs),
 }
@@ -34,7 +34,7 @@ direction is within 5° of it. Written are heading.csv (every image, every disc)
 fewer than 30 000 numbers) is judged where the Sun is just outside the frame too, up to 90° from the optical axis; network.csv \
 has every image. tools/studies/heading_network/train.py trains it.";
 
-/// `selene study heading`.
+/// Arguments of `selene study heading`.
 #[derive(Debug, Args)]
 pub(crate) struct StudyHeadingArgs {
     /// A scenario of one rover with a route, cameras of 8 bits and an IMU [default: config/scenario/sorato_loop.yaml]
@@ -49,7 +49,7 @@ pub(crate) struct StudyHeadingArgs {
     /// Elevations of the Sun, degrees [default: the paper's 21, 8.6, 9.8 and 15]
     #[arg(long, value_name = "DEG", value_delimiter = ',', allow_negative_numbers = true)]
     pub(crate) sun: Vec<f64>,
-    /// What looks for the Sun
+    /// How the Sun is found
     #[arg(long, value_enum, default_value_t = Method::Detector)]
     pub(crate) method: Method,
     /// The network's weights [default: config/network/sun_direction.safetensors]
@@ -58,10 +58,10 @@ pub(crate) struct StudyHeadingArgs {
     /// Folder for heading.csv, network.csv and heading.png; made if missing
     #[arg(long, value_name = "DIR", default_value = "out/heading")]
     pub(crate) out: PathBuf,
-    /// Make images to train the network on instead, in this folder: 000000.png … and labels.csv; --seed is theirs
+    /// Make images to train the network on instead, in this folder: 000000.png … and labels.csv; --seed seeds them
     #[arg(long, value_name = "DIR", conflicts_with_all = ["full", "images", "sun", "method", "weights", "out"])]
     pub(crate) training_images: Option<PathBuf>,
-    /// How many
+    /// Number of training images
     #[arg(long, value_name = "N", default_value_t = 4000, requires = "training_images")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) count: u32,
@@ -71,7 +71,7 @@ pub(crate) struct StudyHeadingArgs {
     pub(crate) device: DeviceArgs,
 }
 
-/// What looks for the Sun.
+/// Choices of `--method`: how the Sun is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Method {
     /// The paper's detector
@@ -93,10 +93,10 @@ trained, an image of 80 × 45 pixels. Followers are a plain controller; with --w
 learned, which has lines of its own in the table. Written are convoy.csv (every truck of every course), convoy.png, and each course \
 with its scenario. tools/studies/convoy_follower/train.py trains a follower.";
 
-/// `selene study convoy`.
+/// Arguments of `selene study convoy`.
 #[derive(Debug, Args)]
 pub(crate) struct StudyConvoyArgs {
-    /// Courses
+    /// Number of courses
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub(crate) courses: u64,
     /// The first course's number
@@ -105,7 +105,7 @@ pub(crate) struct StudyConvoyArgs {
     /// As many courses as the paper has
     #[arg(long, conflicts_with = "courses")]
     pub(crate) full: bool,
-    /// What is driven on, separated by commas [default: all]
+    /// Kinds of ground, separated by commas [default: all]
     #[arg(long, value_name = "NAMES", value_enum, value_delimiter = ',')]
     pub(crate) terrain: Vec<TerrainArg>,
     /// Seed of the courses
@@ -117,12 +117,12 @@ pub(crate) struct StudyConvoyArgs {
     /// Folder for table, chart and courses; made if missing
     #[arg(long, value_name = "DIR", default_value = "out/convoy")]
     pub(crate) out: PathBuf,
-    /// Leave the courses' scenarios, and drive none: to train a follower on
+    /// Write the courses' scenarios without driving them: to train a follower on
     #[arg(long)]
     pub(crate) courses_only: bool,
 }
 
-/// What is driven on.
+/// Choices of `--terrain`: kinds of ground.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TerrainArg {
     /// Rigid ground
@@ -141,7 +141,7 @@ The weak scaling of A. Young et al. (2022), figure 5: a truck more for each proc
 2 ms, an exchange each 10 ms. All processes run on this machine, so beyond its cores they share them. Bytes are counted by the \
 processes themselves. From them follows what 128 vehicles would send over 1 Gbit/s.";
 
-/// `selene study scaling`.
+/// Arguments of `selene study scaling`.
 #[derive(Debug, Args)]
 pub(crate) struct StudyScalingArgs {
     /// Numbers of processes, separated by commas

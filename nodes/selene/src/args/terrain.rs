@@ -1,4 +1,4 @@
-//! `selene terrain`: the commands that look at elevation files and export ground.
+//! Arguments of `selene terrain`: inspection of elevation files, and export of ground.
 
 use std::path::PathBuf;
 
@@ -41,16 +41,16 @@ away, is off by d·h/1740 km: 0.14 m for 100 m at 2.5 km. Posts stand at whole m
 are those of the level whose posts are as near to one another; where that is the finest, ruts are in them, on coarser \
 ones ruts lower a post by their mean depth over its cell. What lies beyond measured ground is no data.";
 
-/// Posts that are read of a file where nobody says how many: some seconds of decoding.
+/// Default number of posts that `info` reads of a file: some seconds of decoding.
 const SURVEYED_POSTS: usize = 1 << 28;
 
-/// What to do with an elevation file.
+/// Subcommands of `selene terrain`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TerrainCommand {
-    /// Tell format, size, map, bounds, heights and gaps of a file
+    /// Print format, size, map, bounds, heights and gaps of a file
     #[command(after_long_help = INFO_EXAMPLES)]
     Info(InfoArgs),
-    /// Tell the height at a place
+    /// Print the height at a place
     #[command(after_long_help = SAMPLE_EXAMPLES)]
     Sample(SampleArgs),
     /// Write a square around a place as GeoTIFF
@@ -59,12 +59,12 @@ pub(crate) enum TerrainCommand {
     /// Draw shaded relief as PNG
     #[command(after_long_help = PREVIEW_EXAMPLES)]
     Preview(PreviewArgs),
-    /// Write a square of a site's ground as GeoTIFF, made or measured, ruts included
+    /// Write a square of a site's ground as GeoTIFF, procedural or measured, ruts included
     #[command(after_long_help = EXPORT_EXAMPLES)]
     Export(ExportArgs),
 }
 
-/// The file, and what it does not say itself.
+/// An elevation file, and the values that it lacks itself.
 #[derive(Debug, Args)]
 pub(crate) struct SourceArgs {
     /// The elevation file; of PDS images the label or the image
@@ -85,17 +85,17 @@ pub(crate) struct SourceArgs {
     /// Map coordinates of the outer corner of the first pixel [default of a local grid: its middle is 0,0]
     #[arg(long, value_name = "X,Y", value_parser = map_point, allow_hyphen_values = true)]
     pub(crate) origin: Option<[f64; 2]>,
-    /// Stored value that stands for no data, beside what the file says
+    /// Stored value that means no data, in addition to the one that the file declares
     #[arg(long, value_name = "VALUE", value_parser = number_of, allow_negative_numbers = true)]
     pub(crate) no_data: Option<f64>,
 }
 
-/// `selene terrain info`.
+/// Arguments of `selene terrain info`.
 #[derive(Debug, Args)]
 pub(crate) struct InfoArgs {
     #[command(flatten)]
     pub(crate) source: SourceArgs,
-    /// Posts to read at most; of a file that has more, whole blocks spread over it are read. 0 reads all
+    /// Greatest number of posts to read; of a larger file, whole blocks spread over it are read. 0 reads all
     #[arg(long, value_name = "N", default_value_t = SURVEYED_POSTS)]
     pub(crate) posts: usize,
     /// Print JSON
@@ -103,7 +103,7 @@ pub(crate) struct InfoArgs {
     pub(crate) json: bool,
 }
 
-/// `selene terrain sample`.
+/// Arguments of `selene terrain sample`.
 #[derive(Debug, Args)]
 pub(crate) struct SampleArgs {
     #[command(flatten)]
@@ -125,7 +125,7 @@ pub(crate) struct SampleArgs {
     pub(crate) json: bool,
 }
 
-/// `selene terrain crop`.
+/// Arguments of `selene terrain crop`.
 #[derive(Debug, Args)]
 pub(crate) struct CropArgs {
     #[command(flatten)]
@@ -144,7 +144,7 @@ pub(crate) struct CropArgs {
     pub(crate) out: PathBuf,
 }
 
-/// `selene terrain preview`.
+/// Arguments of `selene terrain preview`.
 #[derive(Debug, Args)]
 pub(crate) struct PreviewArgs {
     #[command(flatten)]
@@ -154,7 +154,7 @@ pub(crate) struct PreviewArgs {
     pub(crate) out: PathBuf,
 }
 
-/// `selene terrain export`.
+/// Arguments of `selene terrain export`.
 #[derive(Debug, Args)]
 pub(crate) struct ExportArgs {
     /// The site's file, or a scenario's
@@ -178,10 +178,10 @@ pub(crate) struct ExportArgs {
     /// Distance between posts, m [default: the finest level's]
     #[arg(long, value_name = "M", value_parser = positive, allow_negative_numbers = true)]
     pub(crate) spacing: Option<f64>,
-    /// What is written
+    /// The quantity to write
     #[arg(long, value_enum, default_value_t = LayerArg::Elevation)]
     pub(crate) layer: LayerArg,
-    /// What heights are measured from
+    /// The reference of heights
     #[arg(long, value_enum, default_value_t = HeightArg::Map)]
     pub(crate) height: HeightArg,
     /// The GeoTIFF to write
@@ -192,18 +192,18 @@ pub(crate) struct ExportArgs {
     pub(crate) data: Option<PathBuf>,
 }
 
-/// The values of an export.
+/// Choices of `--layer`: the values of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LayerArg {
     /// Height of the soil, m
     Elevation,
     /// Angle of the soil to the horizontal, rad
     Slope,
-    /// How far the top of a rock stands over the soil, m; 0 where there is none
+    /// Height of the top of a rock above the soil, m; 0 where there is none
     Rocks,
 }
 
-/// What heights are measured from.
+/// Choices of `--height`: the reference of heights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum HeightArg {
     /// z of the map frame: the plane that touches the site at its origin

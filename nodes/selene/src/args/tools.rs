@@ -1,4 +1,4 @@
-//! The commands that check, draw and measure.
+//! Arguments of the commands that check, render and measure.
 
 use std::path::PathBuf;
 
@@ -13,10 +13,10 @@ pub(super) const CHECK_EXAMPLES: &str = "Examples:
   selene check config/scenario/hadley.yaml --data DIR
   selene check mine.yaml --explain    every value of a scenario, also those that its file leaves out
 
-What a file is, is told by its content. A file that is refused is told with its line, the value and what is allowed; \
+The content of a file determines its kind. A refused file is reported with its line, the value and what is allowed; \
 the exit status is then 2.";
 
-/// `selene check`.
+/// Arguments of `selene check`.
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
     /// Files to validate
@@ -25,7 +25,7 @@ pub(crate) struct CheckArgs {
     /// Folder with third-party data that some sites need [default: the environment's SELENE_DATA]
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
-    /// Tell every value of a scenario, and which of them its file leaves out
+    /// Print every value of a scenario, and which of them are defaults
     #[arg(long)]
     pub(crate) explain: bool,
 }
@@ -34,10 +34,10 @@ pub(super) const FIT_EXAMPLES: &str = "Example:
   selene fit runs.csv --out config/soil/my_sand.yaml --plot out/my_sand.png
 
 Columns, by name: rim_speed_m_s (wheel rate times radius), slope_deg (downhill negative), slip, load_n, sinkage_m. slip, \
-or load_n and sinkage_m, may be missing: what was not measured is that of --other. Coefficients are told with their 95 % \
+or load_n and sinkage_m, may be missing: what was not measured is that of --other. Coefficients are given with their 95 % \
 confidence intervals. A table with gaps is refused with file and line.";
 
-/// `selene fit`.
+/// Arguments of `selene fit`.
 #[derive(Debug, Args)]
 pub(crate) struct FitArgs {
     /// The measured runs
@@ -52,26 +52,27 @@ pub(crate) struct FitArgs {
     /// Name of the soil [default: the table's file name]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// Soil of the data-driven law from which everything comes that is not fitted
+    /// Soil of the data-driven law that gives all values that are not fitted
     #[arg(long, value_name = "NAME|FILE", default_value = "tohoku_silica5_ex1")]
     pub(crate) other: String,
 }
 
 pub(super) const VALIDATE_EXAMPLES: &str = "Examples:
-  selene validate               the figures beside what is asked of them; nothing is written
+  selene validate               the figures beside their limits; nothing is written
   selene validate --out docs    also writes docs/validation.md and docs/images/validation_*.png
   selene validate --json        the figures as JSON
 
 The exit status is 1 when a figure is not met. Selene has the means of the measured wheels and the reference curves. Trials one by one are read from DIR/wheel where \
 --data DIR has that folder, other curves from --reference.";
 
-/// `selene validate`.
+/// Arguments of `selene validate`.
 #[derive(Debug, Args)]
 pub(crate) struct ValidateArgs {
     /// Folder with third-party data [default: the environment's SELENE_DATA]
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
-    /// Folder with peers' reference curves [default: the environment's SELENE_REFERENCE, else Selene's own]
+    /// Folder with reference curves of other simulators [default: the environment's SELENE_REFERENCE, else Selene's
+    /// own]
     #[arg(long, value_name = "DIR")]
     pub(crate) reference: Option<PathBuf>,
     /// Folder for validation.md and images/ [default: nothing is written]
@@ -86,10 +87,10 @@ pub(super) const RENDER_EXAMPLES: &str = "Examples:
   selene render config/scenario/polar.yaml --camera navcam_left --at 5 --out out/view.png
   selene render config/scenario/viper_views.yaml --at 12 --out out/views    every camera, each to out/views/NAME.png
 
-The rover follows the scenario's route until the instant asked for; each image is the last one that its camera would \
+The rover follows the scenario's route until the requested instant; each image is the last one that its camera would \
 publish until then, noise and ruts included.";
 
-/// `selene render`.
+/// Arguments of `selene render`.
 #[derive(Debug, Args)]
 pub(crate) struct RenderArgs {
     /// The scenario file
@@ -101,7 +102,7 @@ pub(crate) struct RenderArgs {
     /// Simulated seconds since the start
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) at: SimTime,
-    /// The PNG file to write; without --camera the folder for them, made if need be
+    /// The PNG file to write; without --camera the folder for all images, made if missing
     #[arg(long, value_name = "FILE.png|DIR")]
     pub(crate) out: PathBuf,
     /// Begin on the driven ground that `selene run --save-ruts` left
@@ -118,7 +119,7 @@ pub(super) const HASH_EXAMPLES: &str = "Example:
 
 The same scenario and seed give the same hash for any number of threads, in one process or in several in lockstep.";
 
-/// `selene hash`.
+/// Arguments of `selene hash`.
 #[derive(Debug, Args)]
 pub(crate) struct HashArgs {
     /// The scenario file
@@ -141,19 +142,19 @@ pub(super) const CONFORMANCE_EXAMPLES: &str = "Examples:
   selene run & selene conformance
   selene conformance --for 30 --rover viper --json
 
-Joins the ROS_DOMAIN_ID as a peer, waits 30 s at most for the first /clock, listens, and tells of each check what was \
-measured and what is expected (docs/topics.md). Topics are those that /diagnostics tells; one that is told and not heard has another type or quality \
+Joins the ROS_DOMAIN_ID as a peer, waits 30 s at most for the first /clock, listens, and reports of each check what was \
+measured and what is expected (docs/topics.md). Topics are those that /diagnostics lists; one that is listed and not received has another type or quality \
 of service than expected. Services are called where they are served, getters alone. Let it run for several periods of \
 the slowest sensor. Lines that begin with - could not be measured and are no failure. The exit status is 1 when a check \
 fails.";
 
-/// `selene conformance`.
+/// Arguments of `selene conformance`.
 #[derive(Debug, Args)]
 pub(crate) struct ConformanceArgs {
-    /// Seconds to listen (wall time), after some for looking round
+    /// Seconds to listen (wall time), after discovery
     #[arg(long = "for", value_name = "SECONDS", value_parser = seconds, default_value = "10", allow_negative_numbers = true)]
     pub(crate) duration: SimTime,
-    /// Test this rover's topics alone; `/` for topics without a namespace [default: all rovers]
+    /// Test only this rover's topics; `/` for topics without a namespace [default: all rovers]
     #[arg(long, value_name = "NAMESPACE")]
     pub(crate) rover: Option<String>,
     /// Print the findings as a JSON list
@@ -164,16 +165,16 @@ pub(crate) struct ConformanceArgs {
 }
 
 pub(super) const BENCH_EXAMPLES: &str = "Examples:
-  selene bench                          all figures beside what is asked of them
+  selene bench                          all figures beside their limits
   selene bench --json > figures.json    a list of {name, value, unit}; a note where infinite
   selene bench cpu_rays_per_s           one of them
 
 Figures: viper_scm_2cm_rtf, viper_scm_1cm_rtf, curiosity_rocks_rtf, vehicles_per_core, hour_step_drift (an hour on 5 cm in \
 2 ms steps), rut_bytes_per_node, rut_other_bytes_per_node (what memory grows by beside the ruts), cpu_rays_per_s, rays_per_s_flat, tile_256m_s, height_queries_per_s, site_20km_memory_bytes, terrain_stall_s, drive_frame_drift (5 km of ground), default_scenario_rtf, first_image_s, binary_bytes, peak_memory_bytes, console_ten_clients_cost (ten pages at its console), console_key_to_wheel_s, console_page_bytes, console_first_image_s (one page that drives), \
 ten_vipers_2cm_rtf (one world), shared_vehicles_5cm (of one world, in real time), two_process_rtf (one world in two processes \
-over one), free_ground_drift_m, free_pose_drift_m (two processes with --free and one, apart at the end), world_clone_s, checkpoint_s, resume_s (after 100 m), image_640x360_p99_s, cpu_camera_640x360_fps, image_pipeline_over_tracing (every stage of developing), lidar_vlp16_rtf, lidar_hdl32e_rtf, lidar_os1_five_rays_over_one, imu_1khz_core_share, lockstep_overhead_s, hil_tick_p999_s. Figures with _rtf are wall over simulated time: below 1 is faster than real time.";
+over one), free_ground_drift_m, free_pose_drift_m (two processes with --free and one, apart at the end), world_clone_s, world_clone_bytes, branch_first_heartbeat_s (of a copy), checkpoint_s, resume_s (after 100 m), image_640x360_p99_s, cpu_camera_640x360_fps, image_pipeline_over_tracing (every stage of developing), lidar_vlp16_rtf, lidar_hdl32e_rtf, lidar_os1_five_rays_over_one, imu_1khz_core_share, lockstep_overhead_s, hil_tick_p999_s. Figures with _rtf are wall over simulated time: below 1 is faster than real time.";
 
-/// `selene bench`.
+/// Arguments of `selene bench`.
 #[derive(Debug, Args)]
 pub(crate) struct BenchArgs {
     /// Figures to measure [default: all]

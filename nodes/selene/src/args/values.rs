@@ -1,32 +1,31 @@
-//! Values of the command line that need reading: each refusal says what is
-//! allowed.
+//! Parsers for values of the command line. Each error message says what is allowed.
 
 use std::str::FromStr;
 
 use selene_base::SimTime;
 
-/// The longest run taken, s: a year.
+/// Greatest duration of a run, s: a year.
 const SECONDS_MAX: f64 = 31_557_600.0;
-/// The longest span taken, s: a hundred years.
+/// Greatest span of time, s: a hundred years.
 const SPAN_SECONDS_MAX: f64 = 100.0 * SECONDS_MAX;
-/// The slowest and the fastest pace that can be held; faster is `fast`.
+/// Least and greatest factor of the pace; for more there is `fast`.
 pub(crate) const PACE_MIN: f64 = 0.001;
 pub(crate) const PACE_MAX: f64 = 1000.0;
-/// More threads than this only cost.
+/// Greatest number of threads: more of them have no benefit.
 const THREADS_MAX: usize = 256;
-/// Values of a range at most.
+/// Greatest number of steps in a range.
 const SWEEP_MAX: usize = 10_000;
-/// What a sweep is.
+/// Describes the syntax of a sweep in error messages.
 const SWEEP: &str = "must be one number, a list (0.1,0.2,0.5) or a range with its step (0:0.8:0.1)";
 
-/// How simulated time follows wall time.
+/// The pace of simulated time relative to wall time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum PaceArg {
-    /// One simulated second a second.
+    /// One simulated second per second.
     RealTime,
-    /// As fast as it goes.
+    /// As fast as possible.
     Fast,
-    /// This many simulated seconds a second.
+    /// This many simulated seconds per second.
     Times(f64),
 }
 
@@ -49,7 +48,7 @@ impl FromStr for PaceArg {
     }
 }
 
-/// Length and width, m, as `0.2x0.1`.
+/// Length and width, m, written as `0.2x0.1`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Size(pub(crate) [f64; 2]);
 
@@ -64,12 +63,12 @@ impl FromStr for Size {
     }
 }
 
-/// Values to run through: one, a list, or a range with its step.
+/// Values of a sweep: one number, a list, or a range with its step.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Sweep(pub(crate) Vec<f64>);
 
 impl Sweep {
-    /// Reads `text`; every value must be one that `fits`, and `allowed` says what that is.
+    /// Parses `text`. Refuses values for which `fits` is false; `allowed` describes the others in the error message.
     fn parse(text: &str, fits: impl Fn(f64) -> bool, allowed: &str) -> Result<Self, String> {
         let values: Vec<f64> = match text.split(':').collect::<Vec<_>>()[..] {
             [_] => text.split(',').map(number).collect::<Result<_, _>>()?,
@@ -87,7 +86,7 @@ fn number(text: &str) -> Result<f64, String> {
     text.trim().parse().map_err(|_| format!("{text:?} is no number: {SWEEP}"))
 }
 
-/// From `from` to `to`, both counted, without the dust of binary fractions.
+/// Values from `from` to `to` inclusive, rounded to twelve digits so that they print as decimal fractions.
 fn range(from: f64, to: f64, step: f64) -> Result<Vec<f64>, String> {
     let steps = (to - from) / step;
     if !(step.is_finite() && steps >= 0.0 && steps < SWEEP_MAX as f64) {
@@ -98,7 +97,7 @@ fn range(from: f64, to: f64, step: f64) -> Result<Vec<f64>, String> {
     (0..=count).map(value).collect()
 }
 
-/// Soils to run through.
+/// Names of soils, or files, separated by commas.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Names(pub(crate) Vec<String>);
 
@@ -114,52 +113,52 @@ impl FromStr for Names {
     }
 }
 
-/// Numbers above zero.
+/// Parses a sweep of numbers above zero.
 pub(super) fn positives(text: &str) -> Result<Sweep, String> {
     Sweep::parse(text, |value| value.is_finite() && value > 0.0, "a finite number above 0")
 }
 
-/// Slip ratios of a rig.
+/// Parses a sweep of slip ratios, above −1 and at most 1.
 pub(super) fn slips(text: &str) -> Result<Sweep, String> {
     Sweep::parse(text, |slip| slip > -1.0 && slip <= 1.0, "above -1 and at most 1")
 }
 
-/// Slip angles of a rig, degrees.
+/// Parses a sweep of slip angles, degrees, −80 to 80.
 pub(super) fn slip_angles(text: &str) -> Result<Sweep, String> {
     Sweep::parse(text, |angle| (-80.0..=80.0).contains(&angle), "-80 to 80")
 }
 
-/// Slopes, degrees.
+/// Parses a sweep of slopes, degrees, −45 to 45.
 pub(super) fn slopes(text: &str) -> Result<Sweep, String> {
     Sweep::parse(text, |slope| (-45.0..=45.0).contains(&slope), "-45 to 45")
 }
 
-/// A wheel's grip.
+/// Parses a wheel's grip, 0 to 1.
 pub(super) fn grip(text: &str) -> Result<f64, String> {
     let grip = text.trim().parse().ok().filter(|grip| (0.0..=1.0).contains(grip));
     grip.ok_or_else(|| "must be 0 to 1".to_owned())
 }
 
-/// A number of grousers.
+/// Parses a number of grousers, 1 to 1000.
 pub(super) fn whole(text: &str) -> Result<u32, String> {
     let count = text.trim().parse().ok().filter(|count| (1..=1000).contains(count));
     count.ok_or_else(|| "must be a whole number from 1 to 1000".to_owned())
 }
 
-/// A finite number above zero.
+/// Parses a finite number above zero.
 pub(super) fn positive(text: &str) -> Result<f64, String> {
     let number: f64 = text.trim().parse().map_err(|_| "must be a number".to_owned())?;
     let fits = number.is_finite() && number > 0.0;
     if fits { Ok(number) } else { Err("must be a finite number above 0".to_owned()) }
 }
 
-/// A finite number.
+/// Parses a finite number.
 pub(super) fn number_of(text: &str) -> Result<f64, String> {
     let number = text.trim().parse().ok().filter(|number: &f64| number.is_finite());
     number.ok_or_else(|| "must be a finite number".to_owned())
 }
 
-/// A latitude, degrees.
+/// Parses a latitude, degrees.
 pub(super) fn latitude(text: &str) -> Result<f64, String> {
     number_of(text)
         .ok()
@@ -167,13 +166,13 @@ pub(super) fn latitude(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "must be degrees from -90 to 90".to_owned())
 }
 
-/// An east longitude, degrees.
+/// Parses an east longitude, degrees from −180 to 360.
 pub(super) fn degrees_east(text: &str) -> Result<f64, String> {
     let fits = number_of(text).ok().filter(|deg| (-180.0..=360.0).contains(deg));
     fits.ok_or_else(|| "must be degrees east from -180 to 360".to_owned())
 }
 
-/// Two map coordinates, `X,Y`.
+/// Parses two map coordinates, `X,Y`.
 pub(super) fn map_point(text: &str) -> Result<[f64; 2], String> {
     let parts: Vec<_> = text.split(',').map(number_of).collect();
     match &parts[..] {
@@ -182,7 +181,7 @@ pub(super) fn map_point(text: &str) -> Result<[f64; 2], String> {
     }
 }
 
-/// Seconds of simulated time.
+/// Parses a duration in seconds of simulated time.
 pub(super) fn seconds(text: &str) -> Result<SimTime, String> {
     let wrong = || format!("must be seconds from 0 to {SECONDS_MAX} (a year)");
     let seconds: f64 = text.trim().parse().map_err(|_| wrong())?;
@@ -190,7 +189,7 @@ pub(super) fn seconds(text: &str) -> Result<SimTime, String> {
     if fits { Ok(SimTime::from_secs_f64(seconds)) } else { Err(wrong()) }
 }
 
-/// A span of time with its unit, such as 30d.
+/// Parses a span of time with its unit, such as 30d.
 pub(super) fn span(text: &str) -> Result<SimTime, String> {
     let wrong = || "must be a number above 0 with d, h, m or s, such as 30d, 12h or 90m, 100 years at most".to_owned();
     let unit_s = match text.trim().chars().last() {
@@ -206,7 +205,7 @@ pub(super) fn span(text: &str) -> Result<SimTime, String> {
     if fits { Ok(SimTime::from_secs_f64(seconds)) } else { Err(wrong()) }
 }
 
-/// A number of threads.
+/// Parses a number of threads.
 pub(super) fn threads(text: &str) -> Result<usize, String> {
     let fits = text.parse().ok().filter(|count| (1..=THREADS_MAX).contains(count));
     fits.ok_or_else(|| format!("must be a whole number from 1 to {THREADS_MAX}"))

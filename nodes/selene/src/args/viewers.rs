@@ -1,4 +1,4 @@
-//! Programs that show a run: Foxglove and Lichtblick while it goes on, Rerun from a file.
+//! Options for viewers of a run: Foxglove and Lichtblick during the run, Rerun from a file.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -7,14 +7,14 @@ use clap::Args;
 
 use super::console::address_at;
 
-/// Foxglove's usual port.
+/// Default port of Foxglove's server.
 const PORT: u16 = 8765;
 
-/// What else shows a run.
+/// Options of a run for viewers.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ViewersArgs {
-    /// Serve the topics to Foxglove and Lichtblick, with no ROS between [default address: 127.0.0.1:8765; port 0: any
-    /// that is free]
+    /// Serve the topics to Foxglove and Lichtblick, without ROS [default address: 127.0.0.1:8765; port 0: any that is
+    /// free]
     #[arg(long, value_name = "ADDR", num_args = 0..=1, require_equals = true, default_missing_value = "8765",
           value_parser = address)]
     pub(crate) foxglove: Option<SocketAddr>,
@@ -30,7 +30,7 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     address_at(text, PORT)
 }
 
-/// A site as browsers name it: scheme, host and port, and nothing behind them.
+/// Parses an origin: scheme, host and optionally port, without a path.
 fn origin(text: &str) -> Result<String, String> {
     let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
     let is_host = |host: &str| !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'/');
@@ -45,9 +45,9 @@ mod tests {
     use super::{address, origin};
 
     #[test]
-    fn an_address_has_the_port_that_foxglove_asks_for() {
+    fn an_address_has_the_port_that_foxglove_expects() {
         assert_eq!(address("0.0.0.0").map(|address| address.to_string()), Ok("0.0.0.0:8765".to_owned()));
-        assert!(address("localhost").is_err_and(|told| told.contains("127.0.0.1:8765")));
+        assert!(address("localhost").is_err_and(|reported| reported.contains("127.0.0.1:8765")));
     }
 
     #[test]
@@ -56,7 +56,7 @@ mod tests {
             assert_eq!(origin(good).as_deref(), Ok(good));
         }
         for bad in ["", "*", "lichtblick.example", "https://", "https://a.example/", "https://a b", "ftp://a.example"] {
-            assert!(origin(bad).is_err_and(|told| told.contains("no path")), "{bad}");
+            assert!(origin(bad).is_err_and(|reported| reported.contains("no path")), "{bad}");
         }
     }
 }

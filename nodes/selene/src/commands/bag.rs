@@ -1,4 +1,4 @@
-//! `selene bag`: what a bag holds, whether it is sound, playing it, and seeing its drive with other sensors.
+//! `selene bag`: shows the contents of a bag, verifies it, plays it, and runs other sensors over its drive.
 
 mod info;
 mod play;
@@ -11,15 +11,15 @@ use selene_ros::bag::BagReader;
 
 use crate::args::BagCommand;
 use crate::fault::Fault;
-use crate::telling::Telling;
+use crate::verbosity::Verbosity;
 
-/// Does what was asked of a bag.
-pub(crate) fn bag(command: &BagCommand, telling: Telling) -> Result<(), Fault> {
+/// Executes a subcommand.
+pub(crate) fn bag(command: &BagCommand, verbosity: Verbosity) -> Result<(), Fault> {
     match command {
         BagCommand::Info(args) => info::info(args),
         BagCommand::Verify(args) => verify::verify(args),
-        BagCommand::Play(args) => play::play(args, telling),
-        BagCommand::Rerender(args) => rerender::rerender(args, telling),
+        BagCommand::Play(args) => play::play(args, verbosity),
+        BagCommand::Rerender(args) => rerender::rerender(args, verbosity),
     }
 }
 
@@ -27,7 +27,7 @@ fn open(path: &Path) -> Result<BagReader, Fault> {
     BagReader::open(path).map_err(Fault::input)
 }
 
-/// A log time as seconds since the epoch of the recording's clock.
+/// Converts a log time or span from nanoseconds to seconds.
 fn seconds(ns: u64) -> f64 {
     ns as f64 * 1e-9
 }

@@ -1,4 +1,4 @@
-//! `selene bench`: the figures that Selene is held to, each beside what is asked of it.
+//! `selene bench`: measures performance figures and prints each with its required value.
 
 use selene_bench::{BenchError, Figure, OpenWire, Setting, measure};
 
@@ -8,22 +8,23 @@ use crate::middleware::Network;
 use crate::output::print_line;
 use crate::places;
 use crate::remap::Names;
-use crate::telling::Telling;
+use crate::verbosity::Verbosity;
 
-/// Measures and tells.
-pub(crate) fn bench(args: &BenchArgs, telling: Telling) -> Result<(), Fault> {
-    let network = Network::asked(&NetworkArgs::default())?;
+/// Measures the figures and prints them.
+pub(crate) fn bench(args: &BenchArgs, verbosity: Verbosity) -> Result<(), Fault> {
+    let network = Network::requested(&NetworkArgs::default())?;
     let open_wire: Box<OpenWire> = Box::new(move |name| {
         network.join(&Names::plain(name)).map_err(|_| BenchError::new("the network cannot be opened"))
     });
     let program = std::env::current_exe().map_err(|e| Fault::run(format!("this program is not found: {e}")))?;
     let setting = Setting { config: places::config_dir()?, data: places::data_dir(None)?, program, open_wire };
-    let tell = |figure: &Figure| {
+    let report = |figure: &Figure| {
         if !args.json {
             print_line(figure.line());
         }
     };
-    let figures = measure(&args.names, &setting, |name| telling.note(format_args!("{name} …")), tell).map_err(fault)?;
+    let figures =
+        measure(&args.names, &setting, |name| verbosity.note(format_args!("{name} …")), report).map_err(fault)?;
     if args.json {
         print_line(serde_json::to_string_pretty(&figures).map_err(Fault::run)?);
     }

@@ -1,4 +1,4 @@
-//! `selene calibrate`: a camera's detector from pictures of flat fields and darkness.
+//! `selene calibrate`: fits a camera's detector to flat-field and dark images.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,24 +11,24 @@ use crate::args::{CalibrateCameraArgs, CalibrateCommand};
 use crate::fault::Fault;
 use crate::output::print_line;
 
-/// The largest picture or table taken.
+/// Greatest size of an image or table, bytes.
 const BYTES_MAX: u64 = 256 << 20;
-/// Units that a file's name may give its exposure in, and seconds of each.
+/// Units of exposures in file names, and their values in seconds.
 const UNITS: [(&str, f64); 3] = [("us", 1e-6), ("ms", 1e-3), ("s", 1.0)];
-/// Exposures are told apart to a thousandth of a microsecond.
+/// Resolution of exposures as keys: a nanosecond.
 const TICKS_PER_S: f64 = 1e9;
 
-/// Grey pictures of one exposure.
+/// Pixels of grey images by exposure, ns.
 type Pictures = BTreeMap<u64, Vec<Vec<u16>>>;
 
-/// Fits and tells.
+/// Fits the detector and prints the result.
 pub(crate) fn calibrate(command: &CalibrateCommand) -> Result<(), Fault> {
     let CalibrateCommand::Camera(args) = command;
     let calibration = camera(args)?;
     if args.json {
         print_line(serde_json::to_string_pretty(&calibration).map_err(Fault::run)?);
     } else {
-        tell(&calibration);
+        print(&calibration);
     }
     Ok(())
 }
@@ -57,7 +57,7 @@ fn camera(args: &CalibrateCameraArgs) -> Result<Calibration, Fault> {
     fit(&flats, &darks, full_scale, args.response.map(Into::into)).map_err(Fault::input)
 }
 
-/// A folder's pictures by exposure, and their bits.
+/// A folder's images by exposure, and their bits per pixel.
 fn pictures(folder: &Path) -> Result<(Pictures, u32), Fault> {
     let refuse = |what: &dyn std::fmt::Display| Fault::input(format!("{}: {what}", folder.display()));
     let mut files: Vec<_> = std::fs::read_dir(folder)
@@ -95,7 +95,7 @@ fn read(file: &Path) -> Result<(Vec<u16>, u32), Fault> {
     }
 }
 
-/// Exposures by file; none where there is no such table.
+/// Reads exposures, s, by file name; empty if there is no such table.
 fn table(path: &Path) -> Result<BTreeMap<String, f64>, Fault> {
     if !path.exists() {
         return Ok(BTreeMap::new());
@@ -119,19 +119,19 @@ fn table(path: &Path) -> Result<BTreeMap<String, f64>, Fault> {
     Ok(exposures)
 }
 
-/// The exposure that a file's name tells, s.
+/// The exposure in a file's name, s.
 fn exposure_in(name: &str) -> Option<f64> {
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-    let tells = |part: &str| {
+    let group_of = |part: &str| {
         UNITS.iter().find_map(|(unit, seconds)| {
             let number = part.strip_suffix(unit)?.parse::<f64>().ok()?;
             (number > 0.0 && number.is_finite()).then_some(number * seconds)
         })
     };
-    stem.rsplit(['_', '-', ' ']).find_map(tells)
+    stem.rsplit(['_', '-', ' ']).find_map(group_of)
 }
 
-fn tell(calibration: &Calibration) {
+fn print(calibration: &Calibration) {
     let line = |what: &str, value: &Value, unit: &str| {
         print_line(format_args!("  {what:<22} {:>13.6e} \u{b1} {:.1e} {unit}", value.value, value.sigma));
     };
@@ -144,7 +144,9 @@ fn tell(calibration: &Calibration) {
     line("read noise", &calibration.read_sigma_e, "e-");
     match &calibration.dark_current_e_per_s {
         Some(dark) => line("dark current", dark, "e-/s"),
-        None => print_line("  dark current: the darks do not tell (cut off at 0, too few, or the response is bent)"),
+        None => {
+            print_line("  dark current: not determined by the darks (cut off at 0, too few, or the response is bent)")
+        }
     }
     print_line(format_args!("\nstages:\n{}", calibration.yaml()));
 }
@@ -164,8 +166,11 @@ mod tests {
             ("flat_-3ms.png", Some(0.003)),
             ("flat.png", None),
         ] {
-            let told = exposure_in(name);
-            assert!(told.zip(seconds).map_or(told == seconds, |(a, b)| (a - b).abs() < 1e-12), "{name}: {told:?}");
+            let reported = exposure_in(name);
+            assert!(
+                reported.zip(seconds).map_or(reported == seconds, |(a, b)| (a - b).abs() < 1e-12),
+                "{name}: {reported:?}"
+            );
         }
     }
 }

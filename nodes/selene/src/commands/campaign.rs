@@ -1,4 +1,4 @@
-//! `selene campaign`: many runs, one table.
+//! `selene campaign`: makes many runs and one table of their results.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,20 +12,20 @@ use crate::args::{CampaignArgs, CampaignCommand, CampaignRunArgs};
 use crate::bar::Work;
 use crate::fault::Fault;
 use crate::output::print_line;
-use crate::telling::Telling;
+use crate::verbosity::Verbosity;
 use crate::{interrupt, places};
 
-/// A table by columns.
+/// The kind of file of the columnar table.
 const PARQUET: FileKind = FileKind { name: "Parquet table", is: |head| head.starts_with(b"PAR1") };
-/// How many threads a row computes with.
+/// Environment variable with the number of threads of a row's process.
 const THREADS: &str = "RAYON_NUM_THREADS";
-/// What every row is run with: the world alone, as fast as it goes, and nothing but its figures.
+/// Options of every row: only the world, as fast as possible, and no output but its figures.
 const ALONE: [&str; 7] = ["--no-dds", "--no-sensors", "--no-pictures", "--pace", "fast", "--device", "cpu"];
 
-/// Runs a campaign, or does with it what was typed.
-pub(crate) fn campaign(args: &CampaignArgs, telling: Telling) -> Result<(), Fault> {
+/// Runs a campaign, or executes a subcommand on it.
+pub(crate) fn campaign(args: &CampaignArgs, verbosity: Verbosity) -> Result<(), Fault> {
     match &args.command {
-        None => run(&args.run, telling),
+        None => run(&args.run, verbosity),
         Some(CampaignCommand::Collect(args)) => {
             let (plan, folder) = open(&args.file, args.out.as_deref())?;
             collect(&plan, &folder)
@@ -38,8 +38,8 @@ pub(crate) fn campaign(args: &CampaignArgs, telling: Telling) -> Result<(), Faul
     }
 }
 
-fn run(args: &CampaignRunArgs, telling: Telling) -> Result<(), Fault> {
-    // Clap asks for it where no command is given.
+fn run(args: &CampaignRunArgs, verbosity: Verbosity) -> Result<(), Fault> {
+    // Clap requires the file if there is no subcommand.
     let file = args.file.as_deref().ok_or_else(|| Fault::input("FILE.yaml: name a campaign"))?;
     let shard = shard(args)?;
     let (plan, folder) = open(file, args.out.as_deref())?;
@@ -51,31 +51,40 @@ fn run(args: &CampaignRunArgs, telling: Telling) -> Result<(), Fault> {
     let command = |row: &Row, figures: &Path| {
         let mut command = Command::new(&program);
         command.arg("run").args(plan.arguments(row)).args(ALONE).arg("--figures").arg(figures).arg("--quiet");
-        // As many threads in all as there are cores; results are the same for any number.
+        // All rows together use as many threads as there are cores; results are the same for any number.
         if std::env::var_os(THREADS).is_none() {
             command.env(THREADS, (cores / workers).max(1).to_string());
         }
         command
     };
     let of_shard = if shard.is_whole() { String::new() } else { format!(", shard {shard}") };
-    telling.note(format_args!("{} · {} rows to run of {}{of_shard}", plan.spec().name, rows.len(), plan.rows().len()));
-    let work = Work::begin(telling, plan.spec().name.clone(), rows.len() as u64);
-    let told = |record: &Record| {
+    verbosity.note(format_args!(
+        "{} · {} rows to run of {}{of_shard}",
+        plan.spec().name,
+        rows.len(),
+        plan.rows().len()
+    ));
+    let work = Work::begin(verbosity, plan.spec().name.clone(), rows.len() as u64);
+    let reported = |record: &Record| {
         work.step();
         if record.status == Status::Failed {
-            telling.note(format_args!("row {}: failed: {}", record.row, record.reason.as_deref().unwrap_or_default()));
+            verbosity.note(format_args!(
+                "row {}: failed: {}",
+                record.row,
+                record.reason.as_deref().unwrap_or_default()
+            ));
         }
     };
     let pool = Pool { workers, limit: Duration::from_secs_f64(plan.spec().wall_limit_s), stop: &stop };
-    run_all(&pool, &folder, &rows, command, told).map_err(Fault::run)?;
+    run_all(&pool, &folder, &rows, command, reported).map_err(Fault::run)?;
     drop(work);
-    if interrupt::asked(&stop) {
+    if interrupt::requested(&stop) {
         return Err(Fault::run("stopped by hand: the same command goes on with the rows that are missing"));
     }
     if shard.is_whole() && args.only.is_none() { collect(&plan, &folder) } else { Ok(()) }
 }
 
-/// The shard that is typed, else the environment's, else all.
+/// The shard of the command line, else that of the environment, else all rows.
 fn shard(args: &CampaignRunArgs) -> Result<Shard, Fault> {
     if args.only.is_some() {
         return Ok(Shard::WHOLE);
@@ -90,17 +99,27 @@ fn open(file: &Path, out: Option<&Path>) -> Result<(Plan, Folder), Fault> {
     let out = out.map_or_else(|| Path::new("out").join(name), PathBuf::from);
     places::check_folder("--out", &out)?;
     let folder = Folder::open(&out).map_err(Fault::input)?;
+    outputs(&folder)?;
     Ok((plan, folder))
 }
 
-/// Rows that are asked for and that nothing came of yet, or nothing good where failed rows are asked for too.
+/// The tables and the chart of a campaign; refuses those that could not be written.
+fn outputs(folder: &Folder) -> Result<[PathBuf; 3], Fault> {
+    let files = ["csv", "parquet", "png"].map(|ending| folder.path().join(format!("campaign.{ending}")));
+    for (file, kind) in files.iter().zip([&CSV, &PARQUET, &PNG]) {
+        places::check_writable("--out", file, kind)?;
+    }
+    Ok(files)
+}
+
+/// The selected rows that have no result yet; with `--retry-failed` also those that failed.
 fn missing<'a>(args: &CampaignRunArgs, shard: Shard, plan: &'a Plan, folder: &Folder) -> Result<Vec<&'a Row>, Fault> {
     if let Some(only) = args.only.filter(|only| *only >= plan.rows().len()) {
         return Err(Fault::input(format!("--only {only}: must be 0 to {}", plan.rows().len() - 1)));
     }
-    let asked = |row: &&Row| args.only.map_or_else(|| shard.has(row.row), |only| row.row == only);
+    let requested = |row: &&Row| args.only.map_or_else(|| shard.has(row.row), |only| row.row == only);
     let mut missing = Vec::new();
-    for row in plan.rows().iter().filter(asked) {
+    for row in plan.rows().iter().filter(requested) {
         let record = folder.record(row).map_err(Fault::input)?;
         if record.is_none_or(|record| record.status == Status::Failed && args.retry_failed) {
             missing.push(row);
@@ -109,18 +128,16 @@ fn missing<'a>(args: &CampaignRunArgs, shard: Shard, plan: &'a Plan, folder: &Fo
     Ok(missing)
 }
 
-/// A row and the command that runs it by hand, as JSON.
+/// A row and the arguments that run it by hand, as JSON.
 fn planned(plan: &Plan, row: &Row) -> serde_json::Value {
     json!({"row": row.row, "scenario": row.scenario, "seed": row.seed, "set": row.set, "run": plan.arguments(row)})
 }
 
-/// Writes table and chart of all rows.
+/// Writes the tables and the chart of all rows; fails if a row failed.
 fn collect(plan: &Plan, folder: &Folder) -> Result<(), Fault> {
     let records = folder.records(plan).map_err(Fault::input)?;
     let table = Table::of(plan, &records);
-    let [csv, parquet, picture] =
-        ["csv", "parquet", "png"].map(|ending| folder.path().join(format!("campaign.{ending}")));
-    places::check_writable("--out", &picture, &PNG)?;
+    let [csv, parquet, picture] = outputs(folder)?;
     output::write_bytes(&csv, &CSV, table.csv().as_bytes()).map_err(Fault::run)?;
     let bytes = table.parquet().map_err(|error| Fault::run(CampaignError::from(error)))?;
     output::write_bytes(&parquet, &PARQUET, &bytes).map_err(Fault::run)?;

@@ -1,5 +1,5 @@
-//! `selene check`: validates input files. What a file is, is told by its top-level
-//! keys, else by its folder; a URDF by its extension.
+//! `selene check`: validates input files. The kind of a file follows from its top-level keys, else from its folder;
+//! that of a URDF from its extension.
 
 mod explain;
 
@@ -19,11 +19,11 @@ use crate::fault::Fault;
 use crate::output::print_line;
 use crate::{key_faults, places};
 
-/// The largest file that is looked into to see what it is.
+/// Greatest size of a file whose kind is determined, bytes.
 const BYTES_MAX: u64 = 16 << 20;
-/// The seed with which files are tried that have none of their own.
+/// The seed for checking files that have none of their own.
 const SEED: u64 = 1;
-/// What is told of a good file whose elevation data no folder was given for.
+/// Note on a valid file whose elevation data were not checked.
 const NOT_LOOKED_AT: &str = " (its elevation file was not looked at: no --data DIR)";
 
 /// Kinds of input files.
@@ -59,7 +59,7 @@ const SENSORS: [&str; 18] = [
     "force_torque",
 ];
 
-/// Kinds by their folder under config/ and by top-level keys that no other has.
+/// Each kind with its folder under config/ and top-level keys that no other kind has.
 const KINDS: [(Kind, &str, &[&str]); 5] = [
     (Kind::Scenario, "scenario", &["site", "rover", "route", "heartbeat_s"]),
     (Kind::Rover, "rover", &["urdf", "wheels", "suspension", "steering"]),
@@ -68,7 +68,7 @@ const KINDS: [(Kind, &str, &[&str]); 5] = [
     (Kind::Site, "site", &["elevation", "levels", "latitude_deg", "craters"]),
 ];
 
-/// Checks every file, telling each; fails when one is refused.
+/// Checks every file and prints the result of each; fails if one is refused.
 pub(crate) fn check(args: &CheckArgs) -> Result<(), Fault> {
     let data_dir = places::data_dir(args.data.as_deref())?;
     let options = LoadOptions { data_dir, configuration: places::config_dirs(), ..LoadOptions::default() };
@@ -87,7 +87,7 @@ pub(crate) fn check(args: &CheckArgs) -> Result<(), Fault> {
     if refusals.is_empty() { Ok(()) } else { Err(Fault::input(refusals.join("\n\n"))) }
 }
 
-/// The refusal of a file with all its keys at fault.
+/// Adds all missing and unknown keys of a file to its refusal.
 fn with_keys(refusal: String, file: &Path) -> String {
     match kind_of(file).ok().and_then(Kind::schema) {
         Some(schema) => key_faults::add(refusal, schema, file),
@@ -96,7 +96,7 @@ fn with_keys(refusal: String, file: &Path) -> String {
 }
 
 impl Kind {
-    /// The kind of its schema, if it has one.
+    /// The schema of this kind, if it has one.
     fn schema(self) -> Option<SchemaKind> {
         match self {
             Self::Scenario => Some(SchemaKind::Scenario),
@@ -109,7 +109,7 @@ impl Kind {
     }
 }
 
-/// What a file is.
+/// Determines the kind of a file.
 pub(crate) fn kind_of(file: &Path) -> Result<Kind, String> {
     if file.extension().is_some_and(|extension| extension == "urdf" || extension == "xacro") {
         return Ok(Kind::Urdf);
@@ -130,7 +130,7 @@ fn has_key(text: &str, key: &str) -> bool {
     text.lines().any(|line| line.strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with(':')))
 }
 
-/// Loads the file as a run would; the note tells what could not be looked at, and what other programs refuse.
+/// Loads the file as a run would. Returns a note on what could not be checked and what other programs refuse.
 fn check_one(kind: Kind, file: &Path, options: &LoadOptions) -> Result<String, String> {
     match kind {
         Kind::Scenario => return check_scenario(file, options).map(str::to_owned),
@@ -152,7 +152,7 @@ fn check_one(kind: Kind, file: &Path, options: &LoadOptions) -> Result<String, S
     Ok(String::new())
 }
 
-/// What is told of a URDF that is good here, but whose mass robot_state_publisher and RViz would not see.
+/// Note on a URDF that is valid here, but whose mass robot_state_publisher and RViz would ignore.
 fn note_of_inertias(urdf_text: &str, file: &Path) -> Result<String, String> {
     let lines = incomplete_inertias(urdf_text, file).map_err(|e| e.to_string())?;
     if lines.is_empty() {
@@ -175,22 +175,22 @@ fn check_sensor(file: &Path) -> Result<String, String> {
     if names.is_empty() {
         return Ok(String::new());
     }
-    let refusal = "nodes ask it over topics; `selene render`, which has none, refuses";
+    let refusal = "nodes request it over topics; `selene render`, which has none, refuses";
     Ok(format!(" (stages of another process: {}: {refusal})", names.join(", ")))
 }
 
-/// A camera's stages must be those of this program: a user's own are in the program that the user builds.
+/// Checks that this program has a camera's stages: a user's own stages exist only in a program that the user builds.
 fn check_stages(camera: &CameraSpec, seed: u64, file: &Path) -> Result<(), String> {
     Pipeline::new(camera, seed).map(drop).map_err(|error| format!("{}: {error}", file.display()))
 }
 
-/// A site is checked down to its ground, as that of a scenario is.
+/// Checks a site including its ground, as for a scenario.
 fn check_site(file: &Path, data_dir: Option<&Path>) -> Result<&'static str, String> {
     let site: SiteSpec = load_yaml(file).map_err(|e| e.to_string())?;
     match Terrain::load(&site, file, data_dir, SEED) {
         Ok(_) => Ok(""),
         Err(TerrainError::NoDataDirectory { .. }) => Ok(NOT_LOOKED_AT),
-        // These name the elevation file alone.
+        // These errors name only the elevation file.
         Err(error @ (TerrainError::Elevation(_) | TerrainError::Decode { .. })) => {
             Err(format!("{}: elevation: {error}", file.display()))
         }
@@ -198,8 +198,8 @@ fn check_site(file: &Path, data_dir: Option<&Path>) -> Result<&'static str, Stri
     }
 }
 
-/// A scenario is checked down to its ground, the start of its rovers and the stages of their cameras. Third-party
-/// data that no folder was given for are no fault of the file.
+/// Checks a scenario including its ground, the start of its rovers and the stages of their cameras. Third-party data
+/// without a folder for them are no fault of the file.
 fn check_scenario(file: &Path, options: &LoadOptions) -> Result<&'static str, String> {
     let scenario = Scenario::load(file, options).map_err(|error| error.to_string())?;
     for rover in &scenario.rovers {
@@ -207,8 +207,8 @@ fn check_scenario(file: &Path, options: &LoadOptions) -> Result<&'static str, St
     }
     match Model::new(Arc::new(scenario)) {
         Ok(model) => {
-            let told = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
-            model.start(None).map(|_| "").map_err(|error| told(&error))
+            let reported = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
+            model.start(None).map(|_| "").map_err(|error| reported(&error))
         }
         Err(ScenarioError::Terrain(TerrainError::NoDataDirectory { .. })) => Ok(NOT_LOOKED_AT),
         Err(error) => Err(error.to_string()),

@@ -1,8 +1,8 @@
-//! `selene conformance`: a live Selene, or whatever says that it is one, held to the contract of docs/topics.md.
+//! `selene conformance`: tests whether a running Selene, or a program that acts as one, keeps to docs/topics.md.
 
 use std::time::Duration;
 
-use selene_conformance::{Asked, check};
+use selene_conformance::{CheckOptions, check};
 use selene_ros::{Qos, Topic, std_msgs};
 
 use crate::args::ConformanceArgs;
@@ -11,20 +11,20 @@ use crate::interrupt;
 use crate::middleware::Network;
 use crate::output::print_line;
 use crate::remap::Names;
-use crate::telling::Telling;
+use crate::verbosity::Verbosity;
 
-/// The ROS node that listens.
+/// Name of the ROS node that subscribes.
 const NODE: &str = "selene_conformance";
 
-/// Listens, and tells what it found.
-pub(crate) fn conformance(args: &ConformanceArgs, telling: Telling) -> Result<(), Fault> {
+/// Runs the checks and prints their findings.
+pub(crate) fn conformance(args: &ConformanceArgs, verbosity: Verbosity) -> Result<(), Fault> {
     let stop = interrupt::watch()?;
     let rover = args.rover.as_deref().map(prefix).transpose()?;
     let duration = Duration::from_secs_f64(args.duration.secs_f64());
-    let network = Network::asked(&args.network)?;
+    let network = Network::requested(&args.network)?;
     let transport = network.join(&Names::plain(NODE))?;
-    telling.note(format_args!("listening on ROS domain {} …", network.domain_id()));
-    let findings = check(transport.as_ref(), &Asked { duration, rover }, &stop).map_err(Fault::run)?;
+    verbosity.note(format_args!("listening on ROS domain {} …", network.domain_id()));
+    let findings = check(transport.as_ref(), &CheckOptions { duration, rover }, &stop).map_err(Fault::run)?;
     if args.json {
         print_line(serde_json::to_string_pretty(&findings).map_err(Fault::run)?);
     } else {
@@ -36,7 +36,7 @@ pub(crate) fn conformance(args: &ConformanceArgs, telling: Telling) -> Result<()
     }
 }
 
-/// What the topics of a namespace begin with.
+/// The topic prefix of a namespace, such as `/viper`; empty for none.
 fn prefix(namespace: &str) -> Result<String, Fault> {
     let bare = namespace.trim_matches('/');
     if bare.is_empty() {

@@ -1,10 +1,10 @@
-//! The console: in the process of a run, or beside one that goes on, over DDS.
+//! Starts the console: in the process of a run, or in a process of its own over DDS.
 
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use selene_console::{Console, ConsoleOptions, Door, Refusal, Token};
+use selene_console::{Console, ConsoleOptions, ListeningSocket, Refusal, Token};
 use selene_ros::qos::checked_name;
 use selene_ros::transport::Transport;
 
@@ -14,65 +14,66 @@ use crate::interrupt;
 use crate::middleware::Network;
 use crate::output::print_line;
 use crate::remap::Names;
-use crate::telling::Telling;
+use crate::verbosity::Verbosity;
 
-/// The ROS node that listens.
+/// Name of the console's ROS node.
 const NODE: &str = "selene_console";
-/// How often the end is looked for (wall time).
+/// Interval between checks for the end (wall time).
 const POLL: Duration = Duration::from_millis(100);
 
-/// `selene console`: serves clients until Ctrl-C.
-pub(crate) fn console(args: &ConsoleCommandArgs, telling: Telling) -> Result<(), Fault> {
+/// Executes `selene console`: serves clients until Ctrl-C.
+pub(crate) fn console(args: &ConsoleCommandArgs, verbosity: Verbosity) -> Result<(), Fault> {
     let stop = interrupt::watch()?;
     let node = checked_name(args.node.clone()).map_err(|error| Fault::input(format!("--node: {error}")))?;
-    let door = Door::open(args.address).map_err(Fault::input)?;
-    let transport = Network::asked(&args.network)?.join(&Names::plain(NODE))?;
+    let listening_socket = ListeningSocket::open(args.address).map_err(Fault::input)?;
+    let transport = Network::requested(&args.network)?.join(&Names::plain(NODE))?;
     let options = ConsoleOptions {
         token: token(args.control)?,
         control_node: node.clone(),
         parameters_node: node,
         twist_unstamped: args.twist_unstamped,
     };
-    let console = begin(door, transport, &options, telling)?;
-    while !interrupt::asked(&stop) {
+    let console = begin(listening_socket, transport, &options, verbosity)?;
+    while !interrupt::requested(&stop) {
         thread::sleep(POLL);
     }
-    refused(&console).into_iter().for_each(|told| print_line(format_args!("refused: {told}")));
+    refused(&console).into_iter().for_each(|reported| print_line(format_args!("refused: {reported}")));
     Ok(())
 }
 
-/// The address that a run's console is asked to listen at, if it has one.
-pub(crate) fn door(args: &ConsoleArgs) -> Result<Option<Door>, Fault> {
-    args.console.map(|address| Door::open(address).map_err(Fault::input)).transpose()
+/// Opens the address of a run's console, if the run has one.
+pub(crate) fn listening_socket(args: &ConsoleArgs) -> Result<Option<ListeningSocket>, Fault> {
+    args.console.map(|address| ListeningSocket::open(address).map_err(Fault::input)).transpose()
 }
 
-/// What control takes, where it is asked for.
-pub(crate) fn token(is_asked: bool) -> Result<Option<Token>, Fault> {
-    is_asked.then(Token::random).transpose().map_err(Fault::run)
+/// A new token if control is enabled.
+pub(crate) fn token(is_requested: bool) -> Result<Option<Token>, Fault> {
+    is_requested.then(Token::random).transpose().map_err(Fault::run)
 }
 
-/// Serves clients, and says where. The address with the token is told whatever is asked for: it is the only way to it.
+/// Serves clients and prints the address. The address with the token is printed even with `--quiet`: without it, nobody
+/// could use control.
 pub(crate) fn begin(
-    door: Door,
+    listening_socket: ListeningSocket,
     transport: Arc<dyn Transport>,
     options: &ConsoleOptions,
-    telling: Telling,
+    verbosity: Verbosity,
 ) -> Result<Console, Fault> {
-    let console = Console::serve(door, transport, options).map_err(Fault::run)?;
+    let console = Console::serve(listening_socket, transport, options).map_err(Fault::run)?;
     match options.token.is_some() {
-        true => Telling::Usual.note(format_args!("console: {} (this address gives control: keep it)", console.url())),
-        false => telling.note(format_args!("console: {}", console.url())),
+        true => Verbosity::Usual.note(format_args!("console: {} (this address gives control: keep it)", console.url())),
+        false => verbosity.note(format_args!("console: {}", console.url())),
     }
     Ok(console)
 }
 
-/// What a console refused, in words, if anything.
+/// The refusals of a console, in words; `None` if there were none.
 pub(crate) fn refused(console: &Console) -> Option<String> {
     in_words(&console.refused())
 }
 
-/// What was refused how often, in words, if anything.
+/// Counts of refusals, in words; `None` if there are none.
 pub(crate) fn in_words(refused: &[(Refusal, u64)]) -> Option<String> {
-    let told: Vec<_> = refused.iter().map(|(refusal, count)| format!("{count} {}", refusal.word())).collect();
-    (!told.is_empty()).then(|| told.join(", "))
+    let reported: Vec<_> = refused.iter().map(|(refusal, count)| format!("{count} {}", refusal.word())).collect();
+    (!reported.is_empty()).then(|| reported.join(", "))
 }

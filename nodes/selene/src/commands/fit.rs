@@ -1,4 +1,4 @@
-//! `selene fit`: a soil of the data-driven law from measured slip and sinkage.
+//! `selene fit`: fits a soil of the data-driven law to measured slip and sinkage.
 
 use std::path::Path;
 
@@ -13,16 +13,16 @@ use crate::args::FitArgs;
 use crate::fault::Fault;
 use crate::output::print_line;
 use crate::places;
-use crate::telling::Telling;
+use crate::verbosity::Verbosity;
 
-/// A soil file that was fitted before: soils written by hand are not replaced.
+/// The kind of file that may be replaced: a fitted soil, and no soil written by hand.
 const SOIL: FileKind =
     FileKind { name: "soil file of `selene fit`", is: |head| head.starts_with(b"# Fitted by `selene fit`") };
-/// Slopes of which a fitted line is drawn at most.
+/// Greatest number of speeds with a fitted line each; of more, only the slowest and the fastest are drawn.
 const LINES_MAX: usize = 6;
 
-/// Fits, tells the coefficients, and leaves a soil file and a plot where asked to.
-pub(crate) fn fit(args: &FitArgs, telling: Telling) -> Result<(), Fault> {
+/// Fits, prints the coefficients, and writes a soil file and a plot if requested.
+pub(crate) fn fit(args: &FitArgs, verbosity: Verbosity) -> Result<(), Fault> {
     args.out.iter().try_for_each(|file| places::check_writable("--out", file, &SOIL))?;
     args.plot.iter().try_for_each(|file| places::check_writable("--plot", file, &PNG))?;
     let table = Table::load(&args.file).map_err(Fault::input)?;
@@ -34,14 +34,14 @@ pub(crate) fn fit(args: &FitArgs, telling: Telling) -> Result<(), Fault> {
     let text = soil_file(&fit, &name, &source, &args.other);
     let checked = parse_yaml::<SoilSpec>(&text, Path::new("the fitted soil"));
     checked.map_err(|e| Fault::input(format!("{}: makes no soil: {e}", args.file.display())))?;
-    tell(&fit);
+    print(&fit);
     if let Some(plot) = &args.plot {
         chart(&fit, &runs, &source).save(plot).map_err(Fault::run)?;
-        telling.wrote(plot);
+        verbosity.wrote(plot);
     }
     let Some(out) = &args.out else { return Ok(()) };
     output::write_bytes(out, &SOIL, text.as_bytes()).map_err(Fault::run)?;
-    telling.wrote(out);
+    verbosity.wrote(out);
     Ok(())
 }
 
@@ -57,7 +57,7 @@ fn stem(file: &Path) -> String {
     file.file_stem().map_or_else(|| "fitted".to_owned(), |stem| stem.to_string_lossy().into_owned())
 }
 
-fn tell(fit: &Fit) {
+fn print(fit: &Fit) {
     for (what, unit, regression) in [("slip", "", &fit.slip), ("depth", " mm", &fit.sinkage)] {
         let Some(Regression { coefficients, runs, residual_sd, r_squared, .. }) = regression else {
             print_line(format_args!("{what}: not measured"));
@@ -70,7 +70,7 @@ fn tell(fit: &Fit) {
     }
 }
 
-/// Measured over fitted, and slip over the slope at the fastest and the slowest speed.
+/// The chart: measured over fitted values, and slip over slope.
 fn chart(fit: &Fit, runs: &Measurements, source: &str) -> Chart {
     let mut panels = Vec::new();
     if let (Some(regression), Some(slip)) = (&fit.slip, &runs.slip) {
@@ -98,7 +98,7 @@ fn residuals(x: &str, y: &str, regression: &Regression, measured: &[f64]) -> Pan
     }
 }
 
-/// Slip over slope: the runs, and the fit at each measured speed as far as there are few.
+/// Slip over slope: the runs, and the fit at each measured speed, or at the slowest and the fastest of many.
 fn slip_panel(fit: &Fit, runs: &Measurements, slip: &[f64]) -> Panel {
     let law = selene_soil::DataDriven::from(&fit.law);
     let mut speeds = runs.rim_speed_m_s.clone();

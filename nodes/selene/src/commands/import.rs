@@ -1,4 +1,4 @@
-//! `selene import`: a URDF or xacro as it is found becomes a rover file and a picture of what was understood.
+//! `selene import`: makes a rover file from any URDF or xacro, and a picture of how it was understood.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -16,13 +16,13 @@ use crate::fault::Fault;
 use crate::output::print_line;
 use crate::places;
 
-/// The largest URDF or xacro taken.
+/// Greatest size of a URDF or xacro, bytes.
 const BYTES_MAX: u64 = 16 << 20;
 const ROVER: FileKind =
     FileKind { name: "rover file of `selene import`", is: |head| head.starts_with(b"# Written by `selene import`") };
 const URDF: FileKind = FileKind { name: "XML file", is: |head| head.trim_ascii_start().starts_with(b"<") };
 
-/// Writes the rover file and the picture, and tells what is in them.
+/// Writes the rover file and the picture, and prints their contents in short.
 pub(crate) fn import(args: &ImportArgs) -> Result<(), Fault> {
     let name = args.name.clone().unwrap_or_else(|| stem(&args.urdf));
     let file = |extension: &str| args.out.join(format!("{name}.{extension}"));
@@ -33,7 +33,7 @@ pub(crate) fn import(args: &ImportArgs) -> Result<(), Fault> {
     let mut packages: BTreeMap<String, PathBuf> = args.packages.iter().cloned().collect();
     let urdf = if is_xacro {
         let expanded = expanded(&args.urdf, &args.xacro)?;
-        // It leaves its package: what was found from there is told.
+        // The expanded file lies outside of its package, so the rover file names the packages found from the original.
         packages = Packages::new(packages).named_in(&expanded, &args.urdf);
         output::write_bytes(&file("urdf"), &URDF, expanded.as_bytes()).map_err(Fault::run)?;
         file("urdf")
@@ -54,7 +54,7 @@ pub(crate) fn import(args: &ImportArgs) -> Result<(), Fault> {
     let model = RoverModel::load(&file("yaml")).map_err(mend)?;
     let title = format!("{name}: {:.3} kg, root {}", model.mass_kg(), model.base_name());
     body::save(&title, &facets(&model), &wheels(&model), &file("png")).map_err(Fault::run)?;
-    tell(&model, &text, &file("yaml"), &file("png"));
+    print(&model, &text, &file("yaml"), &file("png"));
     Ok(())
 }
 
@@ -79,7 +79,7 @@ fn refuse_what_is_there(files: &[Option<PathBuf>], force: bool) -> Result<(), Fa
     }
 }
 
-/// What the program xacro makes of a file.
+/// Expands a file with the program xacro.
 fn expanded(file: &Path, arguments: &[String]) -> Result<String, Fault> {
     let output = Command::new("xacro").arg(file).args(arguments).output();
     let file = file.display();
@@ -91,13 +91,13 @@ fn expanded(file: &Path, arguments: &[String]) -> Result<String, Fault> {
         _ => Fault::input(format!("xacro: cannot be started: {error}")),
     })?;
     if !output.status.success() {
-        let told = String::from_utf8_lossy(&output.stderr);
-        return Err(Fault::input(format!("`xacro {file}` failed: {}", told.trim())));
+        let reported = String::from_utf8_lossy(&output.stderr);
+        return Err(Fault::input(format!("`xacro {file}` failed: {}", reported.trim())));
     }
     String::from_utf8(output.stdout).map_err(|error| Fault::input(format!("`xacro {file}`: is not UTF-8: {error}")))
 }
 
-/// A path as seen from a folder: by way of what both have in common, where they have.
+/// A path relative to a folder.
 fn relative(folder: &Path, path: &Path) -> PathBuf {
     let (Ok(folder), Ok(path)) = (folder.canonicalize(), path.canonicalize()) else { return path.to_owned() };
     let common = folder.components().zip(path.components()).take_while(|(a, b)| a == b).count();
@@ -105,7 +105,7 @@ fn relative(folder: &Path, path: &Path) -> PathBuf {
     up.chain(path.components().skip(common)).collect()
 }
 
-/// What is seen of a rover with its joints at zero.
+/// The triangles of a rover's visuals with its joints at zero, in the base frame, m.
 fn facets(model: &RoverModel) -> Vec<Facet> {
     let mut facets = Vec::new();
     for (link, base_from_link) in model.links().iter().zip(model.base_from_links_at_zero()) {
@@ -135,7 +135,7 @@ fn wheels(model: &RoverModel) -> Vec<WheelOutline> {
     model.wheels().iter().map(outline).collect()
 }
 
-fn tell(model: &RoverModel, text: &str, rover: &Path, picture: &Path) {
+fn print(model: &RoverModel, text: &str, rover: &Path, picture: &Path) {
     let driven = model.wheels().iter().filter(|wheel| wheel.is_driven()).count();
     let free = model.wheels().len() - driven;
     print_line(format_args!(

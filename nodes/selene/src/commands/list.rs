@@ -1,4 +1,4 @@
-//! `selene list`: files that can be named, each with the first sentence of the comment that it begins with.
+//! `selene list`: lists the files of the configuration, each with the first sentence of its leading comment.
 
 use std::path::Path;
 
@@ -9,14 +9,14 @@ use crate::fault::Fault;
 use crate::output::print_line;
 use crate::places;
 
-/// The largest file that is looked into.
+/// Greatest size of a file that is read, bytes.
 const BYTES_MAX: u64 = 4 << 20;
-/// A line that is longer is cut.
+/// Greatest length of a description; longer ones are cut.
 const COLUMNS: usize = 96;
-/// What editors are told is no description.
+/// Comment lines for editors, which are not part of the description.
 const FOR_EDITORS: &str = "yaml-language-server:";
 
-/// Lists what is asked for.
+/// Lists the requested kinds of files.
 pub(crate) fn list(args: &ListArgs) -> Result<(), Fault> {
     let kinds = if args.kinds.is_empty() { &ListedKind::ALL[..] } else { &args.kinds[..] };
     for kind in kinds {
@@ -30,7 +30,7 @@ pub(crate) fn list(args: &ListArgs) -> Result<(), Fault> {
     Ok(())
 }
 
-/// What a file says of itself, in a line.
+/// The description of a file in one line, or the error of reading it.
 pub(crate) fn about(file: &Path) -> String {
     match input::read_bytes(file, BYTES_MAX) {
         Ok(bytes) => shortened(&first_sentence(&String::from_utf8_lossy(&bytes))),
@@ -38,7 +38,7 @@ pub(crate) fn about(file: &Path) -> String {
     }
 }
 
-/// The first sentence of the comment that a file begins with.
+/// The first sentence of a file's leading comment.
 fn first_sentence(text: &str) -> String {
     let lines = text.lines().map_while(|line| line.strip_prefix('#')).map(str::trim);
     let comment = lines.filter(|line| !line.starts_with(FOR_EDITORS)).collect::<Vec<_>>().join(" ");
@@ -46,7 +46,7 @@ fn first_sentence(text: &str) -> String {
     comment[..end].trim_end_matches('.').to_owned()
 }
 
-/// As many whole words as fit a line.
+/// Cuts a sentence after the last word that fits a line.
 fn shortened(sentence: &str) -> String {
     if sentence.chars().count() <= COLUMNS {
         return sentence.to_owned();

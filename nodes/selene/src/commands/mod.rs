@@ -1,4 +1,4 @@
-//! One file for each command.
+//! Executes the commands; each has a file of its own.
 
 mod bag;
 mod bench;
@@ -31,12 +31,17 @@ use crate::args::{BagCommand, Command, CommandLine};
 use crate::fault::Fault;
 use crate::ros_args::RosArgs;
 use crate::rosout::Backlog;
-use crate::telling::Telling;
+use crate::verbosity::Verbosity;
 
-/// Does what was typed; commands that join a ROS domain publish what is logged.
-pub(crate) fn execute(command: Option<Command>, telling: Telling, ros: &RosArgs, log: Backlog) -> Result<(), Fault> {
+/// Executes a command. Commands that join a ROS domain publish the log too.
+pub(crate) fn execute(
+    command: Option<Command>,
+    verbosity: Verbosity,
+    ros: &RosArgs,
+    log: Backlog,
+) -> Result<(), Fault> {
     let Some(command) = command else {
-        return execute(CommandLine::parse_from(["selene", "run"]).command, telling, ros, log);
+        return execute(CommandLine::parse_from(["selene", "run"]).command, verbosity, ros, log);
     };
     if !ros.is_empty() && !is_node(&command) {
         let nodes = "selene run, simulation, camera, lidar and navigation";
@@ -46,36 +51,36 @@ pub(crate) fn execute(command: Option<Command>, telling: Telling, ros: &RosArgs,
         address_space::check()?;
     }
     match command {
-        Command::Run(args) => run::run(&args, telling, ros, log),
-        Command::Simulation(args) => node::simulation(&args, telling, ros, log),
-        Command::Camera(args) => node::camera(&args, telling, ros, log),
-        Command::Lidar(args) => node::lidar(&args, telling, ros, log),
-        Command::Navigation(args) => node::navigation(&args, telling, ros, log),
-        Command::Console(args) => console::console(&args, telling),
+        Command::Run(args) => run::run(&args, verbosity, ros, log),
+        Command::Simulation(args) => node::simulation(&args, verbosity, ros, log),
+        Command::Camera(args) => node::camera(&args, verbosity, ros, log),
+        Command::Lidar(args) => node::lidar(&args, verbosity, ros, log),
+        Command::Navigation(args) => node::navigation(&args, verbosity, ros, log),
+        Command::Console(args) => console::console(&args, verbosity),
         Command::List(args) => list::list(&args),
         Command::New(command) => new::new(&command),
-        Command::Schema(args) => schema::schema(&args, telling),
+        Command::Schema(args) => schema::schema(&args, verbosity),
         Command::Completions(args) => shell::completions(&args),
-        Command::Man(args) => shell::man(&args, telling),
+        Command::Man(args) => shell::man(&args, verbosity),
         Command::Check(args) => check::check(&args),
         Command::Import(args) => import::import(&args),
-        Command::Render(args) => render::render(&args, telling),
-        Command::Rig(command) => rig::rig(&command, telling),
+        Command::Render(args) => render::render(&args, verbosity),
+        Command::Rig(command) => rig::rig(&command, verbosity),
         Command::Sky(args) => sky::sky(&args),
-        Command::Terrain(command) => terrain::terrain(&command, telling),
-        Command::Bag(command) => bag::bag(&command, telling),
-        Command::Fit(args) => fit::fit(&args, telling),
+        Command::Terrain(command) => terrain::terrain(&command, verbosity),
+        Command::Bag(command) => bag::bag(&command, verbosity),
+        Command::Fit(args) => fit::fit(&args, verbosity),
         Command::Calibrate(command) => calibrate::calibrate(&command),
-        Command::Validate(args) => validate::validate(&args, telling),
-        Command::Study(command) => study::study(&command, telling),
-        Command::Campaign(args) => campaign::campaign(&args, telling),
-        Command::Hash(args) => hash::hash(&args, telling),
-        Command::Conformance(args) => conformance::conformance(&args, telling),
-        Command::Bench(args) => bench::bench(&args, telling),
+        Command::Validate(args) => validate::validate(&args, verbosity),
+        Command::Study(command) => study::study(&command, verbosity),
+        Command::Campaign(args) => campaign::campaign(&args, verbosity),
+        Command::Hash(args) => hash::hash(&args, verbosity),
+        Command::Conformance(args) => conformance::conformance(&args, verbosity),
+        Command::Bench(args) => bench::bench(&args, verbosity),
     }
 }
 
-/// Whether a command is a ROS 2 node.
+/// Whether a command runs a ROS 2 node that takes ROS arguments.
 fn is_node(command: &Command) -> bool {
     matches!(
         command,
@@ -83,7 +88,7 @@ fn is_node(command: &Command) -> bool {
     )
 }
 
-/// Whether a command takes the memory of a whole world.
+/// Whether a command needs the memory of a whole world.
 fn steps_or_traces(command: &Command) -> bool {
     match command {
         Command::Run(_)

@@ -1,4 +1,4 @@
-//! `selene new`: a file to begin with, which says what can be changed. A file that is there already is never replaced.
+//! `selene new`: creates a file to begin with, which explains what can be changed. It never replaces an existing file.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -13,7 +13,7 @@ use crate::fault::Fault;
 use crate::output::print_line;
 use crate::places;
 
-/// Begins what is asked for.
+/// Executes a subcommand.
 pub(crate) fn new(command: &NewCommand) -> Result<(), Fault> {
     match command {
         NewCommand::Scenario(args) => scenario(args),
@@ -31,7 +31,7 @@ fn scenario(args: &NewScenarioArgs) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The file of a scenario that is named with or without its ending.
+/// The path of a scenario's file, whose name is given with or without its extension.
 fn with_ending(name: &Path) -> PathBuf {
     if name.extension().is_some_and(|extension| extension == "yaml") {
         return name.to_owned();
@@ -41,7 +41,7 @@ fn with_ending(name: &Path) -> PathBuf {
     file.into()
 }
 
-/// What a scenario names: names of the configuration, or whole paths.
+/// The names in a scenario's file: names of the configuration, or absolute paths.
 struct Names {
     rover: String,
     site: String,
@@ -49,7 +49,7 @@ struct Names {
 }
 
 impl Names {
-    /// The scenario's text. What is commented out has the value that it has without it.
+    /// The scenario's text. Lines that are commented out have the default values.
     fn scenario(&self) -> String {
         let Self { rover, site, sensors } = self;
         let sensors: String = match &sensors[..] {
@@ -59,7 +59,7 @@ impl Names {
         format!(
             "# What this scenario is for.\n\
              # A rover and a site are enough: what is commented out has the value that stands there. `selene list` has the\n\
-             # names; files beside this one may be named too, with their ending. `selene check --explain` tells every value.\n\
+             # names; files beside this one may be named too, with their ending. `selene check --explain` shows every value.\n\
              site: {site}\n\
              rover:\n  \
                file: {rover}\n  \
@@ -86,12 +86,12 @@ impl Names {
     }
 }
 
-/// How a scenario names what was typed and found: a name as it is, a file by its whole path.
+/// The name in the scenario's file: a name as it was typed, or the absolute path of a file.
 fn named(typed: &str, found: &Path) -> String {
     if Path::new(typed).is_file() { quoted(&places::whole(found)) } else { typed.to_owned() }
 }
 
-/// The sensors of a rover's own file.
+/// The names of the sensors in a rover's file.
 fn sensors(rover: &Path) -> Result<Vec<String>, Fault> {
     let spec: RoverSpec = load_yaml(rover).map_err(Fault::input)?;
     let known = places::files_of("sensor");
@@ -103,7 +103,7 @@ fn sensors(rover: &Path) -> Result<Vec<String>, Fault> {
     Ok(spec.sensors.iter().map(name).collect())
 }
 
-/// The name of a sensor's file in the configuration: what follows the folder `sensor`, without ending.
+/// The name of a sensor's file in the configuration: its path below folder `sensor`, without extension.
 fn name_of_sensor(file: &Path) -> Option<String> {
     let within: PathBuf = file.iter().skip_while(|part| *part != "sensor").skip(1).collect();
     Some(within.with_extension("").to_str()?.to_owned()).filter(|name| !name.is_empty())
@@ -150,14 +150,14 @@ mod tests {
             text.replace(&format!("# {key}: "), &format!("{key}: "))
         });
         let all = loaded(&uncommented);
-        let told = |scenario: &Scenario| {
+        let reported = |scenario: &Scenario| {
             let start = scenario.rovers[0].start;
             format!(
                 "{:?}",
                 (scenario.seed, scenario.utc, scenario.gravity_m_s2, scenario.step, scenario.heartbeat, start)
             )
         };
-        assert_eq!(told(&all), told(&as_it_is));
+        assert_eq!(reported(&all), reported(&as_it_is));
         assert_eq!(format!("{:?}", all.soils), format!("{:?}", as_it_is.soils));
     }
 

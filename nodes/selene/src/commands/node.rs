@@ -1,4 +1,4 @@
-//! The node commands: one node a process, over DDS.
+//! The node commands: each runs one node in a process of its own, over DDS.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -11,7 +11,7 @@ use selene_ros::fanout::Fanout;
 use selene_ros::transport::Transport;
 use selene_sim::{Checkpoint, Fingerprint, Model, STATE_FILE};
 use selene_simulation::{
-    Begin, CheckpointOptions, ControlOptions, NodeError, Pace, SharedRovers, SimulationOptions, Timeline,
+    CheckpointOptions, ControlOptions, NodeError, Pace, RunStart, SharedRovers, SimulationOptions, Timeline,
 };
 
 use crate::args::{CheckpointArgs, NodeArgs, PaceArg, PacingArgs, RutsArgs, SimulationArgs, TracingNodeArgs};
@@ -24,23 +24,28 @@ use crate::progress::Progress;
 use crate::remap::Remap;
 use crate::ros_args::RosArgs;
 use crate::rosout::Backlog;
-use crate::summary::{End, Summary};
-use crate::telling::Telling;
+use crate::summary::{RunEnd, Summary};
 use crate::traffic::Traffic;
+use crate::verbosity::Verbosity;
 use crate::wire::Wire;
 use crate::{device, interrupt, own_services, parameters, places, recording, timing};
 
-/// The simulation's ROS node; its services are under this name, whichever process of a shared world leads.
+/// Name of the simulation's ROS node. Its services have this name, whichever process of a shared world leads.
 const SIMULATION: &str = "selene_simulation";
 
-/// `selene simulation`.
-pub(crate) fn simulation(args: &SimulationArgs, telling: Telling, ros: &RosArgs, log: Backlog) -> Result<(), Fault> {
+/// Executes `selene simulation`.
+pub(crate) fn simulation(
+    args: &SimulationArgs,
+    verbosity: Verbosity,
+    ros: &RosArgs,
+    log: Backlog,
+) -> Result<(), Fault> {
     let stop = interrupt::watch()?;
     check_outputs(&args.ruts, &args.checkpoints)?;
     if args.pacing.start_paused && !args.own.is_empty() {
         return Err(Fault::input("--start-paused: a world that several processes share (--own) cannot be paused"));
     }
-    let network = Network::asked(&args.node.network)?;
+    let network = Network::requested(&args.node.network)?;
     let timeline = timing::timeline(&args.pacing)?;
     let model = places::load_model(args.node.scenario.as_deref(), &args.node.world)?;
     let names = ros.names(&node_name(&model, &args.own))?;
@@ -63,7 +68,7 @@ pub(crate) fn simulation(args: &SimulationArgs, telling: Telling, ros: &RosArgs,
     let recorder = recording::begin(args.record.as_deref(), &args.recording)?;
     let mut parts: Vec<Arc<dyn Transport>> = vec![Arc::clone(&wire) as Arc<dyn Transport>];
     parts.extend(recorder.iter().map(|recorder| Remap::over(Arc::new(recorder.clone()), &names)));
-    let began = told(&begin).unwrap_or(SimTime::ZERO);
+    let began = reported(&begin).unwrap_or(SimTime::ZERO);
     let meter = Arc::new(Meter::new(Arc::new(Fanout::new(parts))).beginning_at(began));
     let rosout = log.publish(&meter, &names.logger())?;
     let served = own_services::serve(&meter, &names, parameters);
@@ -71,20 +76,20 @@ pub(crate) fn simulation(args: &SimulationArgs, telling: Telling, ros: &RosArgs,
     let context = context(&meter, run, model, None);
     let scenario = Arc::clone(context.model.scenario());
     let (run, domain) = (&context.links.run, network.domain_id());
-    telling.note(format_args!("{} · simulation of run {run} on ROS domain {domain}", scenario.name));
+    verbosity.note(format_args!("{} · simulation of run {run} on ROS domain {domain}", scenario.name));
     tracing::info!("run {run} of {} begins", scenario.name);
 
     let ended = AtomicBool::new(false);
-    let progress = Progress { meter: &meter, drive: None, first_image_to: None, duration: options.duration, telling };
+    let progress = Progress { meter: &meter, drive: None, first_image_to: None, duration: options.duration, verbosity };
     let outcome = thread::scope(|scope| {
         let _ended = SetOnDrop::new(&ended);
         scope.spawn(|| progress.show(&ended));
-        scope.spawn(|| traffic.tell(&context.links, &ended));
+        scope.spawn(|| traffic.report(&context.links, &ended));
         selene_simulation::run(&context, begin, &options, &stop)
     });
-    // Before the bag ends.
+    // These must end before the bag.
     drop((served, rosout));
-    let end = End::new(outcome.map_err(Fault::run), Ok(()));
+    let end = RunEnd::new(outcome.map_err(Fault::run), Ok(()));
     let mut summary = Summary::new(&scenario, &end, &traffic);
     summary.saved(&options);
     let recorded = recording::end(recorder.as_ref(), &mut summary);
@@ -92,106 +97,106 @@ pub(crate) fn simulation(args: &SimulationArgs, telling: Telling, ros: &RosArgs,
     end.result().and(recorded)
 }
 
-/// What the node is called that simulates these rovers: each process of a shared world has a name of its own.
+/// The name of the node that simulates these rovers: each process of a shared world has its own.
 fn node_name(model: &Model, own: &[String]) -> String {
-    // A rover that is not there is refused with all others that are asked for.
+    // Unknown rovers are refused later, all at once.
     let rover = own.iter().find(|name| model.rover_named(name).is_some());
     rover.map_or_else(|| SIMULATION.to_owned(), |rover| format!("{SIMULATION}_{rover}"))
 }
 
-/// `selene camera`.
-pub(crate) fn camera(args: &TracingNodeArgs, telling: Telling, ros: &RosArgs, log: Backlog) -> Result<(), Fault> {
-    tracing_node("camera", args, telling, (ros, log), device::check_cameras, selene_camera::run)
+/// Executes `selene camera`.
+pub(crate) fn camera(args: &TracingNodeArgs, verbosity: Verbosity, ros: &RosArgs, log: Backlog) -> Result<(), Fault> {
+    tracing_node("camera", args, verbosity, (ros, log), device::check_cameras, selene_camera::run)
 }
 
-/// `selene lidar`.
-pub(crate) fn lidar(args: &TracingNodeArgs, telling: Telling, ros: &RosArgs, log: Backlog) -> Result<(), Fault> {
-    tracing_node("lidar", args, telling, (ros, log), device::check_lidars, selene_lidar::run)
+/// Executes `selene lidar`.
+pub(crate) fn lidar(args: &TracingNodeArgs, verbosity: Verbosity, ros: &RosArgs, log: Backlog) -> Result<(), Fault> {
+    tracing_node("lidar", args, verbosity, (ros, log), device::check_lidars, selene_lidar::run)
 }
 
-/// `selene navigation`.
-pub(crate) fn navigation(args: &NodeArgs, telling: Telling, ros: &RosArgs, log: Backlog) -> Result<(), Fault> {
-    node("navigation", args, telling, (ros, log), |_| Ok(()), selene_navigation::run)
+/// Executes `selene navigation`.
+pub(crate) fn navigation(args: &NodeArgs, verbosity: Verbosity, ros: &RosArgs, log: Backlog) -> Result<(), Fault> {
+    node("navigation", args, verbosity, (ros, log), |_| Ok(()), selene_navigation::run)
 }
 
 fn tracing_node(
     name: &str,
     args: &TracingNodeArgs,
-    telling: Telling,
+    verbosity: Verbosity,
     ros: (&RosArgs, Backlog),
     check: fn(&Devices, &Model) -> Result<(), Fault>,
     run: fn(&NodeContext, Devices, &AtomicBool) -> Result<(), NodeError>,
 ) -> Result<(), Fault> {
     let devices = device::open(args.device.device)?;
-    telling.note(format_args!("{name} · tracing on: {}", devices.usual().name()));
+    verbosity.note(format_args!("{name} · tracing on: {}", devices.usual().name()));
     let check = |model: &Model| check(&devices, model);
-    node(name, &args.node, telling, ros, check, |context, stop| run(context, devices.clone(), stop))
+    node(name, &args.node, verbosity, ros, check, |context, stop| run(context, devices.clone(), stop))
 }
 
-/// Runs a node in the run of its world, once there is one; `check` may refuse the world before.
+/// Waits for a run of the node's world and runs the node in it; `check` may refuse the world before.
 fn node(
     name: &str,
     args: &NodeArgs,
-    telling: Telling,
+    verbosity: Verbosity,
     (ros, log): (&RosArgs, Backlog),
     check: impl FnOnce(&Model) -> Result<(), Fault>,
     run: impl FnOnce(&NodeContext, &AtomicBool) -> Result<(), NodeError>,
 ) -> Result<(), Fault> {
     let stop = interrupt::watch()?;
-    let network = Network::asked(&args.network)?;
+    let network = Network::requested(&args.network)?;
     let model = places::load_model(args.scenario.as_deref(), &args.world)?;
     check(&model)?;
     let names = ros.names(&format!("selene_{name}"))?;
     let wire = network.join(&names)?;
-    telling.note(format_args!("{} · {name} · waiting for the simulation", model.scenario().name));
+    verbosity.note(format_args!("{} · {name} · waiting for the simulation", model.scenario().name));
     let own = Fingerprint::of(model.scenario(), model.terrain());
     let mut finder = RunFinder::new(wire.as_ref()).map_err(Fault::run)?;
     let Some(found) = finder.find(args.run.run.as_ref(), &own, &stop).map_err(Fault::run)? else {
-        // Whoever waits has nothing to finish: that is a clean end.
-        return if interrupt::asked(&stop) { Ok(()) } else { Err(Fault::run("the ROS domain was left")) };
+        // Ctrl-C while waiting is a clean end: the node has nothing to finish.
+        return if interrupt::requested(&stop) { Ok(()) } else { Err(Fault::run("the ROS domain was left")) };
     };
-    telling.note(format_args!("{} · {name} · in run {}", model.scenario().name, found.run));
+    verbosity.note(format_args!("{} · {name} · in run {}", model.scenario().name, found.run));
     let parameters = ros.set(parameters::of_node(&model, &found.run), &names)?;
     let meter = Arc::new(Meter::new(wire));
     let _rosout = log.publish(&meter, &names.logger())?;
     let _served = own_services::serve(&meter, &names, parameters);
     tracing::info!("{name} in run {} of {}", found.run, model.scenario().name);
-    let context = context(&meter, found.run, model, found.told_until);
+    let context = context(&meter, found.run, model, found.published_until);
     run(&context, &stop).map_err(Fault::run)
 }
 
-/// What a node over one transport is given.
-fn context(transport: &Arc<Meter>, run: RunId, model: Arc<Model>, told_until: Option<SimTime>) -> NodeContext {
+/// The context of a node whose topics are all on one transport.
+fn context(transport: &Arc<Meter>, run: RunId, model: Arc<Model>, published_until: Option<SimTime>) -> NodeContext {
     let transport: Arc<dyn Transport> = Arc::clone(transport) as _;
     let links = Links { public: Arc::clone(&transport), internal: transport, run };
-    NodeContext { links, folders: places::allowed_folders(model.scenario()), model, told_until }
+    NodeContext { links, folders: places::allowed_folders(model.scenario()), model, published_until }
 }
 
-/// What a run begins with.
-pub(crate) fn begin(model: &Model, ruts: &RutsArgs, checkpoints: &CheckpointArgs) -> Result<Begin, Fault> {
+/// The start of a run: a checkpoint, or the scenario with the ruts of an earlier run.
+pub(crate) fn begin(model: &Model, ruts: &RutsArgs, checkpoints: &CheckpointArgs) -> Result<RunStart, Fault> {
     let Some(file) = &checkpoints.resume else {
-        return Ok(Begin::Start(places::load_ruts(ruts.ruts.as_deref(), model)?));
+        return Ok(RunStart::Start(places::load_ruts(ruts.ruts.as_deref(), model)?));
     };
     let own = Fingerprint::of(model.scenario(), model.terrain());
     let checkpoint = Checkpoint::load(file, &own).map_err(|error| Fault::input(format!("--resume {error}")))?;
-    Ok(Begin::Resume(Box::new(checkpoint)))
+    Ok(RunStart::Resume(Box::new(checkpoint)))
 }
 
-/// Until when data were told before this run.
-pub(crate) fn told(begin: &Begin) -> Option<SimTime> {
+/// Simulated time up to which an earlier run has published data; `None` unless the run resumes from a checkpoint.
+pub(crate) fn reported(begin: &RunStart) -> Option<SimTime> {
     match begin {
-        Begin::Start(_) => None,
-        Begin::Resume(checkpoint) => Some(checkpoint.state.time),
+        RunStart::Start(_) => None,
+        RunStart::Resume(checkpoint) => Some(checkpoint.state.time),
     }
 }
 
-/// Refuses, before anything is run, places where its results could not be written.
+/// Refuses outputs that could not be written, before the run begins.
 pub(crate) fn check_outputs(ruts: &RutsArgs, checkpoints: &CheckpointArgs) -> Result<(), Fault> {
     ruts.save_ruts.iter().try_for_each(|file| places::check_writable("--save-ruts", file, &STATE_FILE))?;
     checkpoints.checkpoint_dir.iter().try_for_each(|folder| places::check_folder("--checkpoint-dir", folder))
 }
 
-/// What the simulation is told that is in the node of this name.
+/// The options of the simulation in the node of this name.
 pub(crate) fn simulation_options(
     node: &str,
     pacing: &PacingArgs,

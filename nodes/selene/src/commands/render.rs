@@ -1,4 +1,4 @@
-//! `selene render`: an image of one camera or of each, as the camera node would publish it.
+//! `selene render`: writes an image of one camera or of each, as the camera node would publish it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,17 +13,17 @@ use selene_sim::{EntityId, Model, World};
 use crate::args::RenderArgs;
 use crate::bar::Work;
 use crate::fault::Fault;
-use crate::telling::Telling;
+use crate::verbosity::Verbosity;
 use crate::{device, places};
 
-/// What an image counts in the bar, in milliseconds of the drive.
+/// Weight of an image in the progress bar, in milliseconds of the drive.
 const IMAGE_MS: u64 = 1000;
 
-/// The cameras of the rovers that are looked through.
+/// The cameras of each rover that takes an image.
 type Viewers = BTreeMap<EntityId, RoverCameras>;
 
 /// Renders the images and writes them.
-pub(crate) fn render(args: &RenderArgs, telling: Telling) -> Result<(), Fault> {
+pub(crate) fn render(args: &RenderArgs, verbosity: Verbosity) -> Result<(), Fault> {
     let model = places::load_model(Some(&args.scenario), &args.world)?;
     let mut shots = shots(&model, args)?;
     shots.iter().try_for_each(|shot| places::check_writable("--out", &shot.file, &selene_base::output::PNG))?;
@@ -41,9 +41,9 @@ pub(crate) fn render(args: &RenderArgs, telling: Telling) -> Result<(), Fault> {
             e.insert(cameras.map_err(Fault::run)?);
         }
     }
-    // The drive until then, and an image for each camera, which takes about as long as a second of it.
+    // The bar counts the drive until then and an image for each camera, which takes about as long as a second of it.
     let driven_ms = |time: SimTime| (time.min(args.at).secs_f64() * 1e3) as u64;
-    let work = Work::begin(telling, "rendering", driven_ms(args.at) + IMAGE_MS * shots.len() as u64);
+    let work = Work::begin(verbosity, "rendering", driven_ms(args.at) + IMAGE_MS * shots.len() as u64);
     while shots.iter().any(|shot| shot.image.is_none()) {
         let interval = feed.heartbeat(&mut world).map_err(Fault::run)?;
         viewers.values_mut().try_for_each(|cameras| cameras.see(&interval)).map_err(Fault::run)?;
@@ -54,23 +54,23 @@ pub(crate) fn render(args: &RenderArgs, telling: Telling) -> Result<(), Fault> {
         work.reached(driven_ms(interval.next.time) + IMAGE_MS * taken);
     }
     drop(work);
-    shots.iter().try_for_each(|shot| shot.save(&viewers, telling))
+    shots.iter().try_for_each(|shot| shot.save(&viewers, verbosity))
 }
 
-/// One camera's image on its way to a file.
+/// One camera and the image that it is to take.
 struct Shot {
     rover: EntityId,
-    /// As it is asked for.
+    /// The camera's name for `--camera`.
     name: String,
     camera: String,
     schedule: Schedule,
     file: PathBuf,
-    /// The last sample so far.
+    /// The latest sample so far.
     latest: Option<Sample>,
     image: Option<CameraSample>,
 }
 
-/// The shots that are asked for.
+/// The shots of the requested cameras.
 fn shots(model: &Model, args: &RenderArgs) -> Result<Vec<Shot>, Fault> {
     let mut shots = cameras(model);
     match &args.camera {
@@ -84,15 +84,15 @@ fn shots(model: &Model, args: &RenderArgs) -> Result<Vec<Shot>, Fault> {
         }
         Some(name) => {
             let known = shots.iter().map(|shot| shot.name.as_str()).collect::<Vec<_>>().join(", ");
-            let told = format!("--camera {name}: the scenario has no such camera; it has {known}");
+            let reported = format!("--camera {name}: the scenario has no such camera; it has {known}");
             let found = shots.into_iter().find(|shot| shot.name == *name);
-            let shot = found.ok_or_else(|| Fault::input(told))?;
+            let shot = found.ok_or_else(|| Fault::input(reported))?;
             Ok(vec![Shot { file: args.out.clone(), ..shot }])
         }
     }
 }
 
-/// Every camera; with several rovers named `ROVER/CAMERA`.
+/// A shot for every camera; with several rovers they are named `ROVER/CAMERA`.
 fn cameras(model: &Model) -> Vec<Shot> {
     let several = model.rovers().len() > 1;
     let of_rover = |(id, kind): (&EntityId, &std::sync::Arc<selene_sim::RoverKind>)| {
@@ -115,12 +115,12 @@ fn cameras(model: &Model) -> Vec<Shot> {
 }
 
 impl Shot {
-    /// Exposes the camera's last sample until `at` as soon as the world is known until its end.
+    /// Exposes the camera's last sample up to `at` as soon as the world is known up to the end of the exposure.
     fn take(&mut self, at: SimTime, interval: &Interval, viewers: &mut Viewers) -> Result<(), Fault> {
         let until = interval.next.time;
         let schedule = self.schedule;
         self.latest = schedule.measured_in(interval.after(), until.min(at)).last().or(self.latest);
-        // The last sample before `at` is the one: no other can follow.
+        // It is the one to expose once no later sample can fall before `at`.
         let next_sample = self.latest.map(|sample| schedule.instant(sample.index + 1));
         let is_last = next_sample.is_some_and(|instant| instant > at) || until >= at;
         let Some(cameras) = viewers.get_mut(&self.rover).filter(|_| is_last) else { return Ok(()) };
@@ -132,11 +132,11 @@ impl Shot {
         Ok(())
     }
 
-    fn save(&self, viewers: &Viewers, telling: Telling) -> Result<(), Fault> {
+    fn save(&self, viewers: &Viewers, verbosity: Verbosity) -> Result<(), Fault> {
         let Some((sample, cameras)) = self.image.as_ref().zip(viewers.get(&self.rover)) else { return Ok(()) };
         write(sample, &self.file)?;
         let (file, device) = (places::whole(&self.file), cameras.device());
-        telling.note(format_args!("{}: {} at {}, traced on {device}", file.display(), self.name, sample.stamp));
+        verbosity.note(format_args!("{}: {} at {}, traced on {device}", file.display(), self.name, sample.stamp));
         Ok(())
     }
 }

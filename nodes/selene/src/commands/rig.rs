@@ -1,4 +1,4 @@
-//! `selene rig`: a single wheel, a pressed plate, a rover on slopes.
+//! `selene rig`: test rigs for a single wheel, a pressed plate and a rover on slopes.
 
 mod plate;
 mod slope;
@@ -13,26 +13,26 @@ use selene_soil::{Law, SoilSpec};
 use crate::args::RigCommand;
 use crate::fault::Fault;
 use crate::places;
-use crate::telling::Telling;
+use crate::verbosity::Verbosity;
 
-/// Runs the rig asked for.
-pub(crate) fn rig(command: &RigCommand, telling: Telling) -> Result<(), Fault> {
+/// Executes a subcommand.
+pub(crate) fn rig(command: &RigCommand, verbosity: Verbosity) -> Result<(), Fault> {
     match command {
-        RigCommand::Wheel(args) => wheel::wheel(args, telling),
+        RigCommand::Wheel(args) => wheel::wheel(args, verbosity),
         RigCommand::Plate(args) => plate::plate(args),
-        RigCommand::Slope(args) => slope::slope(args, telling),
+        RigCommand::Slope(args) => slope::slope(args, verbosity),
     }
 }
 
-/// The soil called `name`, with or without displaced soil piling up beside the rut.
+/// The soil called `name`. With `bulldozing`, displaced soil piles up beside the rut.
 fn soil(name: &str, bulldozing: bool) -> Result<Law, Fault> {
     let mut spec = SoilSpec::load(&places::soil_file("--soil", name)?).map_err(Fault::input)?;
     spec.bulldozing = bulldozing.then(|| spec.bulldozing.unwrap_or_default());
     Law::try_from(&spec).map_err(|refusal| Fault::input(format!("--soil {name}: {refusal}")))
 }
 
-/// What was typed cannot be run, or it ran and its result would not be true; `of` tells of
-/// which run, where there are several.
+/// Classifies an error: a fault of the input, or of a run whose result would be wrong. `of` names the run, if there are
+/// several.
 fn fault(of: &str, error: &RigError) -> Fault {
     match error {
         RigError::TooCoarse { .. } => Fault::input(format!("{of}--grid: {error}")),
@@ -46,17 +46,17 @@ fn fault(of: &str, error: &RigError) -> Fault {
     }
 }
 
-/// A result that can be printed: what is no number would be read as one.
+/// Passes on a finite result, and fails for others: they must not appear in the output as numbers.
 fn finite(name: &str, value: f64) -> Result<f64, Fault> {
     let wrong =
         || Fault::run(format!("{name} came to {value}: this rig does not settle; try values nearer the defaults"));
     if value.is_finite() { Ok(value) } else { Err(wrong()) }
 }
 
-/// Writes a table to `file`, and tells so.
-fn write_csv(file: &Path, text: &str, telling: Telling) -> Result<(), Fault> {
+/// Writes a table to `file` and prints its path.
+fn write_csv(file: &Path, text: &str, verbosity: Verbosity) -> Result<(), Fault> {
     output::write_bytes(file, &CSV, text.as_bytes()).map_err(Fault::run)?;
-    telling.wrote(file);
+    verbosity.wrote(file);
     Ok(())
 }
 

@@ -1,7 +1,6 @@
-//! `selene run`: all nodes in one process, each on its own thread, in lockstep
-//! over the in-process transport; DDS and the bag get the same bytes. When somebody
-//! asks for another world, all nodes end and begin anew in it (`worlds`); the process
-//! stays on its ROS domain, and the addresses of its console stay what they were.
+//! `selene run`: all nodes in one process, each on its own thread, in lockstep over the in-process transport; DDS and
+//! the bag get the same bytes. On a request for another world, all nodes end and new ones start in it (`worlds`); the
+//! process stays on its ROS domain, and the addresses of its console do not change.
 
 mod worlds;
 
@@ -11,8 +10,9 @@ use std::sync::mpsc::Receiver;
 use std::thread::{self, Scope, ScopedJoinHandle};
 
 use selene_base::SimTime;
+use selene_base::output::PNG;
 use selene_coherence::{Links, NodeContext, RunId};
-use selene_console::{ConsoleOptions, Door, Token};
+use selene_console::{ConsoleOptions, ListeningSocket, Token};
 use selene_observe::Devices;
 use selene_ros::BagRecorder;
 use selene_ros::fanout::Fanout;
@@ -20,7 +20,7 @@ use selene_ros::in_process::InProcess;
 use selene_ros::parameters::Parameters;
 use selene_ros::transport::Transport;
 use selene_sim::{Model, Scenario};
-use selene_simulation::{Begin, NodeError, SimulationOptions, Timeline, WorldRequest, Worlds};
+use selene_simulation::{NodeError, RunStart, SimulationOptions, Timeline, WorldRequest, Worlds};
 use selene_terrain::Ruts;
 
 use crate::announcement::Announcement;
@@ -37,44 +37,44 @@ use crate::progress::Progress;
 use crate::remap::{Names, Remap};
 use crate::ros_args::RosArgs;
 use crate::rosout::Backlog;
-use crate::run_report::RunReport;
-use crate::summary::{End, Summary};
-use crate::telling::Telling;
+use crate::run_report::{self, RunReport};
+use crate::summary::{RunEnd, Summary};
 use crate::traffic::Traffic;
+use crate::verbosity::Verbosity;
 use crate::wire::Wire;
 use crate::{device, figures, interrupt, own_services, parameters, places, recording, timing};
 use worlds::{LoadedWorld, Loader, offered};
 
-/// The process as a ROS node.
+/// Default name of the process as a ROS node.
 const NODE: &str = "selene";
 
-/// All that a process needs before simulated time begins.
+/// What a process loads and opens before simulated time begins.
 struct Prepared {
     model: Arc<Model>,
-    begin: Begin,
+    begin: RunStart,
     devices: Devices,
     wire: Option<Arc<dyn Transport>>,
 }
 
-/// What stays while one world takes the place of another.
+/// The state of the process that stays when one world replaces another.
 struct Process<'a> {
-    /// What was typed.
+    /// The arguments of the command line.
     typed: &'a RunArgs,
     ros: &'a RosArgs,
     names: Names,
     devices: Devices,
-    /// The wire as it is; each world does to it what the command line says.
+    /// The transport to other processes; each world wraps it with the limits and impairments of the command line.
     wire: Option<Arc<dyn Transport>>,
     token: Option<Token>,
-    console: Option<Door>,
-    foxglove: Option<Door>,
+    console: Option<ListeningSocket>,
+    foxglove: Option<ListeningSocket>,
     log: Backlog,
-    telling: Telling,
+    verbosity: Verbosity,
     stop: Arc<AtomicBool>,
 }
 
-/// Runs a scenario to its end and leaves pictures and a summary; then, where somebody asked for another world, that one.
-pub(crate) fn run(args: &RunArgs, telling: Telling, ros: &RosArgs, log: Backlog) -> Result<(), Fault> {
+/// Runs a scenario to its end and writes pictures and a summary; then runs the next world, if one was requested.
+pub(crate) fn run(args: &RunArgs, verbosity: Verbosity, ros: &RosArgs, log: Backlog) -> Result<(), Fault> {
     let stop = interrupt::watch()?;
     check_outputs(args)?;
     viewers::check(&args.viewers)?;
@@ -82,6 +82,7 @@ pub(crate) fn run(args: &RunArgs, telling: Telling, ros: &RosArgs, log: Backlog)
     let names = ros.names(NODE)?;
     let Prepared { model, begin, devices, wire } = prepare(args, &names, &stop)?;
     check_link(wire.is_some(), &args.link)?;
+    check_pictures(args, model.scenario())?;
     let process = Process {
         typed: args,
         ros,
@@ -89,30 +90,30 @@ pub(crate) fn run(args: &RunArgs, telling: Telling, ros: &RosArgs, log: Backlog)
         devices,
         wire,
         token: console::token(args.console.console_control)?,
-        console: console::door(&args.console)?,
-        foxglove: viewers::door(&args.viewers)?,
+        console: console::listening_socket(&args.console)?,
+        foxglove: viewers::listening_socket(&args.viewers)?,
         log,
-        telling,
+        verbosity,
         stop,
     };
     process.run(LoadedWorld { args: args.clone(), number: 1, model, begin })
 }
 
 impl Process<'_> {
-    /// Runs a world and those that are gone over to. The first fault is told, and a node that fails ends the process.
+    /// Runs the first world and all that replace it. Returns the first fault; a node that fails ends the process.
     fn run(&self, first: LoadedWorld) -> Result<(), Fault> {
         let (mut next, mut result) = (Some(first), Ok(()));
         while let Some(world) = next.take() {
             let ended = self.run_world(world, &mut next);
             result = result.and(ended);
-            next = next.filter(|_| !interrupt::asked(&self.stop));
+            next = next.filter(|_| !interrupt::requested(&self.stop));
         }
         result
     }
 
-    /// Runs a world to its end; the one to go over to is left in `next`.
+    /// Runs a world to its end, and puts the world that replaces it, if any, into `next`.
     fn run_world(&self, world: LoadedWorld, next: &mut Option<LoadedWorld>) -> Result<(), Fault> {
-        let Self { names, devices, telling, .. } = self;
+        let Self { names, devices, verbosity, .. } = self;
         let LoadedWorld { args, number, model, begin } = world;
         let scenario = Arc::clone(model.scenario());
         let name = devices.usual().name();
@@ -120,60 +121,67 @@ impl Process<'_> {
         let wire = self.wire.clone().map(|wire| Wire::open(wire, &args.link, &timeline)).transpose()?;
         let neighbours = InProcess::new();
         let lines = args.report.then(|| BenchLines::open(&neighbours, &scenario, &args)).transpose()?;
-        let (options, asked) = options(&args, timeline, &scenario);
+        let (options, requested) = options(&args, timeline, &scenario);
         let run = args.run.run.clone().unwrap_or_else(RunId::random);
         options.settings.begin(&begin);
         let parameters = self.parameters(number, parameters::of_simulation(&model, &run, &options))?;
-        let console = self.console.as_ref().map(Door::again).transpose().map_err(Fault::run)?;
-        let foxglove = self.foxglove.as_ref().map(Door::again).transpose().map_err(Fault::run)?;
-        // Last of all that can be refused, so that a refusal leaves no empty bag.
+        let console = self.console.as_ref().map(ListeningSocket::again).transpose().map_err(Fault::run)?;
+        let foxglove = self.foxglove.as_ref().map(ListeningSocket::again).transpose().map_err(Fault::run)?;
+        // After everything that can be refused, so that a refusal leaves no empty bag.
         let recorder = recording::begin(args.record.as_deref(), &args.recording)?;
         let viewers = Viewers::begin(&args.viewers, foxglove, &run, &model, ruts_of(&begin))?;
         let taps = taps(recorder.as_ref(), &viewers, names);
         let domain = wire.as_ref().and_then(|_| places::domain_id().ok());
-        telling.note(Announcement { scenario: &scenario, args: &args, tracer: &name, domain });
+        verbosity.note(Announcement { scenario: &scenario, args: &args, tracer: &name, domain });
 
         let all = Arc::new(join(&neighbours, wire.clone(), &taps));
-        let meter = Arc::new(Meter::new(all).beginning_at(node::told(&begin).unwrap_or(SimTime::ZERO)));
+        let meter = Arc::new(Meter::new(all).beginning_at(node::reported(&begin).unwrap_or(SimTime::ZERO)));
         let rosout = self.log.publish(&meter, &names.logger())?;
         let served = own_services::serve(&meter, names, parameters);
         let traffic = Traffic { meter: Arc::clone(&meter), wire, limit_bytes_s: args.link.bandwidth_limit };
         tracing::info!("run {run} of {} begins, tracing on {name}", scenario.name);
         let public: Arc<dyn Transport> = Arc::clone(&meter) as _;
-        // The recorder takes internal topics only where it is asked to.
+        // The recorder takes internal topics only if an option enables it.
         let links = Links { public, internal: Arc::new(join(&neighbours, None, &taps)), run };
         let report = RunReport::open(&links, &model, ruts_of(&begin)).map_err(Fault::run)?;
-        let context =
-            NodeContext { links, folders: places::allowed_folders(&scenario), told_until: node::told(&begin), model };
+        let context = NodeContext {
+            links,
+            folders: places::allowed_folders(&scenario),
+            published_until: node::reported(&begin),
+            model,
+        };
         let watched = self.console_options(&options);
-        // What it says goes to the nodes and the bag; over the wire they would hear it twice, and so would it them.
-        let watch = |door| console::begin(door, Arc::clone(&context.links.internal), &watched, *telling);
+        // The console publishes to the nodes and the bag only: over the wire too, each message would arrive twice.
+        let watch = |listening_socket| {
+            console::begin(listening_socket, Arc::clone(&context.links.internal), &watched, *verbosity)
+        };
         let console = console.map(watch).transpose()?;
         let (drive, first_image_to) = (Some(&report), (!args.no_pictures).then_some(args.out.as_path()));
-        let progress = Progress { meter: &meter, drive, first_image_to, duration: options.duration, telling: *telling };
+        let progress =
+            Progress { meter: &meter, drive, first_image_to, duration: options.duration, verbosity: *verbosity };
         let sensing = sensing(&args);
         let nodes =
             Nodes { context: &context, traffic: &traffic, devices, options: &options, sensing, stop: &self.stop };
-        let (end, then) = nodes.run(begin, &progress, self.loader(&args, number, &options, asked));
+        let (end, then) = nodes.run(begin, &progress, self.loader(&args, number, &options, requested));
         *next = then;
         let refused = console.as_ref().and_then(console::refused);
-        // Before the bag ends.
+        // These must end before the bag.
         drop((console, served, rosout));
 
-        let refused = refused.map(|told| ("console refused", told));
-        let then = next.as_ref().map(|next| ("goes over to", next.model.scenario().name.clone()));
+        let refused = refused.map(|reported| ("console refused", reported));
+        let then = next.as_ref().map(|next| ("switches to", next.model.scenario().name.clone()));
         let rows = [("began tracing on", name)].into_iter().chain(refused).chain(then).collect();
         let (recorder, options) = (recorder.as_ref(), &options);
-        let over = Over { args: &args, scenario: &scenario, options, traffic: &traffic, report: &report, recorder };
+        let over = EndedRun { args: &args, scenario: &scenario, options, traffic: &traffic, report: &report, recorder };
         over.conclude(end, rows, viewers, lines.as_ref())
     }
 
-    /// Parameters, in the first world as arguments of ROS set them: other worlds may have others.
+    /// Applies the ROS arguments to the parameters, in the first world only: other worlds may have other parameters.
     fn parameters(&self, number: u32, parameters: Parameters) -> Result<Parameters, Fault> {
         if number == 1 { self.ros.set(parameters, &self.names) } else { Ok(parameters) }
     }
 
-    /// What the run's console may do, and whom it asks.
+    /// The options of the run's console.
     fn console_options(&self, options: &SimulationOptions) -> ConsoleOptions {
         ConsoleOptions {
             token: self.token.clone(),
@@ -183,13 +191,13 @@ impl Process<'_> {
         }
     }
 
-    /// Who loads the world after this one.
+    /// The loader of the world that replaces this one.
     fn loader<'b>(
         &'b self,
         present: &'b RunArgs,
         number: u32,
         options: &'b SimulationOptions,
-        asked: Receiver<WorldRequest>,
+        requested: Receiver<WorldRequest>,
     ) -> Loader<'b> {
         Loader {
             typed: self.typed,
@@ -197,14 +205,14 @@ impl Process<'_> {
             number,
             devices: &self.devices,
             has_wire: self.wire.is_some(),
-            asked,
+            requested,
             changes: &options.changes,
         }
     }
 }
 
-/// A world that has ended.
-struct Over<'a> {
+/// A world that has ended, with all that its summary needs.
+struct EndedRun<'a> {
     args: &'a RunArgs,
     scenario: &'a Scenario,
     options: &'a SimulationOptions,
@@ -213,18 +221,18 @@ struct Over<'a> {
     recorder: Option<&'a BagRecorder>,
 }
 
-impl Over<'_> {
-    /// Ends what was written of it, draws its pictures and tells what it came to, with these rows too.
+impl EndedRun<'_> {
+    /// Closes its files, draws its pictures and prints its summary, to which `rows` are added.
     fn conclude(
         &self,
-        end: End,
+        end: RunEnd,
         rows: Vec<(&'static str, String)>,
         viewers: Viewers,
         lines: Option<&BenchLines>,
     ) -> Result<(), Fault> {
         let Self { args, scenario, options, traffic, report, recorder } = *self;
         let mut summary = Summary::new(scenario, &end, traffic);
-        rows.into_iter().for_each(|(label, told)| summary.row(label, told));
+        rows.into_iter().for_each(|(label, reported)| summary.row(label, reported));
         let (slip, sinkage_m) = report.slip_and_sinkage();
         summary.row("mean slip", format!("{:.1} %", slip * 100.0));
         summary.row("deepest sinkage", format!("{:.1} mm", sinkage_m * 1000.0));
@@ -232,14 +240,14 @@ impl Over<'_> {
         let shown = viewers.end(&mut summary);
         let recorded = recording::end(recorder, &mut summary);
         let drawn = draw(report, args, &title(scenario, &end, &traffic.meter), &mut summary);
-        let told = figures::write(args.figures.as_deref(), end.outcome.as_ref(), report);
+        let reported = figures::write(args.figures.as_deref(), end.outcome.as_ref(), report);
         print_line(&summary);
         lines.into_iter().zip(&end.outcome).for_each(|(lines, outcome)| lines.end(outcome));
-        end.result().and(recorded).and(shown).and(drawn).and(told)
+        end.result().and(recorded).and(shown).and(drawn).and(reported)
     }
 }
 
-/// Refuses, before anything is run, places where its results could not be written.
+/// Refuses outputs that could not be written, before the run begins.
 fn check_outputs(args: &RunArgs) -> Result<(), Fault> {
     if !args.no_pictures {
         places::check_folder("--out", &args.out)?;
@@ -248,14 +256,22 @@ fn check_outputs(args: &RunArgs) -> Result<(), Fault> {
     node::check_outputs(&args.ruts, &args.checkpoints)
 }
 
-/// Loads and opens everything; the slow parts beside one another, since the first
-/// image is waited for.
+/// Refuses pictures that would replace a file of another kind, before the run begins.
+fn check_pictures(args: &RunArgs, scenario: &Scenario) -> Result<(), Fault> {
+    if args.no_pictures {
+        return Ok(());
+    }
+    let mut files = run_report::picture_files(scenario).into_iter();
+    files.try_for_each(|file| places::check_writable("--out", &args.out.join(file), &PNG))
+}
+
+/// Loads and opens everything, the slow parts in parallel: the user waits for the first image.
 fn prepare(args: &RunArgs, names: &Names, stop: &AtomicBool) -> Result<Prepared, Fault> {
     thread::scope(|scope| {
-        let network = if args.no_dds { None } else { Some(Network::asked(&args.network)?) };
+        let network = if args.no_dds { None } else { Some(Network::requested(&args.network)?) };
         let wire = scope.spawn(move || network.map_or(Ok(None), |network| network.open(names)));
-        let asked = args.device.device;
-        let devices = scope.spawn(move || device::open(asked));
+        let requested = args.device.device;
+        let devices = scope.spawn(move || device::open(requested));
         let scenario = places::load_scenario(args.scenario.as_deref(), &args.world)?;
         interrupt::check(stop)?;
         let model = places::model_of(scenario)?;
@@ -273,35 +289,35 @@ fn prepare(args: &RunArgs, names: &Names, stop: &AtomicBool) -> Result<Prepared,
     })
 }
 
-/// The ground that a run begins on.
-fn ruts_of(begin: &Begin) -> Ruts {
+/// The ruts on which a run begins.
+fn ruts_of(begin: &RunStart) -> Ruts {
     match begin {
-        Begin::Start(driven) => driven.as_ref().map(|driven| driven.ruts.clone()).unwrap_or_default(),
-        Begin::Resume(checkpoint) => checkpoint.state.ruts.clone(),
+        RunStart::Start(driven) => driven.as_ref().map(|driven| driven.ruts.clone()).unwrap_or_default(),
+        RunStart::Resume(checkpoint) => checkpoint.state.ruts.clone(),
     }
 }
 
-/// Refuses what is asked of a wire that is not there.
+/// Refuses options about the wire if there is none.
 fn check_link(has_wire: bool, link: &LinkArgs) -> Result<(), Fault> {
     if !has_wire && link.is_given() {
-        let told = "--bandwidth-limit, --late-frames and --impair are about the wire: with --no-dds, or with \
+        let reported = "--bandwidth-limit, --late-frames and --impair are about the wire: with --no-dds, or with \
                     ROS_AUTOMATIC_DISCOVERY_RANGE=OFF, there is none";
-        return Err(Fault::input(told));
+        return Err(Fault::input(reported));
     }
     Ok(())
 }
 
-/// What the simulation is told, and where requests for another world arrive.
+/// The options of the simulation, and the receiver of requests for another world.
 fn options(args: &RunArgs, timeline: Timeline, scenario: &Scenario) -> (SimulationOptions, Receiver<WorldRequest>) {
     let present = scenario.file().to_owned();
-    let (worlds, asked) = Worlds::offering(move || offered(&present));
+    let (worlds, requested) = Worlds::offering(move || offered(&present));
     let waited_for = lockstep(sensing(args));
     let mut options = node::simulation_options(NODE, &args.pacing, timeline, &args.ruts, &args.checkpoints, waited_for);
     options.control.worlds = Some(worlds);
-    (options, asked)
+    (options, requested)
 }
 
-/// In-process first, so that nobody outside hears of a message before the nodes.
+/// Joins the transports. The in-process one is first, so that the nodes get each message before other processes.
 fn join(neighbours: &InProcess, wire: Option<Arc<Wire>>, taps: &[Arc<dyn Transport>]) -> Fanout {
     let mut parts: Vec<Arc<dyn Transport>> = vec![Arc::new(neighbours.clone())];
     parts.extend(wire.map(|wire| wire as Arc<dyn Transport>));
@@ -309,13 +325,13 @@ fn join(neighbours: &InProcess, wire: Option<Arc<Wire>>, taps: &[Arc<dyn Transpo
     Fanout::new(parts)
 }
 
-/// Who only listens: the bag and what shows the run, by the names of the wire.
+/// The transports that only receive: the bag and the viewers, with the remapped names.
 fn taps(recorder: Option<&BagRecorder>, viewers: &Viewers, names: &Names) -> Vec<Arc<dyn Transport>> {
     let recorder = recorder.map(|recorder| Arc::new(recorder.clone()) as Arc<dyn Transport>);
     recorder.into_iter().chain(viewers.taps()).map(|tap| Remap::over(tap, names)).collect()
 }
 
-/// The nodes that run beside the simulation.
+/// The sensor nodes that run beside the simulation.
 #[derive(Clone, Copy)]
 pub(crate) enum Sensing {
     Camera,
@@ -326,7 +342,7 @@ pub(crate) enum Sensing {
 impl Sensing {
     pub(crate) const ALL: [Self; 3] = [Self::Camera, Self::Lidar, Self::Navigation];
 
-    /// Its name in lockstep.
+    /// Its name as a participant in lockstep.
     fn participant(self) -> &'static str {
         match self {
             Self::Camera => selene_camera::PARTICIPANT,
@@ -335,7 +351,7 @@ impl Sensing {
         }
     }
 
-    /// Runs it until the run's end or `stop`.
+    /// Runs the node until the run's end or `stop`.
     pub(crate) fn run(self, context: &NodeContext, devices: &Devices, stop: &AtomicBool) -> Result<(), NodeError> {
         match self {
             Self::Camera => selene_camera::run(context, devices.clone(), stop),
@@ -345,17 +361,17 @@ impl Sensing {
     }
 }
 
-/// Whom the simulation waits for: every node that runs here.
+/// Names of the nodes that the simulation waits for.
 pub(crate) fn lockstep(nodes: &[Sensing]) -> Vec<String> {
     nodes.iter().map(|node| node.participant().to_owned()).collect()
 }
 
-/// The nodes that run beside the simulation.
+/// The sensor nodes of this run.
 fn sensing(args: &RunArgs) -> &'static [Sensing] {
     if args.no_sensors { &[] } else { &Sensing::ALL }
 }
 
-/// The nodes of a run and what they are given.
+/// The nodes of a run, and what they share.
 struct Nodes<'a> {
     context: &'a NodeContext,
     traffic: &'a Traffic,
@@ -366,30 +382,29 @@ struct Nodes<'a> {
 }
 
 impl Nodes<'_> {
-    /// Runs them until the simulation's end; the world to go over to then, if somebody asked for one. A node that fails
-    /// ends the run.
-    fn run(&self, begin: Begin, progress: &Progress<'_>, loader: Loader<'_>) -> (End, Option<LoadedWorld>) {
+    /// Runs the nodes until the simulation ends. Returns how it ended, and the world that replaces this one, if any. A
+    /// node that fails ends the run.
+    fn run(&self, begin: RunStart, progress: &Progress<'_>, loader: Loader<'_>) -> (RunEnd, Option<LoadedWorld>) {
         let Self { context, traffic, devices, options, sensing, stop } = *self;
         let ended = &AtomicBool::new(false);
         thread::scope(|scope| {
             let has_ended = SetOnDrop::new(ended);
             scope.spawn(|| progress.show(ended));
-            scope.spawn(|| traffic.tell(&context.links, ended));
+            scope.spawn(|| traffic.report(&context.links, ended));
             let next = scope.spawn(move || loader.next(ended));
             let sense = |node: &'static Sensing| start(scope, stop, move || node.run(context, devices, stop));
             let sensing: Vec<_> = sensing.iter().map(sense).collect();
             let simulation = start(scope, stop, || selene_simulation::run(context, begin, options, stop));
             let outcome = joined(simulation);
-            let end = End::new(outcome, sensing.into_iter().map(joined).fold(Ok(()), Result::and));
+            let end = RunEnd::new(outcome, sensing.into_iter().map(joined).fold(Ok(()), Result::and));
             drop(has_ended);
-            // A panic there has been told, and the run went on without it.
+            // A panic of the loader has been printed, and the run went on without it.
             (end, next.join().unwrap_or_default())
         })
     }
 }
 
-/// Starts a node on its own thread; when it fails, however it fails, all others
-/// are asked to stop.
+/// Starts a node on its own thread. When it fails or panics, all others are stopped.
 pub(crate) fn start<'scope, 'env, T: Send + 'scope>(
     scope: &'scope Scope<'scope, 'env>,
     stop: &'scope AtomicBool,
@@ -403,12 +418,12 @@ pub(crate) fn start<'scope, 'env, T: Send + 'scope>(
     })
 }
 
-/// What a node ended with.
+/// Joins a node's thread and returns its result.
 pub(crate) fn joined<T>(thread: ScopedJoinHandle<'_, Result<T, Fault>>) -> Result<T, Fault> {
     thread.join().unwrap_or_else(|_| Err(Fault::run("a node ended unexpectedly: see the message above")))
 }
 
-fn title(scenario: &Scenario, end: &End, meter: &Meter) -> String {
+fn title(scenario: &Scenario, end: &RunEnd, meter: &Meter) -> String {
     let simulated_s = end.simulated(meter).secs_f64();
     let distances = end.outcome.iter().flat_map(|outcome| outcome.distances_m.iter().map(|(_, m)| *m));
     let driven = format!("{:.2} m driven", distances.sum::<f64>());

@@ -1,5 +1,5 @@
-//! `selene schema`: JSON Schemas of the files that people write, made from the types that read them. They say keys,
-//! types and what is needed; ranges and what must fit together, `selene check` tells.
+//! `selene schema`: JSON Schemas of the input files, generated from the types that parse them. They contain keys, types
+//! and which keys are required; `selene check` checks ranges and consistency.
 
 use schemars::{Schema, schema_for};
 use selene_base::output::{self, FileKind};
@@ -14,20 +14,22 @@ use crate::args::{SchemaArgs, SchemaKind};
 use crate::fault::Fault;
 use crate::output::print_line;
 use crate::places;
-use crate::telling::Telling;
+use crate::verbosity::Verbosity;
 
-/// A schema that was written before.
+/// The kind of file that may be replaced: an earlier schema.
 const SCHEMA: FileKind = FileKind { name: "JSON Schema", is: is_schema };
 
-/// Prints schemas, or writes them.
-pub(crate) fn schema(args: &SchemaArgs, telling: Telling) -> Result<(), Fault> {
+/// Prints schemas, or writes them to a folder.
+pub(crate) fn schema(args: &SchemaArgs, verbosity: Verbosity) -> Result<(), Fault> {
     let kinds = args.kind.as_ref().map_or(&SchemaKind::ALL[..], std::slice::from_ref);
     if let Some(folder) = &args.out {
         places::check_folder("--out", folder)?;
+        let file = |kind: &SchemaKind| folder.join(format!("{}.json", kind.name()));
+        kinds.iter().try_for_each(|kind| places::check_writable("--out", &file(kind), &SCHEMA))?;
         for kind in kinds {
-            let file = folder.join(format!("{}.json", kind.name()));
+            let file = file(kind);
             output::write_bytes(&file, &SCHEMA, text(*kind)?.as_bytes()).map_err(Fault::run)?;
-            telling.wrote(&file);
+            verbosity.wrote(&file);
         }
         return Ok(());
     }
@@ -38,7 +40,7 @@ pub(crate) fn schema(args: &SchemaArgs, telling: Telling) -> Result<(), Fault> {
     Ok(())
 }
 
-/// All schemas by the kind of file.
+/// The schemas of all kinds, by the kind's name.
 fn all() -> Map<String, Value> {
     SchemaKind::ALL.map(|kind| (kind.name().to_owned(), of(kind).to_value())).into_iter().collect()
 }
@@ -71,7 +73,7 @@ mod tests {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config")
     }
 
-    /// The schemas with their references followed, as far as keys of mappings go.
+    /// The keys of the mapping at `path` in a schema, with references followed.
     fn keys(kind: SchemaKind, path: &[&str]) -> Vec<String> {
         let root = of(kind).to_value();
         let mut at = &root;
@@ -81,7 +83,7 @@ mod tests {
         at["properties"].as_object().expect("a mapping").keys().cloned().collect()
     }
 
-    /// What a schema, or the one of several that is no null, refers to.
+    /// Follows the references of a schema; of several alternatives, takes the first.
     fn followed<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
         let mut schema = schema["anyOf"].as_array().map_or(schema, |several| &several[0]);
         while let Some(reference) = schema["$ref"].as_str() {
@@ -118,7 +120,7 @@ mod tests {
         }
     }
 
-    /// The YAML files of a folder and of those in it.
+    /// The YAML files of a folder and its subfolders.
     fn yaml_files(folder: &Path) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(folder).expect("a folder").flatten().map(|entry| entry.path());
         let files = |path: PathBuf| match path.is_dir() {

@@ -1,4 +1,5 @@
-//! `selene completions` and `selene man`: what shells and `man` are given, made from the command line itself.
+//! `selene completions` and `selene man`: shell completions and manual pages, generated from the command line's
+//! declaration.
 
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
@@ -8,14 +9,14 @@ use crate::args::{CommandLine, CompletionsArgs, ManArgs};
 use crate::fault::Fault;
 use crate::output::print_line;
 use crate::places;
-use crate::telling::Telling;
+use crate::verbosity::Verbosity;
 
-/// The program as it is typed.
+/// The program's name in a shell.
 const PROGRAM: &str = "selene";
-/// A page that was written before.
+/// The kind of file that a new page may replace: an earlier page.
 const PAGE: FileKind = FileKind { name: "manual page of Selene", is: |head| head.starts_with(b".ie ") };
 
-/// Prints what makes a shell complete commands.
+/// Prints the completion script of a shell.
 pub(crate) fn completions(args: &CompletionsArgs) -> Result<(), Fault> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut CommandLine::command(), PROGRAM, &mut script);
@@ -23,8 +24,8 @@ pub(crate) fn completions(args: &CompletionsArgs) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Prints the manual page, or writes those of all commands.
-pub(crate) fn man(args: &ManArgs, telling: Telling) -> Result<(), Fault> {
+/// Prints the manual page, or writes the pages of all commands to a folder.
+pub(crate) fn man(args: &ManArgs, verbosity: Verbosity) -> Result<(), Fault> {
     let mut commands = CommandLine::command().disable_help_subcommand(true);
     commands.build();
     let Some(folder) = &args.out else {
@@ -32,21 +33,21 @@ pub(crate) fn man(args: &ManArgs, telling: Telling) -> Result<(), Fault> {
         return Ok(());
     };
     places::check_folder("--out", folder)?;
-    for command in with_all_below(&commands) {
-        let (name, bytes) = page(command)?;
-        output::write_bytes(&folder.join(name), &PAGE, &bytes).map_err(Fault::run)?;
-    }
-    telling.wrote(folder);
+    let pages = with_all_below(&commands).into_iter().map(page).collect::<Result<Vec<_>, _>>()?;
+    let pages: Vec<_> = pages.into_iter().map(|(name, bytes)| (folder.join(name), bytes)).collect();
+    pages.iter().try_for_each(|(file, _)| places::check_writable("--out", file, &PAGE))?;
+    pages.iter().try_for_each(|(file, bytes)| output::write_bytes(file, &PAGE, bytes)).map_err(Fault::run)?;
+    verbosity.wrote(folder);
     Ok(())
 }
 
-/// A command and all that can be typed after it.
+/// A command and all its subcommands, recursively.
 fn with_all_below(command: &Command) -> Vec<&Command> {
     let below = command.get_subcommands().filter(|command| !command.is_hide_set() && command.get_name() != "help");
     std::iter::once(command).chain(below.flat_map(with_all_below)).collect()
 }
 
-/// A command's page, with the name of its file.
+/// The file name and content of a command's page.
 fn page(command: &Command) -> Result<(String, Vec<u8>), Fault> {
     let man = Man::new(command.clone());
     let mut bytes = Vec::new();

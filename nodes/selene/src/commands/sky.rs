@@ -1,4 +1,4 @@
-//! `selene sky`: where Sun and Earth stand over a place, now and over time.
+//! `selene sky`: prints where Sun and Earth are above a place, at an instant and over time.
 
 mod table;
 
@@ -23,11 +23,11 @@ struct Observer {
     longitude_deg: f64,
     height_m: f64,
     sky: SiteSky,
-    /// None for a flat one.
+    /// The horizon of a site's ground; `None` for a flat horizon.
     horizon: Option<Horizon>,
 }
 
-/// Prints the sky, and tabulates and draws it over time where asked to.
+/// Prints the sky at an instant and, if a duration is given, its table over time; draws a plot if one is requested.
 pub(crate) fn sky(args: &SkyArgs) -> Result<(), Fault> {
     args.plot.iter().try_for_each(|file| places::check_writable("--plot", file, &PNG))?;
     let observer = Observer::new(args)?;
@@ -40,8 +40,8 @@ pub(crate) fn sky(args: &SkyArgs) -> Result<(), Fault> {
         }
         print_line(serde_json::to_string_pretty(&value).map_err(Fault::run)?);
     } else {
-        observer.tell(args, &now);
-        table.iter().for_each(SkyTable::tell);
+        observer.print(args, &now);
+        table.iter().for_each(SkyTable::print);
     }
     match (&args.plot, &table) {
         (Some(plot), Some(table)) => table.chart(&observer, args.at).save(plot).map_err(Fault::run),
@@ -83,7 +83,7 @@ impl Observer {
         self.horizon.as_ref().map_or(0.0, |horizon| horizon.elevation_rad(body.azimuth_rad))
     }
 
-    /// The share of the Sun's light that comes over the horizon.
+    /// The share of the Sun's light above the horizon, 0 to 1.
     fn sun_visible(&self, sun: &Direction) -> f64 {
         visible_fraction((sun.elevation_rad - self.horizon_rad(sun)) / sun.angular_radius_rad)
     }
@@ -126,7 +126,7 @@ impl Observer {
         })
     }
 
-    fn tell(&self, args: &SkyArgs, now: &Sky) {
+    fn print(&self, args: &SkyArgs, now: &Sky) {
         let (lat, lon, height_m) = (self.latitude_deg, self.longitude_deg, self.height_m);
         print_line(format_args!(
             "{} at latitude {lat}°, longitude {lon}°, height {height_m} m ({})",
@@ -149,7 +149,7 @@ impl Observer {
     }
 }
 
-/// The horizon around the map origin of a site.
+/// The horizon seen from the map origin of a site, `eye_m` above the ground.
 fn site_horizon(site: &SiteSpec, file: &Path, args: &SkyArgs, eye_m: f64) -> Result<Horizon, Fault> {
     let data_dir = places::data_dir(args.data.as_deref())?;
     let ground = Clipmap::of_site(site, file, data_dir.as_deref(), args.seed).map_err(Fault::input)?;

@@ -1,4 +1,4 @@
-//! `selene study`: published studies made again.
+//! `selene study`: reproduces published studies.
 
 mod convoy;
 mod scaling;
@@ -15,28 +15,28 @@ use crate::args::{Method, StudyCommand, StudyHeadingArgs};
 use crate::bar::Work;
 use crate::fault::Fault;
 use crate::output::print_line;
-use crate::telling::Telling;
+use crate::verbosity::Verbosity;
 use crate::{device, places};
 
-/// The loop that is driven when none is named.
+/// The scenario that is driven by default.
 const LOOP: &str = "scenario/sorato_loop.yaml";
-/// The network that looks when none is named.
+/// The weights of the network that is used by default.
 const WEIGHTS: &str = "network/sun_direction.safetensors";
 
-/// Makes a study.
-pub(crate) fn study(command: &StudyCommand, telling: Telling) -> Result<(), Fault> {
+/// Executes a subcommand.
+pub(crate) fn study(command: &StudyCommand, verbosity: Verbosity) -> Result<(), Fault> {
     match command {
         StudyCommand::Heading(args) => match &args.training_images {
-            Some(folder) => make_training_images(args, folder, telling),
-            None => study_heading(args, telling),
+            Some(folder) => make_training_images(args, folder, verbosity),
+            None => study_heading(args, verbosity),
         },
-        StudyCommand::Convoy(args) => convoy::study(args, telling),
-        StudyCommand::Scaling(args) => scaling::study(args, telling),
+        StudyCommand::Convoy(args) => convoy::study(args, verbosity),
+        StudyCommand::Scaling(args) => scaling::study(args, verbosity),
     }
 }
 
-/// Drives the loops; tells the figures beside the paper's and leaves table and chart.
-fn study_heading(args: &StudyHeadingArgs, telling: Telling) -> Result<(), Fault> {
+/// Drives the loops, prints the figures beside the paper's, and writes table and chart.
+fn study_heading(args: &StudyHeadingArgs, verbosity: Verbosity) -> Result<(), Fault> {
     if !args.world.set.is_empty() {
         return Err(Fault::input("--set: a study drives its scenario as it is; change the file"));
     }
@@ -57,7 +57,7 @@ fn study_heading(args: &StudyHeadingArgs, telling: Telling) -> Result<(), Fault>
         device: device::open(args.device.device)?.usual().clone(),
     };
     let datasets = datasets(args)?;
-    let work = Work::begin(telling, "loops", datasets.len() as u64);
+    let work = Work::begin(verbosity, "loops", datasets.len() as u64);
     let drive = |dataset| drive(&study, dataset, &work).inspect(|_| work.step());
     let loops = datasets.into_iter().map(drive).collect::<Result<Vec<_>, _>>()?;
     drop(work);
@@ -67,14 +67,14 @@ fn study_heading(args: &StudyHeadingArgs, telling: Telling) -> Result<(), Fault>
         print_line(heading::network_table(&loops));
         let rows = heading::network_csv(&loops);
         output::write_bytes(&network_table, &CSV, rows.as_bytes()).map_err(Fault::run)?;
-        telling.wrote(&network_table);
+        verbosity.wrote(&network_table);
     }
     heading::chart(&loops).save(&chart).map_err(Fault::run)?;
-    [table, chart].iter().for_each(|file| telling.wrote(file));
+    [table, chart].iter().for_each(|file| verbosity.wrote(file));
     Ok(())
 }
 
-/// The network, if it shall look.
+/// The network, if `--method network` requests it.
 fn network(args: &StudyHeadingArgs) -> Result<Option<Network>, Fault> {
     match (args.method, &args.weights) {
         (Method::Detector, None) => Ok(None),
@@ -88,8 +88,8 @@ fn network(args: &StudyHeadingArgs) -> Result<Option<Network>, Fault> {
     }
 }
 
-/// Leaves images to train the network on, and their labels.
-fn make_training_images(args: &StudyHeadingArgs, folder: &Path, telling: Telling) -> Result<(), Fault> {
+/// Writes images to train the network on, and their labels.
+fn make_training_images(args: &StudyHeadingArgs, folder: &Path, verbosity: Verbosity) -> Result<(), Fault> {
     places::check_folder("--training-images", folder)?;
     let table = folder.join("labels.csv");
     places::check_writable("--training-images", &table, &CSV)?;
@@ -108,23 +108,23 @@ fn make_training_images(args: &StudyHeadingArgs, folder: &Path, telling: Telling
     let keep = |number: usize, of: &Labelled| -> Result<(), Failure> {
         save_png(&of.image, &folder.join(format!("{number:06}.png")))?;
         if all.last().is_none_or(|last| last.world != of.world) {
-            telling.note(format_args!("world {}, image {number} of {}", of.world, training.count));
+            verbosity.note(format_args!("world {}, image {number} of {}", of.world, training.count));
         }
         all.push(of.clone());
         Ok(())
     };
     training.make(keep).map_err(Fault::run)?;
     output::write_bytes(&table, &CSV, heading::labels(&all).as_bytes()).map_err(Fault::run)?;
-    telling.note(format_args!("{}: {} images", places::whole(&table).display(), all.len()));
+    verbosity.note(format_args!("{}: {} images", places::whole(&table).display(), all.len()));
     Ok(())
 }
 
-/// The scenario that is driven.
+/// The file of the scenario to drive.
 fn scenario(args: &StudyHeadingArgs) -> Result<PathBuf, Fault> {
     args.scenario.clone().map_or_else(|| places::config_file(LOOP), Ok)
 }
 
-/// The paper's, or one for each elevation that is asked for.
+/// The paper's datasets, or one for each elevation of the Sun in `--sun`.
 fn datasets(args: &StudyHeadingArgs) -> Result<Vec<Dataset>, Fault> {
     if args.sun.is_empty() {
         return Ok(DATASETS.to_vec());

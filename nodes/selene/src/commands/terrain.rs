@@ -1,10 +1,11 @@
-//! `selene terrain`: a look at elevation files, and a site's ground as one.
+//! `selene terrain`: inspects elevation files, and exports a site's ground as one.
 
 mod export;
 
 use selene_base::output::{PNG, TIFF};
 use selene_dem::{
-    Bounds, Compression, Crs, ElevationError, ElevationFile, GeoPoint, ReadOptions, Survey, Window, write_geotiff,
+    Bounds, Compression, Crs, ElevationError, ElevationFile, GeoPoint, HeightStatistics, ReadOptions, Window,
+    write_geotiff,
 };
 use selene_pictures::{hillshade, save_png};
 use serde_json::{Value, json};
@@ -14,19 +15,19 @@ use crate::bar::Work;
 use crate::fault::Fault;
 use crate::output::print_line;
 use crate::places;
-use crate::telling::Telling;
+use crate::verbosity::Verbosity;
 
-/// The longest side of a preview, px.
+/// Greatest side of a preview, px.
 const PREVIEW_SIDE_PX: usize = 1600;
 
-/// Does what was typed.
-pub(crate) fn terrain(command: &TerrainCommand, telling: Telling) -> Result<(), Fault> {
+/// Executes a subcommand.
+pub(crate) fn terrain(command: &TerrainCommand, verbosity: Verbosity) -> Result<(), Fault> {
     match command {
-        TerrainCommand::Info(args) => info(args, telling),
+        TerrainCommand::Info(args) => info(args, verbosity),
         TerrainCommand::Sample(args) => sample(args),
         TerrainCommand::Crop(args) => crop(args),
         TerrainCommand::Preview(args) => preview(args),
-        TerrainCommand::Export(args) => export::export(args, telling),
+        TerrainCommand::Export(args) => export::export(args, verbosity),
     }
 }
 
@@ -42,7 +43,7 @@ fn open(args: &SourceArgs) -> Result<ElevationFile, Fault> {
     ElevationFile::open(&args.file, &options).map_err(Fault::input)
 }
 
-/// A file that cannot be written is a run's failure, all else the input's.
+/// Classifies an error: a failed write is a fault of the run, any other one of the input.
 fn fault(error: ElevationError) -> Fault {
     match error {
         ElevationError::Write { .. } | ElevationError::Output(_) => Fault::run(error),
@@ -50,21 +51,21 @@ fn fault(error: ElevationError) -> Fault {
     }
 }
 
-fn info(args: &InfoArgs, telling: Telling) -> Result<(), Fault> {
+fn info(args: &InfoArgs, verbosity: Verbosity) -> Result<(), Fault> {
     let mut file = open(&args.source)?;
     let windows = if args.posts == 0 { file.bands() } else { file.sample(args.posts) };
-    let work = Work::begin(telling, "reading heights", windows.len() as u64);
+    let work = Work::begin(verbosity, "reading heights", windows.len() as u64);
     let survey = file.survey_of(&windows, |read| work.reached(read as u64)).map_err(fault)?;
     drop(work);
     if args.json {
         print_line(json_of(&file, &survey))
     } else {
-        tell(&file, &survey)
+        print(&file, &survey)
     }
     Ok(())
 }
 
-/// Lowest and highest x, then y.
+/// Least and greatest x, then least and greatest y, in units of the file's map.
 fn extent(file: &ElevationFile) -> [[f64; 2]; 2] {
     let [columns, rows] = file.shape().map(|count| count as f64);
     let corners = [[0.0, 0.0], [columns, 0.0], [0.0, rows], [columns, rows]].map(|corner| file.transform().xy(corner));
@@ -73,12 +74,12 @@ fn extent(file: &ElevationFile) -> [[f64; 2]; 2] {
     })
 }
 
-/// Without the dust of binary fractions, degrees.
+/// Converts radians to degrees, rounded to nine decimals.
 fn degrees(rad: f64) -> f64 {
     (rad.to_degrees() * 1e9).round() / 1e9
 }
 
-fn json_of(file: &ElevationFile, survey: &Survey) -> Value {
+fn json_of(file: &ElevationFile, survey: &HeightStatistics) -> Value {
     let [[x_min, x_max], [y_min, y_max]] = extent(file);
     let bounds = file.bounds().map(|bounds| {
         let Bounds { south_rad, north_rad, west_rad, east_rad } = bounds;
@@ -101,7 +102,7 @@ fn json_of(file: &ElevationFile, survey: &Survey) -> Value {
     })
 }
 
-fn tell(file: &ElevationFile, survey: &Survey) {
+fn print(file: &ElevationFile, survey: &HeightStatistics) {
     let line = |name: &str, text: String| print_line(format_args!("{name:<11} {text}"));
     let unit = if *file.crs() == Crs::Geographic { "°" } else { " m" };
     let [columns, rows] = file.shape();
@@ -149,7 +150,7 @@ fn sample(args: &SampleArgs) -> Result<(), Fault> {
     };
     let outside = || refuse(format!("--x {} --y {}: is outside the file", xy[0], xy[1]));
     let [column, row] = file.post_at_xy(xy).ok_or_else(outside)?;
-    // The four posts around the place are among the nine around its own.
+    // The four posts around the place are among the nine around the post that was found.
     let [from_column, from_row] = [column.saturating_sub(1), row.saturating_sub(1)];
     let [columns, rows] = [(column + 2).min(file.shape()[0]) - from_column, (row + 2).min(file.shape()[1]) - from_row];
     let window = Window { column: from_column, row: from_row, columns, rows };

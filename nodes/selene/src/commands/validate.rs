@@ -1,4 +1,4 @@
-//! `selene validate`: wheels and soil beside measurements and peers.
+//! `selene validate`: compares wheels and soil with measurements and with other simulators.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::bar::Work;
 use crate::fault::Fault;
 use crate::output::print_line;
 use crate::places;
-use crate::telling::Telling;
+use crate::verbosity::Verbosity;
 
 /// A comparison, as `--json` prints it.
 #[derive(Serialize)]
@@ -30,13 +30,13 @@ struct PrintedFigure {
     met: bool,
 }
 
-/// Makes all comparisons; tells the figures, and writes the page where one is asked for. Fails when a figure is not met.
-pub(crate) fn validate(args: &ValidateArgs, telling: Telling) -> Result<(), Fault> {
+/// Makes all comparisons, prints the figures, and writes the page if a folder is given. Fails if a figure is not met.
+pub(crate) fn validate(args: &ValidateArgs, verbosity: Verbosity) -> Result<(), Fault> {
     let sources = sources(args)?;
     if let Some(folder) = &args.out {
         places::check_folder("--out", folder)?;
     }
-    let work = Work::begin(telling, "comparisons", Comparison::ALL.len() as u64);
+    let work = Work::begin(verbosity, "comparisons", Comparison::ALL.len() as u64);
     let mut made = Vec::new();
     for comparison in Comparison::ALL {
         let section = comparison.make(&sources);
@@ -48,21 +48,22 @@ pub(crate) fn validate(args: &ValidateArgs, telling: Telling) -> Result<(), Faul
         let printed: Vec<_> = made.iter().map(printed).collect();
         print_line(serde_json::to_string_pretty(&printed).map_err(Fault::run)?);
     } else {
-        made.iter().for_each(tell);
+        made.iter().for_each(print);
     }
     if let Some(folder) = &args.out {
         report(folder, &made).map_err(Fault::run)?;
-        telling.note(places::whole(&folder.join("validation.md")).display());
+        verbosity.note(places::whole(&folder.join("validation.md")).display());
     }
     all_met(&made)
 }
 
-/// Refuses figures that are not met.
+/// Fails if a figure is not met.
 fn all_met(made: &[(Comparison, Section)]) -> Result<(), Fault> {
     let figures = made.iter().flat_map(|(comparison, section)| section.figures.iter().map(move |of| (comparison, of)));
     let unmet = figures.filter(|(_, figure)| !figure.is_met());
-    let told: Vec<_> = unmet.map(|(comparison, figure)| format!("{}: {}", comparison.title(), figure.name)).collect();
-    if told.is_empty() { Ok(()) } else { Err(Fault::run(format!("not met: {}", told.join("; ")))) }
+    let reported: Vec<_> =
+        unmet.map(|(comparison, figure)| format!("{}: {}", comparison.title(), figure.name)).collect();
+    if reported.is_empty() { Ok(()) } else { Err(Fault::run(format!("not met: {}", reported.join("; ")))) }
 }
 
 fn sources(args: &ValidateArgs) -> Result<Sources, Fault> {
@@ -85,13 +86,13 @@ fn printed((comparison, section): &(Comparison, Section)) -> Printed {
     Printed { comparison: comparison.title(), figures: section.figures.iter().map(figure).collect() }
 }
 
-fn tell((comparison, section): &(Comparison, Section)) {
+fn print((comparison, section): &(Comparison, Section)) {
     print_line(comparison.title());
     for figure @ ComparedFigure { name, value, unit, at_most, .. } in &section.figures {
-        let asked = at_most.map_or(String::new(), |limit| {
-            format!("asked ≤ {limit:.4} {}", if figure.is_met() { "met" } else { "NOT MET" })
+        let requested = at_most.map_or(String::new(), |limit| {
+            format!("required ≤ {limit:.4} {}", if figure.is_met() { "met" } else { "NOT MET" })
         });
-        print_line(format_args!("  {name:<26} {value:>10.4} {unit:<4} {asked}"));
+        print_line(format_args!("  {name:<26} {value:>10.4} {unit:<4} {requested}"));
     }
 }
 
@@ -113,7 +114,7 @@ mod tests {
         assert!(all_met(&made).is_ok());
         made[0].1.figures.push(ComparedFigure { name: "bad", value: 1.1, ..figure.clone() });
         made[0].1.figures.push(ComparedFigure { name: "worse", value: f64::NAN, ..figure });
-        let told = all_met(&made).expect_err("two figures are not met").to_string();
-        assert!(told.contains("bad") && told.contains("worse") && !told.contains("good"), "{told}");
+        let reported = all_met(&made).expect_err("two figures are not met").to_string();
+        assert!(reported.contains("bad") && reported.contains("worse") && !reported.contains("good"), "{reported}");
     }
 }

@@ -1,19 +1,19 @@
-//! What can be set of a world that runs: `utc`, where the sky stands; `ROVER.SENSOR.…` of each sensor;
-//! `ROVER.lamps.LAMP`. Rovers that come later have none: parameters are declared once.
+//! Parameters that change a running world: `utc`, which sets the sky; `ROVER.SENSOR.…` of each sensor;
+//! `ROVER.lamps.LAMP`. Rovers that are spawned later have none: parameters are declared once.
 
 use std::sync::Arc;
 
 use selene_base::SimTime;
-use selene_ros::parameters::{Change, Parameter, Value, ValueRange};
+use selene_ros::parameters::{Parameter, ParameterChange, Value, ValueRange};
 use selene_sensors::{SensorSetting, SensorSpec};
 use selene_sim::{EntityId, LampCommand, Model, Scenario};
 use selene_simulation::LiveSettings;
 use selene_sky::Utc;
 
-/// Why nothing of a shared world can be set.
+/// Why parameters of a shared world are read-only.
 const SHARED: &str = "Several processes share this world (--own), so nobody can set it here.";
 
-/// One that a sensor has: its value in a setting, and the setting with another value.
+/// A parameter of a sensor: how to read its value from a setting, and how to change the setting to another value.
 struct Field {
     name: &'static str,
     description: &'static str,
@@ -22,7 +22,7 @@ struct Field {
     with: fn(&SensorSpec, SensorSetting, &Value) -> SensorSetting,
 }
 
-/// A sensor of a rover in a world that runs.
+/// A sensor of a rover in a running world.
 #[derive(Clone)]
 struct OfSensor {
     rover: EntityId,
@@ -30,7 +30,7 @@ struct OfSensor {
     live: LiveSettings,
 }
 
-/// Those of a world; all are read-only where several processes share it.
+/// The parameters of a world; all are read-only if several processes share it.
 pub(super) fn of_world(model: &Model, live: &LiveSettings, is_shared: bool) -> Vec<Parameter> {
     let mut all = vec![utc(model.scenario(), live, is_shared)];
     for (id, kind) in model.rovers() {
@@ -50,7 +50,7 @@ pub(super) fn of_world(model: &Model, live: &LiveSettings, is_shared: bool) -> V
     all
 }
 
-/// One of a world that several processes share.
+/// A read-only parameter of a world that several processes share.
 fn shared(name: impl Into<String>, description: &str, read: impl Fn() -> Value + Send + Sync + 'static) -> Parameter {
     Parameter::read_only(name, read(), format!("{description} {SHARED}")).read_by(read)
 }
@@ -74,18 +74,18 @@ fn utc(scenario: &Arc<Scenario>, live: &LiveSettings, is_shared: bool) -> Parame
         }
     };
     let value = Value::Text(begins.to_string());
-    Parameter::changeable("utc", value, description, ValueRange::Any, Change::new(check, apply))
+    Parameter::changeable("utc", value, description, ValueRange::Any, ParameterChange::new(check, apply))
         .constrained("YYYY-MM-DDTHH:MM:SSZ, 1900 to 2099")
         .read_by(read)
 }
 
-/// How much later than the scenario's a UTC instant is.
+/// How much later a UTC instant is than the scenario's own.
 fn offset(value: &Value, begins: Utc) -> Result<SimTime, String> {
     let Value::Text(text) = value else { return Err("must be a text".to_owned()) };
     Ok(text.parse::<Utc>().map_err(|error| error.to_string())?.since(begins))
 }
 
-/// What of a sensor can be set.
+/// The parameters that a sensor has.
 fn fields(spec: &SensorSpec) -> Vec<Field> {
     let mut fields = vec![enabled()];
     if spec.without_noise().is_some() {
@@ -148,7 +148,7 @@ fn auto_exposure() -> Field {
     }
 }
 
-/// Exposure, s, and whether it is metered, of a camera that is set.
+/// Exposure, s, and whether it is metered, of a camera under a setting.
 fn set_camera(spec: &SensorSpec, setting: &SensorSetting) -> (f64, bool) {
     match spec {
         SensorSpec::Camera(camera) => {
@@ -168,7 +168,7 @@ impl OfSensor {
         self.live.sensor(self.rover, self.name())
     }
 
-    /// All that it has, by names that begin with `prefix`.
+    /// All parameters of the sensor; their names begin with `prefix`.
     fn parameters(&self, prefix: &str, is_shared: bool) -> Vec<Parameter> {
         fields(&self.spec).into_iter().map(|field| self.parameter(prefix, field, is_shared)).collect()
     }
@@ -189,11 +189,11 @@ impl OfSensor {
             applied.live.set_sensor(applied.rover, applied.name(), |setting| with(&applied.spec, setting, value));
         };
         let first = value(&self.spec, &SensorSetting::default());
-        Parameter::changeable(name, first, description, range, Change::new(check, apply)).read_by(read)
+        Parameter::changeable(name, first, description, range, ParameterChange::new(check, apply)).read_by(read)
     }
 }
 
-/// A lamp by the name of its parameter, its own name and its level at the start.
+/// The parameter of a lamp, given by the parameter's name, the lamp's name and its level at the start.
 fn of_lamp(
     rover: EntityId,
     index: usize,
@@ -212,7 +212,7 @@ fn of_lamp(
             applied.light(rover, LampCommand { lamp: lamp.clone(), level: *level });
         }
     };
-    let (first, change) = (Value::Double(level), Change::new(|_| Ok(()), apply));
+    let (first, change) = (Value::Double(level), ParameterChange::new(|_| Ok(()), apply));
     Parameter::changeable(parameter, first, description, ValueRange::Doubles(0.0..=1.0), change).read_by(read)
 }
 
@@ -225,7 +225,7 @@ mod tests {
     use selene_sim::{
         Checkpoint, Command, EntityId, LampCommand, LoadOptions, Model, Recent, Scenario, Settings, World,
     };
-    use selene_simulation::{Begin, LiveSettings};
+    use selene_simulation::{LiveSettings, RunStart};
     use std::path::Path;
     use std::sync::Arc;
 
@@ -264,7 +264,7 @@ mod tests {
         let camera = SensorSetting { enabled: true, noise: false, exposure_s: Some(0.004), auto_exposure: Some(false) };
         assert_eq!(live.sensor(ROVER, "navcam_left"), camera);
         assert_eq!(live.sky_offset(), SimTime::from_nanos(86_400_500_000_000));
-        // What is set back to what its file says is as if it had never been set.
+        // Setting the file's values again leaves no trace.
         for (name, value) in [
             ("viper.navcam_left.exposure_s", Value::Double(0.05)),
             ("viper.navcam_left.auto_exposure", Value::Bool(true)),
@@ -283,7 +283,7 @@ mod tests {
         assert!(matches!(exposure, Err(ParameterError::OutOfRange { .. })), "{exposure:?}");
         let utc = parameters.set("utc", &Value::Text("tomorrow".into()));
         assert!(matches!(&utc, Err(ParameterError::Refused { why, .. }) if why.contains("tomorrow")), "{utc:?}");
-        // Encoders count, so their noise is in what they remember; only cameras are exposed.
+        // Encoders count, so their noise is part of their state; only cameras have an exposure.
         for name in ["viper.wheel_encoders.noise", "viper.imu.exposure_s"] {
             let refused = parameters.set(name, &Value::Bool(false));
             assert!(matches!(refused, Err(ParameterError::Unknown { .. })), "{name}: {refused:?}");
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_a_shared_world_can_be_set_but_what_the_checkpoint_has_is_told() {
+    fn nothing_of_a_shared_world_can_be_set_but_what_the_checkpoint_has_is_reported() {
         let model = Arc::new(model());
         let mut world = World::begin(Arc::clone(&model), None).unwrap_or_else(|error| panic!("{error}"));
         let quiet = SensorSetting { noise: false, ..SensorSetting::default() };
@@ -304,7 +304,7 @@ mod tests {
         let checkpoint = Checkpoint { state: world.state().clone(), recent: Recent::default() };
 
         let live = LiveSettings::default();
-        live.begin(&Begin::Resume(Box::new(checkpoint)));
+        live.begin(&RunStart::Resume(Box::new(checkpoint)));
         let mut parameters = of_world(&model, &live, true).into_iter().fold(Parameters::default(), Parameters::with);
         for (name, has, other) in [
             ("utc", Value::Text("2026-11-21T13:00:00Z".into()), Value::Text("2026-11-22T12:00:00Z".into())),

@@ -1,4 +1,4 @@
-//! Names as `--ros-args -r` maps them, and what goes through a remapped transport.
+//! Tests of names under `--ros-args -r`, and of messages through a remapped transport.
 
 use super::{Names, Remap};
 use selene_base::SimTime;
@@ -64,7 +64,7 @@ fn rules_take_full_relative_and_private_names_and_the_first_that_fits_counts() {
     }
     assert_eq!((names.topic("/cmd_vel").as_str(), names.topic("/tf").as_str()), ("/nav/cmd_vel", "/moon/tf"));
     assert_eq!(names.service("/selene/get_parameters"), "/moon/sim/g");
-    // A rule names what stands in the namespace, and nothing below it.
+    // A rule matches the whole name, not names below it.
     assert_eq!(names.topic("/cmd_vel/more"), "/moon/cmd_vel/more");
 }
 
@@ -92,22 +92,22 @@ fn patterns_of_nodes() {
 
 #[test]
 fn messages_and_calls_go_by_the_other_names() {
-    let (bus, (sender, heard)) = (InProcess::new(), channel());
+    let (bus, (sender, received)) = (InProcess::new(), channel());
     let mut names = moved();
     names.map("speed", "/nav/speed").unwrap();
     let remapped = Remap::over(Arc::new(bus.clone()), &names);
     let on = move |message: std_msgs::Float64| sender.send(message.data).unwrap();
-    let _ears = subscribe(&bus, "/nav/speed", Qos::reliable(), on).unwrap();
+    let _subscriptions = subscribe(&bus, "/nav/speed", Qos::reliable(), on).unwrap();
     let publisher = Publisher::new(&*remapped, "/speed", Qos::reliable()).unwrap();
     publisher.publish(&std_msgs::Float64 { data: 0.5 }, SimTime::ZERO).unwrap();
-    assert_eq!(heard.try_recv(), Ok(0.5));
+    assert_eq!(received.try_recv(), Ok(0.5));
 
-    let (sender, heard) = channel();
+    let (sender, received) = channel();
     let on = move |message: std_msgs::Float64| sender.send(message.data).unwrap();
-    let _ears = subscribe(&*remapped, "/command", Qos::reliable(), on).unwrap();
+    let _subscriptions = subscribe(&*remapped, "/command", Qos::reliable(), on).unwrap();
     let publisher = Publisher::new(&bus, "/moon/command", Qos::reliable()).unwrap();
     publisher.publish(&std_msgs::Float64 { data: 2.0 }, SimTime::ZERO).unwrap();
-    assert_eq!(heard.try_recv(), Ok(2.0));
+    assert_eq!(received.try_recv(), Ok(2.0));
 
     let answer = |request: SetBoolRequest, reply: Reply<SetBool>| {
         reply.send(&SetBoolResponse { success: request.data, message: String::new() }).unwrap();
@@ -120,17 +120,17 @@ fn messages_and_calls_go_by_the_other_names() {
     }
 }
 
-/// Notes what it is asked for.
+/// A transport that records the names that it gets.
 #[derive(Clone, Default)]
-struct Notes(Arc<Mutex<Vec<String>>>);
+struct OperationLog(Arc<Mutex<Vec<String>>>);
 
-impl Notes {
+impl OperationLog {
     fn note(&self, what: String) {
         self.0.lock().unwrap().push(what);
     }
 }
 
-impl Transport for Notes {
+impl Transport for OperationLog {
     fn advertise(&self, _: &Topic) -> Result<Box<dyn Outlet>, TransportError> {
         Ok(Box::new(self.clone()))
     }
@@ -149,7 +149,7 @@ impl Transport for Notes {
     }
 }
 
-impl Outlet for Notes {
+impl Outlet for OperationLog {
     fn send(&self, _: &Encoded, _: SimTime) -> Result<(), TransportError> {
         self.note("sent".to_owned());
         Ok(())
@@ -162,7 +162,7 @@ impl Outlet for Notes {
 
 #[test]
 fn repeats_and_questions_are_passed_on() {
-    let notes = Notes::default();
+    let notes = OperationLog::default();
     let remapped = Remap::over(Arc::new(notes.clone()), &moved());
     let publisher = Publisher::new(&*remapped, "/speed", Qos::reliable()).unwrap();
     publisher.publish(&std_msgs::Float64 { data: 0.5 }, SimTime::ZERO).unwrap();

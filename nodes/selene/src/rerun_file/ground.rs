@@ -1,5 +1,5 @@
-//! The ground around each rover with its ruts, as a mesh. It is made anew every `EVERY` of simulated time from the
-//! snapshots that the run's nodes get: the scenario's ground and the edits of wheels.
+//! Logs the ground around each rover, with its ruts, as a mesh. It is rebuilt every `EVERY_NS` of simulated time, from
+//! the scenario's ground and the edits by wheels in the snapshots that the run's nodes get.
 
 use std::sync::Arc;
 
@@ -10,37 +10,37 @@ use selene_ros::selene_msgs::WorldState;
 use selene_sim::Model;
 use selene_terrain::{GroundPatch, Ruts, Terrain};
 
-use super::show::{MAP, told};
+use super::show::{MAP, reported};
 
-/// How often it is shown, simulated time.
+/// Interval between meshes, ns of simulated time.
 const EVERY_NS: i64 = 2_000_000_000;
-/// The mesh is a square of so many posts a side, so far from each other, m.
+/// The mesh is a square: number of posts along a side, and distance between posts, m.
 const POSTS: u32 = 161;
 const SPACING_M: f64 = 0.075;
-/// The patch of ground reaches further than the mesh by that much, m.
+/// Distance by which the patch of ground extends beyond the mesh, m.
 const MARGIN_M: f64 = 1.0;
-/// Linear reflectance of the mesh: light enough that its slopes are seen.
+/// Linear reflectance of the mesh: light enough to show its slopes.
 const ALBEDO: [u8; 3] = [168, 164, 158];
 
-/// What is kept of the ground.
+/// The present ground and its ruts.
 pub(super) struct Ground {
     model: Arc<Model>,
-    /// What the run began on, and the number of heights that were told of it before.
+    /// The ruts on which the run began, and the number of terrain edits before the first snapshot.
     first_ruts: Ruts,
     first_terrain: Option<u64>,
     ruts: Ruts,
     epoch: u32,
-    /// When it was shown last.
+    /// Simulated time of the last meshes.
     shown: Option<SimTime>,
 }
 
 impl Ground {
-    /// The ground that the run begins on.
+    /// The ground on which the run begins.
     pub(super) fn new(model: &Arc<Model>, ruts: Ruts) -> Self {
         Self { model: Arc::clone(model), first_ruts: ruts.clone(), first_terrain: None, ruts, epoch: 0, shown: None }
     }
 
-    /// Takes a snapshot, and shows the ground if it is time to.
+    /// Applies a snapshot's edits, and logs new meshes if they are due.
     pub(super) fn take(&mut self, stream: &RecordingStream, stamp: SimTime, state: &WorldState) -> Result<(), String> {
         let first_terrain = *self.first_terrain.get_or_insert(state.terrain_sequence);
         if state.epoch != self.epoch {
@@ -58,19 +58,19 @@ impl Ground {
             let Some(base) = rover.links.first() else { continue };
             let mesh = mesh(self.model.terrain(), &self.ruts, [base.position.x, base.position.y]);
             let path = format!("/ground/{}", rover.name);
-            stream.log(path.as_str(), &CoordinateFrame::new(MAP)).map_err(told)?;
-            stream.log(path, &mesh.archetype()).map_err(told)?;
+            stream.log(path.as_str(), &CoordinateFrame::new(MAP)).map_err(reported)?;
+            stream.log(path, &mesh.archetype()).map_err(reported)?;
         }
         Ok(())
     }
 }
 
-/// A mesh in `map`.
+/// A triangle mesh in `map`.
 struct Mesh {
-    /// m.
+    /// Vertices, m.
     positions: Vec<[f32; 3]>,
     normals: Vec<[f32; 3]>,
-    /// Numbers of positions, counterclockwise seen from above.
+    /// Indices of vertices, counter-clockwise seen from above.
     triangles: Vec<[u32; 3]>,
 }
 
@@ -83,11 +83,11 @@ impl Mesh {
     }
 }
 
-/// The ground about (x, y), m; where it ends, so does the mesh.
+/// The mesh of the ground around (x, y), m; it ends where the ground does.
 fn mesh(terrain: &Terrain, ruts: &Ruts, [x, y]: [f64; 2]) -> Mesh {
     let half_m = f64::from(POSTS - 1) * SPACING_M / 2.0;
     let patch = GroundPatch::of_square(terrain, ruts, [x, y], half_m + MARGIN_M);
-    // Posts keep their places while the rover moves, so that the mesh does not crawl.
+    // Posts keep their positions while the rover moves, so that the mesh does not seem to slide.
     let [west_m, south_m] = [x - half_m, y - half_m].map(|m| (m / SPACING_M).floor() * SPACING_M);
     let mut mesh = Mesh { positions: Vec::new(), normals: Vec::new(), triangles: Vec::new() };
     let mut numbers = Vec::new();
@@ -104,7 +104,7 @@ fn mesh(terrain: &Terrain, ruts: &Ruts, [x, y]: [f64; 2]) -> Mesh {
     mesh
 }
 
-/// Two triangles for each cell all of whose posts are there.
+/// Two triangles for each cell whose four posts all exist.
 fn triangles(numbers: &[Option<u32>]) -> Vec<[u32; 3]> {
     let number = |column: u32, row: u32| numbers[(row * POSTS + column) as usize];
     let cell = |index: u32| {

@@ -1,23 +1,23 @@
-//! Images by their encoding: colours and grey values as they are, mosaics as grey values, depth with its unit, classes
-//! by number.
+//! Logs images to Rerun by their encoding: colours and grey values unchanged, Bayer mosaics as grey values, depth with
+//! its unit, classes by number.
 
 use rerun::components::ImageFormat;
 use rerun::{ChannelDatatype, ColorModel, DepthImage, RecordingStream, SegmentationImage};
 use selene_ros::sensor_msgs;
 
-use super::show::told;
+use super::show::reported;
 
-/// What an encoding holds.
+/// The kind of pixels of an encoding.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Pixels {
     Colour(ColorModel, ChannelDatatype),
-    /// So many of these are a metre.
+    /// Distances, and their number of units per metre.
     Depth(ChannelDatatype, f32),
     Classes(ChannelDatatype),
 }
 
 impl Pixels {
-    /// What `encoding` holds on the topic `path`; none where Rerun has no such image.
+    /// The pixels of `encoding` on topic `path`; `None` if Rerun has no such image.
     fn of(path: &str, encoding: &str) -> Option<Self> {
         use ChannelDatatype::{F32, I32, U8, U16};
         let is_depth = path.contains("depth");
@@ -48,7 +48,7 @@ impl Pixels {
     }
 }
 
-/// Shows an image; else why it cannot be shown.
+/// Logs an image, or returns why it cannot be shown.
 pub(super) fn show(stream: &RecordingStream, path: &str, image: &sensor_msgs::Image) -> Result<(), String> {
     let encoding = image.encoding.as_str();
     let pixels = Pixels::of(path, encoding).ok_or_else(|| format!("images of encoding {encoding:?} are not shown"))?;
@@ -62,7 +62,7 @@ pub(super) fn show(stream: &RecordingStream, path: &str, image: &sensor_msgs::Im
         Pixels::Depth(_, per_metre) => stream.log(path, &DepthImage::new(bytes, format).with_meter(per_metre)),
         Pixels::Classes(_) => stream.log(path, &SegmentationImage::new(bytes, format)),
     }
-    .map_err(told)
+    .map_err(reported)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What becomes of each kind of message.
+//! Converts each kind of message to Rerun's types and logs it.
 
 use rerun::{Boxes2D, CoordinateFrame, Points3D, Quaternion, Radius, RecordingStream, Scalars, Transform3D};
 use selene_coherence::from_vector;
@@ -11,16 +11,16 @@ use selene_ros::vision_msgs::Detection2DArray;
 use selene_ros::{Message, Topic, decode};
 
 use super::ground::Ground;
-use super::{Arrived, image};
+use super::{QueuedMessage, image};
 
-/// The frame in which everything stands.
+/// The frame of the whole scene.
 pub(super) const MAP: &str = "map";
 /// `sensor_msgs/PointField` FLOAT32.
 const FLOAT32: u8 = 7;
-/// How large a point of a cloud is drawn, pixels of the viewer.
+/// Radius of a point of a cloud, in pixels of the viewer.
 const POINT_UI: f32 = 1.5;
 
-/// What is shown of a topic.
+/// Kinds of messages that are shown.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Kind {
     Image,
@@ -33,7 +33,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// By the type of its messages; none where they are not shown.
+    /// The kind of a topic by its message type; `None` if it is not shown.
     pub(super) fn of(topic: &Topic) -> Option<Self> {
         match topic.type_name {
             Image::TYPE_NAME => Some(Self::Image),
@@ -48,14 +48,14 @@ impl Kind {
     }
 }
 
-/// Says what holds for the whole file.
+/// Logs the axes and the frame of the whole file.
 pub(super) fn begin(stream: &RecordingStream) -> Result<(), String> {
-    stream.log_static("/", &rerun::ViewCoordinates::RIGHT_HAND_Z_UP()).map_err(told)?;
-    stream.log_static("/", &CoordinateFrame::new(MAP)).map_err(told)
+    stream.log_static("/", &rerun::ViewCoordinates::RIGHT_HAND_Z_UP()).map_err(reported)?;
+    stream.log_static("/", &CoordinateFrame::new(MAP)).map_err(reported)
 }
 
-/// Shows a message; else why it cannot be shown.
-pub(super) fn show(stream: &RecordingStream, ground: &mut Ground, arrived: &Arrived) -> Result<(), String> {
+/// Logs a message, or returns why it cannot be shown.
+pub(super) fn show(stream: &RecordingStream, ground: &mut Ground, arrived: &QueuedMessage) -> Result<(), String> {
     let path = arrived.topic.as_ref();
     match arrived.kind {
         Kind::Image => image::show(stream, path, &read(arrived)?),
@@ -68,21 +68,21 @@ pub(super) fn show(stream: &RecordingStream, ground: &mut Ground, arrived: &Arri
     }
 }
 
-fn read<M: Message>(arrived: &Arrived) -> Result<M, String> {
+fn read<M: Message>(arrived: &QueuedMessage) -> Result<M, String> {
     decode(&arrived.message).map_err(|error| error.to_string())
 }
 
-/// An error of Rerun in words.
-pub(super) fn told(error: rerun::RecordingStreamError) -> String {
+/// An error of Rerun as text.
+pub(super) fn reported(error: rerun::RecordingStreamError) -> String {
     error.to_string()
 }
 
-/// A cloud in the frame of its sensor; points that are nowhere are left out.
+/// Logs a cloud in the frame of its sensor, without the points that are not finite.
 fn points(stream: &RecordingStream, path: &str, cloud: &PointCloud2) -> Result<(), String> {
     let positions_m = positions_m(cloud).ok_or("a cloud without x, y and z as 32-bit floats")?;
     let points = Points3D::new(positions_m).with_radii([Radius::new_ui_points(POINT_UI)]);
-    stream.log(path, &CoordinateFrame::new(cloud.header.frame_id.as_str())).map_err(told)?;
-    stream.log(path, &points).map_err(told)
+    stream.log(path, &CoordinateFrame::new(cloud.header.frame_id.as_str())).map_err(reported)?;
+    stream.log(path, &points).map_err(reported)
 }
 
 fn positions_m(cloud: &PointCloud2) -> Option<Vec<[f32; 3]>> {
@@ -101,7 +101,7 @@ fn positions_m(cloud: &PointCloud2) -> Option<Vec<[f32; 3]>> {
     Some(all?.into_iter().filter(|position| position.iter().all(|m| m.is_finite())).collect())
 }
 
-/// Boxes in an image, px: they belong to the camera's image, whose name ends in `image_raw`.
+/// Logs boxes of an image, px, below the camera's `image_raw`.
 fn boxes(stream: &RecordingStream, path: &str, array: &Detection2DArray) -> Result<(), String> {
     let centre = |at: &selene_ros::vision_msgs::Point2D| [at.x as f32, at.y as f32];
     let centres = array.detections.iter().map(|of| centre(&of.bbox.center.position));
@@ -110,10 +110,11 @@ fn boxes(stream: &RecordingStream, path: &str, array: &Detection2DArray) -> Resu
         of.results.first().map_or_else(|| "unknown".to_owned(), |result| result.hypothesis.class_id.clone())
     };
     let shown = Boxes2D::from_centers_and_sizes(centres, sizes).with_labels(array.detections.iter().map(label));
-    stream.log(in_image(path), &shown).map_err(told)
+    stream.log(in_image(path), &shown).map_err(reported)
 }
 
-/// Where a camera's boxes are, so that a view of its image has them: `/navcam/image_raw/detections`.
+/// The entity of a camera's boxes, below its image so that a view of the image shows them:
+/// `/navcam/image_raw/detections`.
 fn in_image(path: &str) -> String {
     match path.rsplit_once('/') {
         Some((camera, name)) => format!("{camera}/image_raw/{name}"),
@@ -121,14 +122,14 @@ fn in_image(path: &str) -> String {
     }
 }
 
-/// Each frame in its parent, at an entity of its own: Rerun joins frames by their names.
+/// Logs each frame relative to its parent, as an entity of its own: Rerun connects frames by their names.
 fn frames(stream: &RecordingStream, path: &str, message: &TFMessage) -> Result<(), String> {
     message.transforms.iter().try_for_each(|of| {
         let entity = format!("{path}/{}", of.child_frame_id);
         let shown = transform(of);
-        // What /tf_static says holds from the beginning on.
+        // Frames of /tf_static are valid from the beginning.
         let is_static = path.ends_with("tf_static");
-        stream.log_with_static(entity, is_static, &shown).map_err(told)
+        stream.log_with_static(entity, is_static, &shown).map_err(reported)
     })
 }
 
@@ -145,7 +146,7 @@ fn odometry(stream: &RecordingStream, path: &str, odometry: &Odometry) -> Result
     plot(stream, &format!("{path}/speed_m_s"), speed_m_s)
 }
 
-/// The wheels' quantities, those of one kind together.
+/// Logs the wheels' quantities, grouped by quantity.
 fn wheels(stream: &RecordingStream, path: &str, message: &WheelStates) -> Result<(), String> {
     message.wheels.iter().try_for_each(|wheel| {
         [("slip", wheel.slip_ratio), ("sinkage_m", wheel.sinkage), ("torque_n_m", wheel.drive_torque)]
@@ -155,7 +156,7 @@ fn wheels(stream: &RecordingStream, path: &str, message: &WheelStates) -> Result
 }
 
 fn plot(stream: &RecordingStream, path: &str, value: f64) -> Result<(), String> {
-    stream.log(path, &Scalars::new([value])).map_err(told)
+    stream.log(path, &Scalars::new([value])).map_err(reported)
 }
 
 #[cfg(test)]
@@ -165,7 +166,7 @@ mod tests {
     use selene_ros::{Qos, Topic, std_msgs};
 
     #[test]
-    fn kinds_are_told_by_the_types_of_messages() {
+    fn kinds_follow_from_the_types_of_messages() {
         let image = Topic::new::<Image>("/x", Qos::reliable()).expect("a topic");
         let number = Topic::new::<std_msgs::Float64>("/x", Qos::reliable()).expect("a topic");
         assert_eq!([Kind::of(&image), Kind::of(&number)], [Some(Kind::Image), None]);

@@ -1,4 +1,4 @@
-//! A file with what is published, by hand.
+//! Tests with a file of messages that the test publishes.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -34,7 +34,7 @@ fn publish<M: Message>(of: &RerunFile, topic: &str, message: &M, seconds: f64) {
 }
 
 #[test]
-fn what_can_be_shown_is_in_the_file_and_the_rest_is_told() {
+fn what_can_be_shown_is_in_the_file_and_the_rest_is_reported() {
     let path = file("shown");
     let begun = RerunFile::begin(&path, &model(), Ruts::default()).expect("a file");
     let image = |encoding: &str, bytes: usize| Image {
@@ -55,9 +55,9 @@ fn what_can_be_shown_is_in_the_file_and_the_rest_is_told() {
     publish(&begun, "/hazcam/image_raw", &image("mono8", 3), 2.0);
     publish(&begun, "/mast/command", &std_msgs::Float64 { data: 1.0 }, 2.0);
     let tap = begun.tap();
-    let told = begun.end().expect("a whole file");
-    assert!(told[0].1.contains(": 4 messages, "), "{told:?}");
-    let passed_over: Vec<_> = told[1..].iter().map(|(_, why)| why.split(':').next().expect("a topic")).collect();
+    let reported = begun.end().expect("a whole file");
+    assert!(reported[0].1.contains(": 4 messages, "), "{reported:?}");
+    let passed_over: Vec<_> = reported[1..].iter().map(|(_, why)| why.split(':').next().expect("a topic")).collect();
     assert_eq!(passed_over, ["/hazcam/image_raw", "/navcam/flow"]);
     // The mesh alone is larger than this.
     assert!(std::fs::metadata(&path).expect("a file").len() > 100_000);
@@ -71,8 +71,8 @@ fn a_file_that_exists_or_has_another_name_is_refused() {
     let path = file("exists");
     std::fs::write(&path, "mine").expect("written");
     for (refused, why) in [(path.as_path(), "exists already"), (Path::new("out/run.mcap"), ".rrd")] {
-        let told = RerunFile::check(refused).expect_err("refused").to_string();
-        assert!(told.contains(why) && told.contains("--rerun"), "{told}");
+        let reported = RerunFile::check(refused).expect_err("refused").to_string();
+        assert!(reported.contains(why) && reported.contains("--rerun"), "{reported}");
     }
     assert_eq!(std::fs::read_to_string(&path).expect("still there"), "mine");
     std::fs::remove_file(path).expect("clean");

@@ -1,9 +1,9 @@
-//! Command lines as `ros2 run` and `ros2 launch` write them.
+//! Tests with command lines as `ros2 run` and `ros2 launch` write them.
 
 use super::{RosArgs, split};
 use crate::fault::Fault;
 use crate::remap::Names;
-use selene_ros::parameters::{Change, Parameter, Parameters, Value, ValueRange};
+use selene_ros::parameters::{Parameter, ParameterChange, Parameters, Value, ValueRange};
 use std::ffi::OsString;
 
 fn words(line: &str) -> Vec<OsString> {
@@ -21,7 +21,7 @@ fn assert_refused<T>(result: Result<T, Fault>, parts: &[&str]) {
 }
 
 fn parameters() -> Parameters {
-    let pace = Change::new(|_| Ok(()), |_| ());
+    let pace = ParameterChange::new(|_| Ok(()), |_| ());
     Parameters::default().with(Parameter::read_only("seed", Value::Integer(7), "Seed.")).with(Parameter::changeable(
         "pace",
         Value::Double(1.0),
@@ -40,7 +40,7 @@ fn what_is_for_ros_is_taken_out_wherever_it_stands() {
     let (own, ros) = split(words("selene run --ros-args -r a:=b -- --no-dds --ros-args -p pace:=2.0")).unwrap();
     assert_eq!(own, words("selene run --no-dds"));
     assert_eq!((ros.remaps.len(), ros.parameters.len()), (1, 1));
-    // Outside, `--` is the command's own.
+    // Outside of the ROS arguments, `--` belongs to the command.
     let (own, ros) = split(words("selene check -- a.yaml")).unwrap();
     assert!(own == words("selene check -- a.yaml") && ros.is_empty());
     assert!(super::split(words("selene --ros-args --")).unwrap().1.is_empty());
@@ -55,7 +55,7 @@ fn a_launch_file_gives_name_namespace_and_topics() {
     expected.move_to("/moon").unwrap();
     expected.map("cmd_vel", "/nav/cmd_vel").unwrap();
     assert_eq!(names, expected);
-    // Rules for another node are not ours.
+    // Rules for another node do not apply.
     let other = ros("selene run --ros-args -r rviz:__node:=view -r rviz:tf:=/tf2").names("selene").unwrap();
     assert_eq!(other, Names::plain("selene"));
     let own = ros("selene run --ros-args --remap selene:__node:=sim").names("selene").unwrap();
@@ -92,7 +92,7 @@ fn parameters_are_set_by_name_type_and_node() {
 
 #[test]
 fn parameters_that_cannot_be_set_are_refused_with_the_reason() {
-    for (asked, parts) in [
+    for (requested, parts) in [
         ("speed:=2.0", ["-p speed:=2.0", "pace, seed, use_sim_time"]),
         ("pace:=2", ["type double", "integer 2"]),
         ("pace:=fast", ["type double", "string \"fast\""]),
@@ -101,7 +101,7 @@ fn parameters_that_cannot_be_set_are_refused_with_the_reason() {
         ("seed:=8", ["seed is read-only", "Seed."]),
         ("use_sim_time:=false", ["use_sim_time: false is not allowed", "its own"]),
     ] {
-        assert_refused(set(&format!("selene run --ros-args -p {asked}")), &parts);
+        assert_refused(set(&format!("selene run --ros-args -p {requested}")), &parts);
     }
 }
 

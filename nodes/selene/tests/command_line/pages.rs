@@ -1,8 +1,8 @@
-//! The pages of docs/ as people read and follow them: each stands in the table of contents, links lead somewhere, and a
-//! page's commands succeed in its order in an empty folder and leave the files that they name.
+//! Tests of the pages of docs/: each is in the table of contents, its links resolve, and its commands succeed in order
+//! in an empty folder and write the files that they name.
 //!
-//! Every fenced block says what it is. `sh` is run; `sh shorter: --for 1, --at 0.5` is run with these values of its
-//! options, so that a reader's minutes are a second here; `sh not-run: WHY` is shown alone; `KIND file: NAME` is a file
+//! Every fenced block declares its use. `sh` is run; `sh shorter: --for 1, --at 0.5` is run with these values of its
+//! options, so that a test takes a second and not minutes; `sh not-run: WHY` is only shown; `KIND file: NAME` is a file
 //! that the reader has.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,11 +12,11 @@ use std::time::{Duration, Instant};
 
 use super::common::{folder, repository, run, text};
 
-/// What can be shown and is not run.
+/// Languages of blocks that are only shown.
 const SHOWN: [&str; 5] = ["text", "yaml", "python", "json", "xml"];
-/// Options whose value is a file or folder that is there afterwards.
+/// Options whose value is a file or folder that the command writes.
 const OUTPUTS: [&str; 6] = ["--out", "--record", "--save-ruts", "--checkpoint-dir", "--csv", "--plot"];
-/// Pages beside docs/ that readers find.
+/// Pages outside of docs/.
 const ROOT_PAGES: [&str; 4] = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"];
 const PICTURE_BYTES_MAX: u64 = 20_000;
 const PICTURES_MAX: usize = 25;
@@ -29,7 +29,7 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
-fn read(page: &Path) -> String {
+pub(super) fn read(page: &Path) -> String {
     fs::read_to_string(page).unwrap_or_else(|error| panic!("{}: {error}", page.display()))
 }
 
@@ -38,7 +38,7 @@ fn name(page: &Path) -> String {
 }
 
 /// The lines of a page outside of its fenced blocks.
-fn prose(page: &str) -> impl Iterator<Item = &str> {
+pub(super) fn prose(page: &str) -> impl Iterator<Item = &str> {
     let mut fenced = false;
     page.lines().filter(move |line| {
         let fence = line.starts_with("```");
@@ -72,13 +72,13 @@ fn anchors(page: &str) -> BTreeSet<String> {
 fn every_page_stands_in_the_table_of_contents_once() {
     let docs = repository().join("docs");
     let summary = read(&docs.join("SUMMARY.md"));
-    let mut told: Vec<_> = links(&summary).into_iter().map(|target| docs.join(target)).collect();
-    told.sort();
+    let mut reported: Vec<_> = links(&summary).into_iter().map(|target| docs.join(target)).collect();
+    reported.sort();
     let there: Vec<_> = pages().into_iter().filter(|page| name(page) != "SUMMARY").collect();
     let there: BTreeSet<_> = there.iter().map(|page| page.canonicalize().expect("a page")).collect();
-    let told: Vec<_> = told.iter().map(|page| page.canonicalize().unwrap_or_else(|_| page.clone())).collect();
-    assert_eq!(told.iter().cloned().collect::<BTreeSet<_>>(), there, "SUMMARY.md beside the pages that there are");
-    assert_eq!(told.len(), there.len(), "a page stands in SUMMARY.md twice");
+    let reported: Vec<_> = reported.iter().map(|page| page.canonicalize().unwrap_or_else(|_| page.clone())).collect();
+    assert_eq!(reported.iter().cloned().collect::<BTreeSet<_>>(), there, "SUMMARY.md beside the pages that there are");
+    assert_eq!(reported.len(), there.len(), "a page stands in SUMMARY.md twice");
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn the_page_of_laws_names_tests_that_are_there() {
     let mut folder = PathBuf::new();
     let mut named = 0;
     for file in prose(&page).flat_map(|line| line.split('`').skip(1).step_by(2)) {
-        // A file without a folder is in that of the file before.
+        // A file without a folder is in the folder of the previous file.
         match file.rsplit_once('/') {
             Some((before, _)) => folder = repository().join(before),
             None if file.ends_with(".rs") => {}
@@ -120,8 +120,8 @@ fn the_page_of_laws_names_tests_that_are_there() {
 #[test]
 fn the_catalogue_has_everything_that_can_be_named_and_small_pictures() {
     let page = read(&repository().join("docs/catalogue.md"));
-    let told = text(&run(&["list"]).stdout);
-    for line in told.lines().filter(|line| line.starts_with("  ")) {
+    let reported = text(&run(&["list"]).stdout);
+    for line in reported.lines().filter(|line| line.starts_with("  ")) {
         let (name, about) = line.trim().split_once("  ").unwrap_or_else(|| panic!("{line} has no description"));
         let row = format!("`{name}` | {}", about.trim().trim_end_matches('…'));
         assert!(page.contains(row.trim_end()), "docs/catalogue.md lacks `{row}`: run docs/site/catalogue.py");
@@ -142,9 +142,9 @@ struct Block<'a> {
     body: String,
 }
 
-/// What is done with it.
+/// The use of a block.
 enum Use<'a> {
-    /// Its commands are run with these options in place of their own.
+    /// Its commands are run, with these values of their options.
     Run(Vec<&'a str>),
     File(&'a str),
     Shown,
@@ -181,14 +181,14 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Its commands, a line each or several that end in a backslash; comments are left out.
+    /// Its commands, each on one line or continued by backslashes, without comments.
     fn commands(&self) -> Vec<String> {
         let joined = self.body.replace("\\\n", " ");
         let lines = joined.lines().map(|line| line.split_once(" #").map_or(line, |(command, _)| command).trim());
         lines.filter(|line| !line.is_empty() && !line.starts_with('#')).map(str::to_owned).collect()
     }
 
-    /// Its commands with other options.
+    /// Its commands with other values of these options.
     fn shortened(&self, options: &[&str]) -> Vec<String> {
         let mut commands = self.commands();
         for option in options {
@@ -199,13 +199,24 @@ impl<'a> Block<'a> {
     }
 }
 
-/// The command with `--name value` or `--name=value` in the place of its option of that name.
+/// The command with its option replaced by `option`, `--name value` or `--name=value`, wherever it stands; `None` if it
+/// has no such option.
 fn replaced(command: &str, option: &str) -> Option<String> {
-    let name = option.split([' ', '=']).next()?;
-    let mut words: Vec<&str> = command.split_whitespace().collect();
-    let at = words.iter().position(|word| word.split('=').next() == Some(name))?;
-    words.splice(at..=at + usize::from(option.contains(' ')), [option]);
-    Some(words.join(" "))
+    let name = option.split([' ', '=']).next();
+    let (mut words, mut is_there) = (Vec::new(), false);
+    let mut rest = command.split_whitespace();
+    while let Some(word) = rest.next() {
+        if word.split('=').next() != name {
+            words.push(word);
+            continue;
+        }
+        is_there = true;
+        words.push(option);
+        if option.contains(' ') {
+            rest.next();
+        }
+    }
+    is_there.then(|| words.join(" "))
 }
 
 #[test]
@@ -227,6 +238,9 @@ fn options_of_a_command_are_replaced_with_their_values() {
     assert_eq!(shorter("--for 1").as_deref(), Some("selene run --console --for 1 --out out"));
     assert_eq!(shorter("--console=0").as_deref(), Some("selene run --console=0 --for 20 --out out"));
     assert_eq!(shorter("--at 1"), None);
+    let two = "selene simulation --for 20 --own a & selene simulation --own b --for 20";
+    let shorter = "selene simulation --for 1 --own a & selene simulation --own b --for 1";
+    assert_eq!(replaced(two, "--for 1").as_deref(), Some(shorter));
 }
 
 #[cfg(unix)]
@@ -238,11 +252,11 @@ mod followed {
     use super::*;
     use crate::common::forget_surroundings;
 
-    /// How many pages are followed at a time.
+    /// Number of pages that are tested in parallel.
     const AT_A_TIME: usize = 3;
-    /// The longest that a command may take, wall time.
+    /// Time limit for a command (wall time).
     const LIMIT: Duration = Duration::from_secs(120);
-    /// Domains of ROS in which the pages' runs are among themselves.
+    /// First of the ROS domains that isolate the pages' runs from other processes.
     const DOMAIN_FIRST: usize = 80;
 
     #[test]
@@ -265,7 +279,7 @@ mod followed {
         assert!(faults.is_empty(), "{}", faults.join("\n\n"));
     }
 
-    /// Does what a page says, in a folder of its own, until something fails.
+    /// Runs the commands of a page in a folder of its own, until one fails.
     fn follow(page: &Path, domain: usize) -> Result<(), String> {
         let (content, folder) = (read(page), folder(&format!("page-{}", name(page))));
         for block in blocks(page, &content) {
@@ -276,8 +290,8 @@ mod followed {
                 }
                 Use::Run(options) => {
                     for command in block.shortened(&options) {
-                        let told = done(&command, &folder, domain);
-                        told.map_err(|fault| format!("{}:{}: {command}\n{fault}", block.page, block.line))?;
+                        let reported = done(&command, &folder, domain);
+                        reported.map_err(|fault| format!("{}:{}: {command}\n{fault}", block.page, block.line))?;
                     }
                 }
             }
@@ -285,7 +299,7 @@ mod followed {
         Ok(())
     }
 
-    /// Runs a command; what went wrong.
+    /// Runs a command and checks its outputs.
     fn done(command: &str, folder: &Path, domain: usize) -> Result<(), String> {
         let begun = Instant::now();
         let log = folder.join("log.txt");
@@ -307,7 +321,7 @@ mod followed {
         outputs(command).into_iter().find(missing).map_or(Ok(()), |output| Err(format!("{output} is not there")))
     }
 
-    /// Waits for a command's end, which it has to come to.
+    /// Waits for a command to end within the time limit.
     fn ended(mut child: Child) -> Result<ExitStatus, String> {
         let begun = Instant::now();
         while begun.elapsed() < LIMIT {
@@ -322,7 +336,7 @@ mod followed {
         Err(format!("went on for {} s", LIMIT.as_secs()))
     }
 
-    /// The files and folders that a command says it writes.
+    /// The files and folders that a command names as its outputs.
     fn outputs(command: &str) -> Vec<&str> {
         let words: Vec<&str> = command.split_whitespace().collect();
         words

@@ -1,4 +1,4 @@
-//! Going over to another scenario while a run goes on, asked for as a page of the console asks.
+//! Tests of replacing the scenario of a running process, requested as a page of the console does.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 
 use super::common::{folder, selene};
 
-/// What is waited for comes within this, also on a busy machine.
+/// Time limit for anything that a test waits for, ample on a busy machine.
 const SOON: Duration = Duration::from_secs(120);
-/// An upgrade to a WebSocket; which key is given does not matter.
+/// Headers of an upgrade to a WebSocket; any key will do.
 const UPGRADE: &str = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
                        Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
 
-/// A run that is killed when the test ends, however it ends.
+/// A run that is killed when the test ends, also on a panic.
 struct Running(Child);
 
 impl Drop for Running {
@@ -27,14 +27,16 @@ impl Drop for Running {
     }
 }
 
-/// A page of the console: text of a WebSocket and no more.
+/// A minimal page of the console: text messages over a WebSocket.
 struct Page(TcpStream);
 
 impl Page {
     fn open(address: &str) -> Self {
         let mut stream = TcpStream::connect(address).expect("a console");
         stream.set_read_timeout(Some(SOON)).expect("a time limit");
-        stream.write_all(format!("GET /socket HTTP/1.1\r\nHost: {address}\r\n{UPGRADE}").as_bytes()).expect("asked");
+        stream
+            .write_all(format!("GET /socket HTTP/1.1\r\nHost: {address}\r\n{UPGRADE}").as_bytes())
+            .expect("requested");
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {
             let mut byte = [0];
@@ -45,15 +47,15 @@ impl Page {
         Self(stream)
     }
 
-    fn say(&mut self, message: &Value) {
+    fn send_json(&mut self, message: &Value) {
         let text = message.to_string();
         let length = u16::try_from(text.len()).expect("a short message");
         let mut frame = vec![0x81, 0x80 | 126];
         frame.extend(length.to_be_bytes());
-        // A mask of zeros leaves the text as it is.
+        // A mask of zeros leaves the text unchanged.
         frame.extend([0; 4]);
         frame.extend(text.as_bytes());
-        self.0.write_all(&frame).expect("said");
+        self.0.write_all(&frame).expect("sent");
     }
 
     fn bytes(&mut self, count: usize) -> Option<Vec<u8>> {
@@ -61,8 +63,8 @@ impl Page {
         self.0.read_exact(&mut bytes).ok().map(|()| bytes)
     }
 
-    /// The next message; none when the connection has ended.
-    fn hear(&mut self) -> Option<Value> {
+    /// The next message; `None` when the connection has ended.
+    fn receive(&mut self) -> Option<Value> {
         loop {
             let head = self.bytes(2)?;
             let length = match head[1] {
@@ -79,16 +81,16 @@ impl Page {
         }
     }
 
-    fn ask(&mut self, question: &Value) -> Value {
-        self.say(question);
-        self.hear().expect("an answer")
+    fn request(&mut self, question: &Value) -> Value {
+        self.send_json(question);
+        self.receive().expect("an answer")
     }
 
-    /// Asks until the answer is as it should be.
+    /// Repeats a request until `is_so` holds for the answer.
     fn until(&mut self, question: &Value, is_so: impl Fn(&Value) -> bool) -> Value {
         let begun = Instant::now();
         loop {
-            let answer = self.ask(question);
+            let answer = self.request(question);
             if is_so(&answer) {
                 return answer;
             }
@@ -97,14 +99,14 @@ impl Page {
         }
     }
 
-    /// The state once a rover of this name is told of, in a run that is known.
+    /// Waits for the state of a run with a known id whose first rover has this name.
     fn state_with(&mut self, rover: &str) -> Value {
         let state = json!({ "do": "state", "after": 0 });
         self.until(&state, |state| state["rovers"][0]["rover"] == rover && state["run_id"].is_string())
     }
 }
 
-/// Scenarios of one rover each, and one that names a rover which is not there.
+/// Writes scenarios of one rover each, and one with an unknown rover.
 fn scenarios(folder: &Path) {
     for (name, rover) in [("one", "sorato"), ("two", "ex1"), ("bad", "nobody")] {
         let text = format!("site: test_yard\nrover:\n  file: {rover}\n  namespace: {rover}\n");
@@ -112,23 +114,23 @@ fn scenarios(folder: &Path) {
     }
 }
 
-/// The address and the token of the console of a run that tells them in a file.
+/// The address and the token of a run's console, from its log.
 fn console(log: &Path) -> (String, String) {
     let begun = Instant::now();
     loop {
-        let told = fs::read_to_string(log).expect("a log");
-        let line = told.lines().find_map(|line| line.strip_prefix("console: http://"));
+        let reported = fs::read_to_string(log).expect("a log");
+        let line = reported.lines().find_map(|line| line.strip_prefix("console: http://"));
         if let Some((address, rest)) = line.and_then(|line| line.split_once("/#token=")) {
             return (address.to_owned(), rest.split(' ').next().expect("a token").to_owned());
         }
-        assert!(begun.elapsed() < SOON, "no address in: {told}");
+        assert!(begun.elapsed() < SOON, "no address in: {reported}");
         std::thread::sleep(Duration::from_millis(50));
     }
 }
 
 #[cfg(unix)]
 #[test]
-fn a_run_goes_over_to_another_scenario_and_one_that_does_not_load_leaves_it_where_it_is() {
+fn a_run_switches_to_another_scenario_and_one_that_does_not_load_leaves_it_as_it_is() {
     let folder = folder("worlds");
     scenarios(&folder);
     let (log, summary) = (folder.join("log"), folder.join("summary"));
@@ -147,24 +149,24 @@ fn a_run_goes_over_to_another_scenario_and_one_that_does_not_load_leaves_it_wher
         offered.unwrap_or_else(|| panic!("{name} is not offered: {paths}"))["uri"].clone()
     };
     let load = |name: &str| json!({ "do": "load", "uri": uri(name) });
-    let stranger = page.ask(&load("two"));
+    let stranger = page.request(&load("two"));
     assert!(stranger["ok"] == false && stranger["text"].as_str().is_some_and(|text| text.contains("token")));
     let token = json!({ "do": "token", "token": token });
-    assert_eq!(page.ask(&token)["ok"], true);
-    let refused = page.ask(&load("bad"));
+    assert_eq!(page.request(&token)["ok"], true);
+    let refused = page.request(&load("bad"));
     assert!(
         refused["ok"] == false && refused["text"].as_str().is_some_and(|text| text.contains("nobody")),
         "{refused}"
     );
     let number = page.state_with("/sorato")["number"].clone();
-    let after = page.ask(&json!({ "do": "state", "after": number }));
+    let after = page.request(&json!({ "do": "state", "after": number }));
     assert!(after["run_id"] == before["run_id"] && after["time_s"].as_f64() > before["time_s"].as_f64(), "{after}");
 
-    let taken = page.ask(&load("two"));
+    let taken = page.request(&load("two"));
     assert_eq!(taken["ok"], true, "{taken}");
-    while page.hear().is_some() {}
+    while page.receive().is_some() {}
     let mut page = Page::open(&address);
-    assert_eq!(page.ask(&token)["ok"], true, "the token is that of before");
+    assert_eq!(page.request(&token)["ok"], true, "the token is that of before");
     let there = page.state_with("/ex1");
     assert_ne!(there["run_id"], before["run_id"]);
     assert_eq!(there["rovers"].as_array().map(Vec::len), Some(1));
@@ -172,8 +174,8 @@ fn a_run_goes_over_to_another_scenario_and_one_that_does_not_load_leaves_it_wher
     let interrupt = Command::new("kill").args(["-INT", &running.0.id().to_string()]).status();
     assert!(interrupt.expect("kill").success());
     assert!(running.0.wait().expect("ends").success());
-    let told = fs::read_to_string(&summary).expect("a summary");
-    assert_eq!((told.matches("goes over to").count(), told.matches("state hash").count()), (1, 2), "{told}");
+    let reported = fs::read_to_string(&summary).expect("a summary");
+    assert_eq!((reported.matches("switches to").count(), reported.matches("state hash").count()), (1, 2), "{reported}");
     for bag in ["bag", "bag_2"] {
         assert!(folder.join(bag).join("metadata.yaml").is_file(), "{bag} is not whole");
     }

@@ -1,4 +1,4 @@
-//! The program as tests call it, in the repository and with neither data nor a ROS domain of the environment.
+//! Runs the program for tests, in the repository and without the environment's data and ROS domain.
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ pub fn selene(arguments: &[&str]) -> Command {
     command
 }
 
-/// Takes data, middleware and the ROS domain out of a command's environment.
+/// Removes data, middleware and ROS domain from a command's environment.
 pub fn forget_surroundings(command: &mut Command) -> &mut Command {
     command.env_remove("SELENE_DATA").env_remove("RMW_IMPLEMENTATION");
     for variable in ["ROS_DOMAIN_ID", "ROS_LOCALHOST_ONLY", "ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_STATIC_PEERS"] {
@@ -31,7 +31,7 @@ pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// An empty folder of a test's own.
+/// Creates an empty folder for a test.
 pub fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = std::fs::remove_dir_all(&folder);

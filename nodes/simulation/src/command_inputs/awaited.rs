@@ -1,8 +1,7 @@
-//! Topics that the scenario waits for: those of commands are listened to with the commands, others here, in the type
-//! that the scenario gives. All are listened to reliably, as ROS 2 publishes by default.
+//! Subscribes to topics that the scenario waits for. Command topics are subscribed to elsewhere; the others here, with
+//! the type that the scenario gives. All subscriptions are reliable, which is the default of ROS 2 publishers.
 
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
 
 use selene_coherence::NodeError;
 use selene_ros::message::{INTERFACES, Interface};
@@ -11,14 +10,15 @@ use selene_ros::transport::{Subscription, Transport};
 use selene_ros::{Encoded, Message, Qos, Topic, ackermann_msgs, geometry_msgs, std_msgs, trajectory_msgs};
 use selene_sim::{Actuator, AwaitedTopic, EntityId, Model, RoverSetup};
 
-use super::{ACKERMANN, Arrival, CMD_VEL, TRAJECTORY, joint_topic, lamp_topic};
+use super::arrivals::Mailbox;
+use super::{ACKERMANN, CMD_VEL, ReceivedMessage, TRAJECTORY, joint_topic, lamp_topic};
 
-/// Listens to all that is awaited and has no commands; refuses types that cannot be.
+/// Subscribes to all awaited topics that carry no commands; refuses types that are unknown or do not fit.
 pub(super) fn listen(
     transport: &dyn Transport,
     model: &Model,
     unstamped: bool,
-    queue: &Sender<Arrival>,
+    mailbox: &Arc<Mailbox>,
 ) -> Result<Vec<Subscription>, NodeError> {
     let mut subscriptions = Vec::new();
     for awaited in &model.scenario().lockstep {
@@ -31,25 +31,25 @@ pub(super) fn listen(
         if let Some(interface) = foreign_type(awaited, of_command).map_err(refused)? {
             let Interface { type_name, definition, type_hash } = interface;
             let topic = Topic { name: awaited.name.clone(), type_name, definition, type_hash, qos: Qos::reliable() };
-            subscriptions.push(note_all(transport, &topic, queue.clone())?);
+            subscriptions.push(note_all(transport, &topic, Arc::clone(mailbox))?);
         }
     }
     Ok(subscriptions)
 }
 
-/// The rover that takes commands on a topic.
+/// The rover that takes commands on a topic; `None` if it is no command topic.
 pub(super) fn rover_of(model: &Model, topic: &str) -> Option<EntityId> {
     let takes = |setup: &RoverSetup| command_topics(setup, false).iter().any(|(name, _)| name == topic);
     model.rovers().iter().find(|(_, kind)| takes(kind.setup())).map(|(id, _)| *id)
 }
 
-/// The type of the commands on a topic.
+/// The message type of a command topic; `None` if it is no command topic.
 fn command_type(model: &Model, unstamped: bool, topic: &str) -> Option<&'static str> {
     let mut topics = model.rovers().values().flat_map(|kind| command_topics(kind.setup(), unstamped));
     topics.find(|(name, _)| name == topic).map(|(_, type_name)| type_name)
 }
 
-/// The topics on which a rover takes commands, with their types.
+/// The command topics of a rover, with their types.
 fn command_topics(setup: &RoverSetup, unstamped: bool) -> Vec<(String, &'static str)> {
     let twist = if unstamped { geometry_msgs::Twist::TYPE_NAME } else { geometry_msgs::TwistStamped::TYPE_NAME };
     let whole = [
@@ -64,8 +64,8 @@ fn command_topics(setup: &RoverSetup, unstamped: bool) -> Vec<(String, &'static 
     whole.into_iter().chain(parts).map(|(name, type_name)| (setup.topic(&name), type_name)).collect()
 }
 
-/// The type in which an awaited topic is listened to here; none for one of commands, whose type
-/// `of_command` is. Else what is wrong with its type.
+/// The type with which an awaited topic is subscribed to here; `None` for a command topic, whose type `of_command` is.
+/// The error says what is wrong with the scenario's type.
 fn foreign_type(awaited: &AwaitedTopic, of_command: Option<&'static str>) -> Result<Option<Interface>, String> {
     match (of_command, awaited.type_name.as_deref()) {
         (Some(taken), Some(given)) if taken != given => {
@@ -84,13 +84,12 @@ fn known_types() -> String {
     INTERFACES.iter().map(|known| known.type_name).collect::<Vec<_>>().join(", ")
 }
 
-/// Notes the messages of a topic that has no commands.
-fn note_all(transport: &dyn Transport, topic: &Topic, queue: Sender<Arrival>) -> Result<Subscription, NodeError> {
+/// Subscribes to an awaited topic without commands, and only notes that messages arrive.
+fn note_all(transport: &dyn Transport, topic: &Topic, mailbox: Arc<Mailbox>) -> Result<Subscription, NodeError> {
     let (name, is_stamped): (Arc<str>, bool) = (topic.name.as_str().into(), begins_with_header(topic.definition));
     let sink = move |message: &Encoded| {
         let stamp = if is_stamped { header_stamp(message) } else { None };
-        // The queue closes with the node: nobody is then left to wait.
-        drop(queue.send(Arrival { topic: Arc::clone(&name), stamp, command: None }));
+        mailbox.put(ReceivedMessage { topic: Arc::clone(&name), stamp, command: None });
     };
     Ok(transport.subscribe(topic, Box::new(sink))?)
 }

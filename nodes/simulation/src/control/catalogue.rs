@@ -1,5 +1,5 @@
-//! What lies in the allowed folders: rovers (`rover/*.yaml`), objects (URDFs and meshes, also one folder down) and sites
-//! (`site/*.yaml`). Files are read when they are asked for; one that is refused is left out.
+//! Lists the files in the allowed folders: rovers (`rover/*.yaml`), objects (URDFs and meshes, also one folder down)
+//! and sites (`site/*.yaml`). Each request reads the files anew; invalid ones are left out.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,23 +9,23 @@ use selene_sim::AllowedFolders;
 use selene_terrain::SiteSpec;
 use selene_vehicle::RoverSpec;
 
-/// Files of one folder that are looked at.
+/// Maximum number of entries of one folder that are read.
 const FILES_MAX: usize = 1000;
-/// The largest URDF that is compared, bytes.
+/// Largest URDF that is compared, bytes.
 const URDF_BYTES_MAX: u64 = 16 << 20;
-/// What objects are made of.
+/// File extensions of objects.
 const OBJECTS: [&str; 4] = ["urdf", "stl", "obj", "dae"];
 
-/// The rovers' files, each with what it says.
+/// Rover files, each with its content.
 pub(super) struct RoverFiles(Vec<(PathBuf, RoverSpec)>);
 
 impl RoverFiles {
-    /// Those of folders.
+    /// The rover files in the `rover` folders of all allowed folders.
     pub(super) fn of(folders: &AllowedFolders) -> Self {
         Self(folders.iter().flat_map(|folder| specs(&folder.join("rover"))).collect())
     }
 
-    /// Those in one folder.
+    /// The rover files in one folder.
     pub(super) fn within(folder: &Path) -> Self {
         Self(specs(folder))
     }
@@ -34,12 +34,12 @@ impl RoverFiles {
         self.0.iter()
     }
 
-    /// The first whose URDF is this file.
+    /// The first rover whose URDF is the file `urdf`.
     pub(super) fn with_urdf(&self, urdf: &Path) -> Option<PathBuf> {
         self.0.iter().find(|rover| urdf_of(rover).is_some_and(|own| own == urdf)).map(|(file, _)| file.clone())
     }
 
-    /// The first whose URDF has this text.
+    /// The first rover whose URDF has this text.
     pub(super) fn with_text(&self, text: &str) -> Option<PathBuf> {
         let has_text = |rover: &&(PathBuf, RoverSpec)| {
             let bytes = urdf_of(rover).and_then(|urdf| read_bytes(&urdf, URDF_BYTES_MAX).ok());
@@ -49,7 +49,7 @@ impl RoverFiles {
     }
 }
 
-/// Objects of folders and of the folders in them, without the URDFs of rovers.
+/// Objects in folders and their direct subfolders, without the URDFs of rovers.
 pub(super) fn objects(folders: &AllowedFolders) -> Vec<PathBuf> {
     let rovers: BTreeSet<_> = RoverFiles::of(folders).iter().filter_map(urdf_of).collect();
     let below = |folder: &Path| std::iter::once(folder.to_owned()).chain(folders_in(folder)).collect::<Vec<_>>();
@@ -62,12 +62,12 @@ pub(super) fn objects_in(folder: &Path) -> Vec<PathBuf> {
     files_in(folder).into_iter().filter(|file| has_extension(file, &OBJECTS)).collect()
 }
 
-/// Sites of folders, each with what it says.
+/// Sites in the `site` folders of all allowed folders, each with its content.
 pub(super) fn sites(folders: &AllowedFolders) -> Vec<(PathBuf, SiteSpec)> {
     folders.iter().flat_map(|folder| sites_in(&folder.join("site"))).collect()
 }
 
-/// Sites in one folder.
+/// Sites in one folder, each with its content.
 pub(super) fn sites_in(folder: &Path) -> Vec<(PathBuf, SiteSpec)> {
     let files = files_in(folder).into_iter().filter(|file| has_extension(file, &["yaml", "yml"]));
     files.filter_map(|file| Some((file.clone(), load_yaml(&file).ok()?))).collect()
@@ -78,7 +78,7 @@ fn specs(folder: &Path) -> Vec<(PathBuf, RoverSpec)> {
     files.filter_map(|file| Some((file.clone(), load_yaml(&file).ok()?))).collect()
 }
 
-/// A rover's URDF, links followed.
+/// Path of a rover's URDF, with links resolved.
 fn urdf_of((file, spec): &(PathBuf, RoverSpec)) -> Option<PathBuf> {
     file.parent()?.join(&spec.urdf).canonicalize().ok()
 }
@@ -96,7 +96,7 @@ fn folders_in(folder: &Path) -> Vec<PathBuf> {
     entries(folder).into_iter().filter(|path| path.is_dir()).collect()
 }
 
-/// What is in a folder, in order of its names; nothing for what is no folder.
+/// The entries of a folder, sorted by name; none if it is not a folder.
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<_> = entries.take(FILES_MAX).map(|entry| entry.path()).collect();

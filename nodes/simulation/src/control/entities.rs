@@ -1,4 +1,4 @@
-//! Entities: what there is, where it is, how it moves, how large it is, and putting it elsewhere.
+//! Services that list, describe, locate and move entities.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -22,13 +22,13 @@ use super::response::{Response, failed, no_entity, ok, result, result_of, unsupp
 use crate::changes::{Change, ChangeError};
 use crate::node::Node;
 
-/// Letters of a description or a tag at most.
+/// Maximum length of a description or a tag, bytes.
 const TEXT_MAX: usize = 1000;
-/// Tags of one entity at most.
+/// Maximum number of tags of one entity.
 const TAGS_MAX: usize = 64;
 
-/// What somebody said of entities in place of what is said of all of their kind. It is no part of the world: it
-/// goes with the entity, at a reset and at the end of the run.
+/// Descriptions and tags that clients have set for entities, in place of the default ones. They are not part of the
+/// world: they are lost with the entity, at a reset and at the end of the run.
 #[derive(Debug, Default)]
 pub(crate) struct Infos(BTreeMap<Entity, EntityInfo>);
 
@@ -123,13 +123,13 @@ pub(super) fn set_state(
             result(SetEntityStateResponse::INVALID_POSE, error.to_string())
         }
         (Err(error), _) => result_of(&error),
-        (Ok(_), Some((asked, stands))) => result(ResultCode::RESULT_OK, poses::note(&asked, &stands)),
+        (Ok(_), Some((requested, stands))) => result(ResultCode::RESULT_OK, poses::note(&requested, &stands)),
         (Ok(_), None) => ok(),
     };
     Ok(SetEntityStateResponse { result })
 }
 
-/// What a request asks for of something that is there.
+/// The placement that a request asks for, in the map frame.
 fn placement(node: &Node, entity: Entity, request: &SetEntityStateRequest) -> Result<Placement, ResultCode> {
     let EntityState { header, pose, twist, .. } = &request.state;
     let refuse = |what: String| result(SetEntityStateResponse::INVALID_POSE, what);
@@ -138,7 +138,7 @@ fn placement(node: &Node, entity: Entity, request: &SetEntityStateRequest) -> Re
     let twist = twist.transpose().map_err(refuse)?;
     let moves = twist.is_some_and(|twist| twist.linear != Vector3::zeros() || twist.angular != Vector3::zeros());
     if matches!(entity, Entity::Object(_)) && moves {
-        return Err(failed("an object that stands fast cannot be told to move"));
+        return Err(failed("a fixed object cannot be moved"));
     }
     Ok(Placement { pose, twist })
 }
@@ -170,7 +170,7 @@ fn info_of(node: &Node, entity: Entity) -> EntityInfo {
     info_with(node, entity, was_added)
 }
 
-/// What there is to say of an entity: what somebody said, or what is true of its kind.
+/// An entity's description and tags: those that a client has set, or the default ones of its kind.
 pub(super) fn info_with(node: &Node, entity: Entity, was_added: bool) -> EntityInfo {
     if let Some(info) = node.infos.0.get(&entity) {
         return info.clone();

@@ -1,4 +1,4 @@
-//! Which entities a query is about: those whose name, category, tags and place all match.
+//! Filters of entity queries: an entity matches if its name, category, tags and place all match.
 
 use std::collections::BTreeSet;
 
@@ -14,16 +14,16 @@ use super::entities::info_with;
 use super::response::{failed, unsupported};
 use crate::node::Node;
 
-/// Letters of an expression at most.
+/// Maximum length of a regular expression, bytes.
 const PATTERN_MAX: usize = 256;
-/// Memory of a compiled expression at most, bytes: matching takes time in proportion, name by name.
+/// Maximum size of a compiled expression, bytes. It bounds the time for each name, which is proportional to it.
 const PATTERN_BYTES_MAX: usize = 32 << 10;
-/// How deep an expression may be nested.
+/// Maximum nesting depth of an expression.
 const PATTERN_NEST_MAX: u32 = 20;
-/// Tags and categories of one query at most.
+/// Maximum number of tags, and of categories, of one query.
 const WORDS_MAX: usize = 64;
 
-/// A filter that was understood.
+/// A parsed filter.
 pub(super) struct Filter {
     name: Option<Regex>,
     categories: Vec<u8>,
@@ -31,17 +31,17 @@ pub(super) struct Filter {
     area: Option<Area>,
 }
 
-/// A part of the map.
+/// A region in the map frame.
 enum Area {
     Ball { middle_m: Vector3<f64>, radius_m: f64 },
     Box(Bounds),
 }
 
 impl Filter {
-    /// Reads a filter.
+    /// Parses a filter.
     ///
     /// # Errors
-    /// When a part of it is not supported or makes no sense.
+    /// When a part of it is unsupported or invalid.
     pub(super) fn new(filters: &EntityFilters) -> Result<Self, ResultCode> {
         let EntityFilters { filter, categories, tags, bounds } = filters;
         check_tags(tags)?;
@@ -56,7 +56,7 @@ impl Filter {
         })
     }
 
-    /// Those that match, in the order of the world's.
+    /// Names of the matching entities, in the world's order.
     pub(super) fn matching(&self, node: &Node) -> Vec<(String, Entity)> {
         let added: BTreeSet<_> = node.world().state().spawned.iter().map(|(entity, _)| *entity).collect();
         let mut entities = node.world().entities();
@@ -79,7 +79,7 @@ impl Filter {
 }
 
 impl Area {
-    /// Whether something is there, by the box about it along the axes of the map.
+    /// Whether an entity is in the region, judged by its bounding box along the axes of the map.
     fn has(&self, node: &Node, entity: Entity) -> bool {
         let world = node.world();
         let Some(pose) = world.pose(entity) else { return false };
@@ -92,7 +92,7 @@ impl Area {
     }
 }
 
-/// Refuses a filter of tags that cannot be applied.
+/// Refuses a tag filter that has too many tags or an unknown mode.
 pub(super) fn check_tags(filter: &TagsFilter) -> Result<(), ResultCode> {
     if filter.tags.len() > WORDS_MAX {
         return Err(failed(format!("{} tags; at most {WORDS_MAX} are allowed", filter.tags.len())));
@@ -103,7 +103,7 @@ pub(super) fn check_tags(filter: &TagsFilter) -> Result<(), ResultCode> {
     }
 }
 
-/// Whether something with these tags passes.
+/// Whether an entity with these tags passes the filter.
 pub(super) fn tags_match(filter: &TagsFilter, tags: &[String]) -> bool {
     let has = |tag: &String| tags.contains(tag);
     match filter.filter_mode {

@@ -1,14 +1,14 @@
-//! What is to be spawned, as a request names it.
+//! Parses the resource that a spawn request names.
 //!
 //! | URI | what |
 //! | --- | --- |
-//! | `…/NAME.yaml?sensors=imu,lidar` | the rover of that file, with sensors by their files, or by their names in `sensor/` |
-//! | `…/NAME.urdf` | the rover whose own URDF that is, else an object that stands fast |
-//! | `…/NAME.stl`, `.obj`, `.dae` | an object that stands fast, in metres; `?z_m=0.5` lifts it |
+//! | `…/NAME.yaml?sensors=imu,lidar` | the rover of that file, with sensors by file, or by name in `sensor/` |
+//! | `…/NAME.urdf` | the rover that has this URDF, else a fixed object |
+//! | `…/NAME.stl`, `.obj`, `.dae` | a fixed object, in metres; `?z_m=0.5` raises it |
 //! | `selene:rock?diameter_m=0.3` | a loose rock; also `density_kg_m3` and `shape`, a number |
 //!
-//! A file is named by a `file://` URI or by a path, whole or relative to one of the allowed folders, and lies in one of
-//! them. A `resource_string` is the text of a URDF.
+//! A file is named by a `file://` URI or by a path, absolute or relative to one of the allowed folders, and must lie in
+//! one of them. A `resource_string` is the text of a URDF.
 
 use std::path::{Path, PathBuf};
 
@@ -20,28 +20,28 @@ use selene_sim::AllowedFolders;
 use super::catalogue::RoverFiles;
 use super::response::{failed, result};
 
-/// The scheme and path of a rock.
+/// Scheme and path of a rock's URI.
 const ROCK: &str = "selene:rock";
-/// Density of rock where none is told, kg/m³: basalt with a few pores.
+/// Default density of rock, kg/m³: basalt with a few pores.
 const DENSITY_KG_M3: f64 = 2700.0;
-/// Letters of a URI at most.
+/// Maximum length of a URI, bytes.
 pub(super) const URI_MAX: usize = 4096;
 
-/// What is to be spawned.
+/// An entity to spawn.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Wanted {
-    /// A rover, by its file and those of its sensors.
+pub(super) enum EntitySource {
+    /// A rover, by its file and the files of its sensors.
     Rover { file: PathBuf, sensors: Vec<PathBuf> },
-    /// An object, by its file, so high above the ground.
+    /// A fixed object, by its file, `z_m` above the ground.
     Object { file: PathBuf, z_m: f64 },
-    /// An object, by the text of its URDF.
+    /// A fixed object, by the text of its URDF.
     Text { urdf: String },
     /// A loose rock.
     Rock { diameter_m: f64, density_kg_m3: f64, shape: Option<usize> },
 }
 
-impl Wanted {
-    /// What it is called where nobody says.
+impl EntitySource {
+    /// The entity's name if the request gives none.
     pub(super) fn name(&self) -> String {
         match self {
             Self::Rover { file, .. } | Self::Object { file, .. } => {
@@ -53,11 +53,11 @@ impl Wanted {
     }
 }
 
-/// Reads what a request names.
+/// Reads the resource that a request names.
 ///
 /// # Errors
-/// With the code of `SpawnEntity` and what is allowed.
-pub(super) fn read(resource: &Resource, folders: &AllowedFolders) -> Result<Wanted, ResultCode> {
+/// A result with the code of `SpawnEntity` and a text that says what is allowed.
+pub(super) fn read(resource: &Resource, folders: &AllowedFolders) -> Result<EntitySource, ResultCode> {
     let Resource { uri, resource_string } = resource;
     match (uri.as_str(), resource_string.as_str()) {
         ("", "") => Err(result(SpawnEntityResponse::NO_RESOURCE, "give a uri or a resource_string")),
@@ -69,15 +69,15 @@ pub(super) fn read(resource: &Resource, folders: &AllowedFolders) -> Result<Want
     }
 }
 
-/// The rover whose own URDF a text is, word for word, else an object.
-fn of_text(text: &str, folders: &AllowedFolders) -> Wanted {
+/// The rover whose own URDF has exactly this text, else an object.
+fn of_text(text: &str, folders: &AllowedFolders) -> EntitySource {
     match RoverFiles::of(folders).with_text(text) {
-        Some(file) => Wanted::Rover { file, sensors: Vec::new() },
-        None => Wanted::Text { urdf: text.to_owned() },
+        Some(file) => EntitySource::Rover { file, sensors: Vec::new() },
+        None => EntitySource::Text { urdf: text.to_owned() },
     }
 }
 
-fn of_uri(uri: &str, folders: &AllowedFolders) -> Result<Wanted, ResultCode> {
+fn of_uri(uri: &str, folders: &AllowedFolders) -> Result<EntitySource, ResultCode> {
     let (place, query) = uri.split_once('?').unwrap_or((uri, ""));
     let query = Query::read(query)?;
     if place == ROCK {
@@ -99,7 +99,7 @@ fn of_uri(uri: &str, folders: &AllowedFolders) -> Result<Wanted, ResultCode> {
     }
 }
 
-/// The path that a place names: of the scheme `file`, or without one.
+/// The path in a URI of scheme `file` or without a scheme.
 pub(super) fn path_of(place: &str) -> Result<String, ResultCode> {
     let refuse = |what: String| Err(result(SpawnEntityResponse::UNSUPPORTED_FORMAT, what));
     match place.split_once(':') {
@@ -113,7 +113,7 @@ pub(super) fn path_of(place: &str) -> Result<String, ResultCode> {
     }
 }
 
-/// A path with `%20` and the like as what they stand for.
+/// Decodes percent escapes, such as `%20`.
 fn decoded(path: &str) -> Result<String, ResultCode> {
     let refuse = || result(SpawnEntityResponse::RESOURCE_PARSE_ERROR, format!("'{path}' has a broken % sequence"));
     let mut bytes = Vec::with_capacity(path.len());
@@ -134,7 +134,7 @@ pub(super) fn to_uri(path: &Path) -> String {
     format!("file://{}", path.to_string_lossy().bytes().map(escaped).collect::<String>())
 }
 
-/// The file of a name in an allowed folder.
+/// The file with this name in an allowed folder.
 pub(super) fn find(name: &str, folders: &AllowedFolders) -> Result<PathBuf, ResultCode> {
     folders.resolve(name).map_err(|error| {
         let code = match &error {
@@ -145,7 +145,7 @@ pub(super) fn find(name: &str, folders: &AllowedFolders) -> Result<PathBuf, Resu
     })
 }
 
-fn rover(file: PathBuf, query: &Query, folders: &AllowedFolders) -> Result<Wanted, ResultCode> {
+fn rover(file: PathBuf, query: &Query, folders: &AllowedFolders) -> Result<EntitySource, ResultCode> {
     query.allows(&["sensors"])?;
     let names = query.value("sensors").into_iter().flat_map(|names| names.split(',')).filter(|name| !name.is_empty());
     let sensor = |name: &str| {
@@ -153,26 +153,26 @@ fn rover(file: PathBuf, query: &Query, folders: &AllowedFolders) -> Result<Wante
         let named = if is_word { format!("sensor/{name}.yaml") } else { name.to_owned() };
         find(&named, folders)
     };
-    Ok(Wanted::Rover { file, sensors: names.map(sensor).collect::<Result<_, _>>()? })
+    Ok(EntitySource::Rover { file, sensors: names.map(sensor).collect::<Result<_, _>>()? })
 }
 
-fn object(file: PathBuf, query: &Query) -> Result<Wanted, ResultCode> {
+fn object(file: PathBuf, query: &Query) -> Result<EntitySource, ResultCode> {
     query.allows(&["z_m"])?;
-    Ok(Wanted::Object { file, z_m: query.number("z_m")?.unwrap_or(0.0) })
+    Ok(EntitySource::Object { file, z_m: query.number("z_m")?.unwrap_or(0.0) })
 }
 
-fn rock(query: &Query) -> Result<Wanted, ResultCode> {
+fn rock(query: &Query) -> Result<EntitySource, ResultCode> {
     query.allows(&["diameter_m", "density_kg_m3", "shape"])?;
     let diameter_m = query.number("diameter_m")?;
     let missing = || result(SpawnEntityResponse::RESOURCE_PARSE_ERROR, "a rock needs its diameter_m");
-    Ok(Wanted::Rock {
+    Ok(EntitySource::Rock {
         diameter_m: diameter_m.ok_or_else(missing)?,
         density_kg_m3: query.number("density_kg_m3")?.unwrap_or(DENSITY_KG_M3),
         shape: query.number("shape")?,
     })
 }
 
-/// What comes after the question mark.
+/// The key-value pairs after the question mark of a URI.
 struct Query<'a>(Vec<(&'a str, &'a str)>);
 
 impl<'a> Query<'a> {
@@ -184,7 +184,7 @@ impl<'a> Query<'a> {
         Ok(Self(text.split('&').filter(|part| !part.is_empty()).map(pair).collect::<Result<_, _>>()?))
     }
 
-    /// Refuses keys that mean nothing here.
+    /// Refuses keys other than these.
     fn allows(&self, keys: &[&str]) -> Result<(), ResultCode> {
         match self.0.iter().find(|(key, _)| !keys.contains(key)) {
             Some((key, _)) => {
@@ -210,7 +210,7 @@ impl<'a> Query<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ResultCode, SpawnEntityResponse, Wanted, decoded, path_of, read, to_uri};
+    use super::{EntitySource, ResultCode, SpawnEntityResponse, decoded, path_of, read, to_uri};
     use selene_ros::simulation_interfaces::Resource;
     use selene_sim::AllowedFolders;
     use std::path::{Path, PathBuf};
@@ -223,24 +223,27 @@ mod tests {
         AllowedFolders::new([root().join("config"), root().join("urdf")])
     }
 
-    fn of(uri: &str) -> Result<Wanted, ResultCode> {
+    fn of(uri: &str) -> Result<EntitySource, ResultCode> {
         read(&Resource { uri: uri.to_owned(), resource_string: String::new() }, &folders())
     }
 
     #[test]
     fn files_are_named_by_uris_and_paths() {
         let viper = root().join("config/rover/viper.yaml");
-        let plain = Wanted::Rover { file: viper.clone(), sensors: Vec::new() };
+        let plain = EntitySource::Rover { file: viper.clone(), sensors: Vec::new() };
         for uri in
             [to_uri(&viper), viper.display().to_string(), "rover/viper.yaml".to_owned(), "viper/viper.urdf".to_owned()]
         {
             assert_eq!(of(&uri), Ok(plain.clone()), "{uri}");
         }
         let sensors = ["imu", "lidar"].map(|name| root().join(format!("config/sensor/{name}.yaml"))).to_vec();
-        assert_eq!(of("rover/viper.yaml?sensors=imu,sensor/lidar.yaml"), Ok(Wanted::Rover { file: viper, sensors }));
+        assert_eq!(
+            of("rover/viper.yaml?sensors=imu,sensor/lidar.yaml"),
+            Ok(EntitySource::Rover { file: viper, sensors })
+        );
         let lander = root().join("urdf/lander/lander.urdf");
-        assert_eq!(of("lander/lander.urdf?z_m=0.5"), Ok(Wanted::Object { file: lander, z_m: 0.5 }));
-        let rock = Wanted::Rock { diameter_m: 0.3, density_kg_m3: 3000.0, shape: Some(2) };
+        assert_eq!(of("lander/lander.urdf?z_m=0.5"), Ok(EntitySource::Object { file: lander, z_m: 0.5 }));
+        let rock = EntitySource::Rock { diameter_m: 0.3, density_kg_m3: 3000.0, shape: Some(2) };
         assert_eq!(of("selene:rock?diameter_m=0.3&density_kg_m3=3000&shape=2"), Ok(rock));
     }
 
@@ -249,11 +252,11 @@ mod tests {
         let read = |text: &str| read(&Resource { uri: String::new(), resource_string: text.to_owned() }, &folders());
         let viper = std::fs::read_to_string(root().join("urdf/viper/viper.urdf")).expect("there");
         let file = root().join("config/rover/viper.yaml");
-        assert_eq!(read(&viper), Ok(Wanted::Rover { file, sensors: Vec::new() }));
+        assert_eq!(read(&viper), Ok(EntitySource::Rover { file, sensors: Vec::new() }));
         let post = read("<robot name=\"post\"/>").expect("a text");
         assert_eq!(
             (post.name().as_str(), &post),
-            ("post", &Wanted::Text { urdf: "<robot name=\"post\"/>".to_owned() })
+            ("post", &EntitySource::Text { urdf: "<robot name=\"post\"/>".to_owned() })
         );
     }
 

@@ -1,4 +1,4 @@
-//! What the services answer: every response of `simulation_interfaces` but that of `GetSimulatorFeatures` has a
+//! Result codes of the services: every response of `simulation_interfaces` except that of `GetSimulatorFeatures` has a
 //! result with a code and a text.
 
 use selene_ros::simulation_interfaces::Result as ResultCode;
@@ -9,7 +9,7 @@ use crate::changes::ChangeError;
 
 /// A response with a result.
 pub(crate) trait Response: Sized {
-    /// One that says no more than this.
+    /// A response with this result and otherwise default values.
     fn of(result: ResultCode) -> Self;
 }
 
@@ -46,32 +46,32 @@ responses! {
     UnloadWorldResponse: ,
 }
 
-/// That all went well.
+/// The result of success.
 pub(crate) fn ok() -> ResultCode {
     result(ResultCode::RESULT_OK, "")
 }
 
-/// A code and what there is to say.
+/// A result with a code and a text.
 pub(crate) fn result(code: u8, what: impl Into<String>) -> ResultCode {
     ResultCode { result: code, error_message: what.into() }
 }
 
-/// That this simulator cannot do it.
+/// The result for what this simulator does not support.
 pub(crate) fn unsupported(what: impl Into<String>) -> ResultCode {
     result(ResultCode::RESULT_FEATURE_UNSUPPORTED, what)
 }
 
-/// That it went wrong.
+/// The result of a failed operation.
 pub(crate) fn failed(what: impl Into<String>) -> ResultCode {
     result(ResultCode::RESULT_OPERATION_FAILED, what)
 }
 
-/// That nothing has this name.
+/// The result for an unknown entity name.
 pub(crate) fn no_entity(name: &str) -> ResultCode {
-    result(ResultCode::RESULT_NOT_FOUND, format!("there is no entity '{name}'; GetEntities tells those that there are"))
+    result(ResultCode::RESULT_NOT_FOUND, format!("there is no entity '{name}'; GetEntities lists those that exist"))
 }
 
-/// Why a change was not made.
+/// The result that says why a change was not made.
 pub(crate) fn result_of(error: &ChangeError) -> ResultCode {
     let code = match error {
         ChangeError::Shared | ChangeError::Spawn(SpawnError::StandsFast(_)) => ResultCode::RESULT_FEATURE_UNSUPPORTED,

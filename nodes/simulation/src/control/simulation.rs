@@ -1,4 +1,4 @@
-//! Time and the world as a whole: states, reset, and what this simulator can do.
+//! Services for the run as a whole: its state, its reset, and the simulator's features.
 
 use std::sync::atomic::AtomicBool;
 
@@ -12,10 +12,10 @@ use selene_sim::ResetScope;
 
 use super::response::{Response, failed, ok, result, result_of, unsupported};
 use crate::changes::{Change, ChangeError};
-use crate::going::RunState;
 use crate::node::Node;
+use crate::run_control::RunState;
 
-/// What can be done with any world.
+/// Features of every run.
 const ALWAYS: [u8; 14] = [
     SimulatorFeatures::NAMED_POSES,
     SimulatorFeatures::ENTITY_TAGS,
@@ -33,7 +33,7 @@ const ALWAYS: [u8; 14] = [
     SimulatorFeatures::AVAILABLE_WORLDS,
 ];
 
-/// What can be done with a world that is in one process.
+/// Features of a run whose world is in one process.
 const ALONE: [u8; 13] = [
     SimulatorFeatures::SPAWNING,
     SimulatorFeatures::SPAWNING_ENTITIES,
@@ -50,12 +50,12 @@ const ALONE: [u8; 13] = [
     SimulatorFeatures::STEP_SIMULATION_ACTION,
 ];
 
-/// What is known of spawning beside it.
+/// Description of spawning, in addition to the standard fields.
 const CUSTOM: &str = "Selene. A rover is spawned by its YAML file (`?sensors=imu,lidar` names files of config/sensor), \
                       or by its own URDF; any other URDF and any mesh stands fast; a loose rock is selene:rock. Rovers \
                       and rocks are set down on the ground: of a pose z does not count. See docs/topics.md, Services.";
 
-/// The features of a run, of whose world other processes may have a part, and that may go over to another one.
+/// The features of a run whose world other processes may share, and which may be able to load another world.
 pub(super) fn features(is_shared: bool, loads_worlds: bool) -> GetSimulatorFeaturesResponse {
     let alone: &[u8] = if is_shared { &[] } else { &ALONE };
     let loading = (loads_worlds && !is_shared).then_some(&SimulatorFeatures::WORLD_LOADING);
@@ -92,7 +92,7 @@ pub(super) fn set_state(
         SimulationState::STATE_PAUSED => RunState::Paused,
         SimulationState::STATE_QUITTING => RunState::Quitting,
         SimulationState::STATE_NO_WORLD | SimulationState::STATE_LOADING_WORLD => {
-            return Ok(Answer::of(unsupported("a run always has a world; load_world goes over to another one")));
+            return Ok(Answer::of(unsupported("a run always has a world; load_world switches to another one")));
         }
         other => return Ok(Answer::of(failed(format!("there is no state {other}")))),
     };
@@ -117,7 +117,7 @@ pub(super) fn reset(
     Ok(Response::of(made.map_or_else(|error| result_of(&error), |_| ok())))
 }
 
-/// The scope of a number; none where it has a bit that nobody knows.
+/// The reset scope of a request's bits; `None` if an unknown bit is set.
 fn scope(bits: u8) -> Option<ResetScope> {
     type Scope = ResetSimulationRequest;
     let has = |bit: u8| bits & bit != 0;

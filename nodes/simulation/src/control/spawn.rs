@@ -1,4 +1,4 @@
-//! Adding to the world and taking away from it.
+//! Services that add entities to the world, remove them, and list what can be added.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -19,14 +19,14 @@ use selene_vehicle::RoverSpec;
 use super::catalogue::{RoverFiles, objects, objects_in};
 use super::entities::named;
 use super::poses;
-use super::resource::{self, Wanted, find, to_uri};
+use super::resource::{self, EntitySource, find, to_uri};
 use super::response::{Response, failed, no_entity, ok, result, result_of};
 use crate::changes::{Change, ChangeError, Changes, Cost, Task};
 use crate::node::Node;
 
-/// Entities of one request at most.
+/// Maximum number of entities in one request.
 const BATCH_MAX: usize = 100;
-/// Letters that a generated name begins with at most.
+/// Maximum length of the stem of a generated name, characters.
 const STEM_MAX: usize = 40;
 
 pub(super) fn spawn(
@@ -35,8 +35,8 @@ pub(super) fn spawn(
     request: SpawnEntityRequest,
 ) -> Result<SpawnEntityResponse, NodeError> {
     let SpawnEntityRequest { name, allow_renaming, entity_resource, entity_namespace, initial_pose } = request;
-    let asked = SpawnEntity { name, allow_renaming, entity_resource, entity_namespace, initial_pose };
-    let SpawnResult { result, entity_name } = spawn_one(node, stop, &asked)?;
+    let requested = SpawnEntity { name, allow_renaming, entity_resource, entity_namespace, initial_pose };
+    let SpawnResult { result, entity_name } = spawn_one(node, stop, &requested)?;
     Ok(SpawnEntityResponse { result, entity_name })
 }
 
@@ -50,7 +50,7 @@ pub(super) fn delete(
     Ok(Response::of(made.map_or_else(|error| result_of(&error), |_| ok())))
 }
 
-/// Spawns several, one with each heartbeat, and answers when all were tried.
+/// Spawns several entities, one each heartbeat, and answers when all were tried.
 pub(super) fn spawn_all(changes: &Changes, request: SpawnEntitiesRequest, reply: Reply<SpawnEntities>) {
     let count = request.spawn_requests.len();
     let batch = Batch { waiting: request.spawn_requests.into_iter(), results: Vec::with_capacity(count), reply };
@@ -60,7 +60,7 @@ pub(super) fn spawn_all(changes: &Changes, request: SpawnEntitiesRequest, reply:
     changes.put(Box::new(batch));
 }
 
-/// What is spawned with one request.
+/// The entities of one request that are still to be spawned, and the results so far.
 struct Batch {
     waiting: IntoIter<SpawnEntity>,
     results: Vec<SpawnResult>,
@@ -79,8 +79,8 @@ impl Task for Batch {
     }
 
     fn carry_out(mut self: Box<Self>, node: &mut Node, stop: &AtomicBool) -> Result<Option<Box<dyn Task>>, NodeError> {
-        if let Some(asked) = self.waiting.next() {
-            self.results.push(spawn_one(node, stop, &asked)?);
+        if let Some(requested) = self.waiting.next() {
+            self.results.push(spawn_one(node, stop, &requested)?);
             return Ok(Some(self));
         }
         let is_ok = |of: &SpawnResult| of.result.result == ResultCode::RESULT_OK;
@@ -101,9 +101,9 @@ impl Task for Batch {
     }
 }
 
-fn spawn_one(node: &mut Node, stop: &AtomicBool, asked: &SpawnEntity) -> Result<SpawnResult, NodeError> {
+fn spawn_one(node: &mut Node, stop: &AtomicBool, requested: &SpawnEntity) -> Result<SpawnResult, NodeError> {
     let refused = |result| Ok(SpawnResult { result, entity_name: String::new() });
-    let (spawn, name, pose) = match prepared(node, asked) {
+    let (spawn, name, pose) = match prepared(node, requested) {
         Ok(prepared) => prepared,
         Err(code) => return refused(code),
     };
@@ -117,21 +117,21 @@ fn spawn_one(node: &mut Node, stop: &AtomicBool, asked: &SpawnEntity) -> Result<
     }
 }
 
-/// What is to be spawned, its name and where it was to be.
-fn prepared(node: &Node, asked: &SpawnEntity) -> Result<(Spawn, String, Pose), ResultCode> {
+/// The entity to spawn, its name, and the requested pose on the map.
+fn prepared(node: &Node, requested: &SpawnEntity) -> Result<(Spawn, String, Pose), ResultCode> {
     if node.is_shared() {
         return Err(result_of(&ChangeError::Shared));
     }
-    let wanted = resource::read(&asked.entity_resource, node.folders())?;
-    let name = name_for(node, asked, &wanted.name())?;
-    let header = &asked.initial_pose.header;
-    let pose = poses::on_map(node, &header.frame_id, &asked.initial_pose.pose)
+    let wanted = resource::read(&requested.entity_resource, node.folders())?;
+    let name = name_for(node, requested, &wanted.name())?;
+    let header = &requested.initial_pose.header;
+    let pose = poses::on_map(node, &header.frame_id, &requested.initial_pose.pose)
         .map_err(|what| result(SpawnEntityResponse::INVALID_POSE, what))?;
-    let namespace = namespace_for(&asked.entity_namespace, &name);
+    let namespace = namespace_for(&requested.entity_namespace, &name);
     Ok((wanted.into_spawn(name.clone(), namespace, &pose), name, pose))
 }
 
-impl Wanted {
+impl EntitySource {
     fn into_spawn(self, name: String, namespace: String, pose: &Pose) -> Spawn {
         let (x_m, y_m, yaw_rad) = (pose.translation.x, pose.translation.y, frames::yaw_rad(pose));
         let place = SpawnPlace { x_m, y_m, z_m: 0.0, yaw_rad };
@@ -148,17 +148,17 @@ impl Wanted {
     }
 }
 
-/// The name that is asked for, else what it is called itself; another one where that may be.
-fn name_for(node: &Node, asked: &SpawnEntity, own: &str) -> Result<String, ResultCode> {
-    let name = if asked.name.is_empty() { own } else { &asked.name };
+/// The requested name, or the resource's own; a new one if that is taken and the client allows it.
+fn name_for(node: &Node, requested: &SpawnEntity, own: &str) -> Result<String, ResultCode> {
+    let name = if requested.name.is_empty() { own } else { &requested.name };
     match node.world().check_name(name) {
         Ok(()) => Ok(name.to_owned()),
-        Err(_) if asked.allow_renaming => Ok(new_name(node, name)),
+        Err(_) if requested.allow_renaming => Ok(new_name(node, name)),
         Err(error) => Err(code_of(&ChangeError::Spawn(error))),
     }
 }
 
-/// A name that nothing has, after another one.
+/// A free name, derived from another one.
 fn new_name(node: &Node, after: &str) -> String {
     let letter = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     let mut stem: String = after.chars().take(STEM_MAX).map(letter).collect();
@@ -167,18 +167,18 @@ fn new_name(node: &Node, after: &str) -> String {
     }
     let taken: BTreeSet<_> = node.world().entities().into_iter().map(|(name, _)| name).collect();
     let mut names = (1_u64..).map(|number| format!("{stem}_{number}"));
-    // There are more numbers than entities.
+    // There are more numbers than entities, so that the default is never used.
     names.find(|name| !taken.contains(name)).unwrap_or(stem)
 }
 
-/// A rover's namespace: its name where none is asked for; none for `/`.
-fn namespace_for(asked: &str, name: &str) -> String {
-    let inner = asked.strip_prefix('/').unwrap_or(asked);
+/// A rover's namespace: its name if the request gives none; empty for `/`.
+fn namespace_for(requested: &str, name: &str) -> String {
+    let inner = requested.strip_prefix('/').unwrap_or(requested);
     let inner = inner.strip_suffix('/').unwrap_or(inner);
-    if asked.is_empty() { name.to_owned() } else { inner.to_owned() }
+    if requested.is_empty() { name.to_owned() } else { inner.to_owned() }
 }
 
-/// The code of `SpawnEntity` for why something was not added.
+/// The result code of `SpawnEntity` that says why an entity was not added.
 fn code_of(error: &ChangeError) -> ResultCode {
     type Code = SpawnEntityResponse;
     let ChangeError::Spawn(refused) = error else { return result_of(error) };
@@ -193,7 +193,8 @@ fn code_of(error: &ChangeError) -> ResultCode {
         }
         SpawnError::Large(_) | SpawnError::Text(_) => Code::UNSUPPORTED_ASSETS,
         SpawnError::World(_)
-        | SpawnError::Full(_)
+        | SpawnError::Full { .. }
+        | SpawnError::NoIdLeft(_)
         | SpawnError::Twist { .. }
         | SpawnError::StandsFast(_)
         | SpawnError::Unknown(_) => ResultCode::RESULT_OPERATION_FAILED,
@@ -214,7 +215,7 @@ pub(super) fn spawnables(node: &Node, request: &GetSpawnablesRequest) -> GetSpaw
     GetSpawnablesResponse { result: result(ResultCode::RESULT_OK, what), spawnables }
 }
 
-/// Adds what is in a further folder; whether it is one that may be used.
+/// Adds the entities of a further folder; returns false if that folder is not allowed.
 fn add_source(source: &str, folders: &AllowedFolders, spawnables: &mut Vec<Spawnable>) -> bool {
     let path = source.strip_prefix("file://").unwrap_or(source);
     let Some(folder) = find(path, folders).ok().filter(|folder| folder.is_dir()) else { return false };
@@ -245,10 +246,10 @@ mod tests {
     use super::namespace_for;
 
     #[test]
-    fn a_namespace_is_the_name_where_none_is_asked_for_and_none_for_the_root() {
+    fn a_namespace_is_the_name_where_none_is_requested_and_none_for_the_root() {
         let cases = [("", "a"), ("/", ""), ("b", "b"), ("/b", "b"), ("/b/c/", "b/c"), ("//", "")];
-        for (asked, expected) in cases {
-            assert_eq!(namespace_for(asked, "a"), expected, "{asked}");
+        for (requested, expected) in cases {
+            assert_eq!(namespace_for(requested, "a"), expected, "{requested}");
         }
     }
 }

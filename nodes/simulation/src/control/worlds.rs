@@ -1,5 +1,5 @@
-//! Worlds and places of them. A world is a site, or a scenario where the process can go over to one (`loading`): then its
-//! rovers come with it.
+//! Services for worlds and named poses in them. A world is a site; if the process can load another one (`loading`), it
+//! is also a scenario, which brings its rovers.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ use super::send;
 use crate::loading::{self, Worlds};
 use crate::node::Node;
 
-/// Places that are named at most: the ground of each is looked up.
+/// Maximum number of named poses in a response, since the ground height of each is computed.
 const POSES_MAX: usize = 256;
 
 pub(super) fn available(node: &Node, request: &GetAvailableWorldsRequest) -> GetAvailableWorldsResponse {
@@ -54,7 +54,7 @@ pub(super) fn current(node: &Node, _: &GetCurrentWorldRequest) -> GetCurrentWorl
     GetCurrentWorldResponse { result: ok(), world: of_scenario(node.world().scenario()) }
 }
 
-/// The world of a scenario: its site, and by what it came.
+/// The world of a scenario: its site, with the scenario named in the description.
 pub(crate) fn of_scenario(scenario: &Scenario) -> WorldResource {
     let mut world = world(&scenario.site, uri_of(scenario.site_file()));
     world.description = format!("scenario {}; {}", scenario.name, world.description);
@@ -66,26 +66,26 @@ pub(crate) fn uri_of(file: &Path) -> String {
     to_uri(&file.canonicalize().unwrap_or_else(|_| file.to_owned()))
 }
 
-/// Has another world loaded, by who can do that.
+/// Passes a request for another world to the process that can load it.
 pub(super) fn load(
     worlds: Option<&Worlds>,
     folders: &AllowedFolders,
     request: &LoadWorldRequest,
     reply: Reply<LoadWorld>,
 ) {
-    let asked = worlds.ok_or_else(loading::nobody_loads);
-    match asked.and_then(|worlds| Ok((worlds, file_of(worlds, folders, request)?))) {
-        Ok((worlds, file)) => worlds.ask(file, reply),
+    let requested = worlds.ok_or_else(loading::nobody_loads);
+    match requested.and_then(|worlds| Ok((worlds, file_of(worlds, folders, request)?))) {
+        Ok((worlds, file)) => worlds.request(file, reply),
         Err(refused) => send(reply, &Response::of(refused)),
     }
 }
 
-/// The file that a request names, of an allowed folder or among the scenarios that are offered.
+/// The file that a request names: in an allowed folder, or among the offered scenarios.
 fn file_of(worlds: &Worlds, folders: &AllowedFolders, request: &LoadWorldRequest) -> Result<PathBuf, ResultCode> {
     type Code = LoadWorldResponse;
     let Resource { uri, resource_string } = &request.world_resource;
     match (uri.as_str(), resource_string.as_str()) {
-        ("", "") => return Err(result(Code::NO_RESOURCE, "give the uri of a world that get_available_worlds tells")),
+        ("", "") => return Err(result(Code::NO_RESOURCE, "give the uri of a world that get_available_worlds lists")),
         ("", _) => return Err(unsupported("a world is loaded by its file: give its uri")),
         (uri, _) if uri.len() > URI_MAX => {
             return Err(failed(format!("the uri has {} letters; {URI_MAX} are allowed", uri.len())));
@@ -129,7 +129,7 @@ fn world(site: &SiteSpec, uri: String) -> WorldResource {
     resource(site.name.clone(), uri, what, &[origin])
 }
 
-/// A world on the Moon by its file, with tags.
+/// Describes a world on the Moon by its file and tags.
 pub(crate) fn resource(name: String, uri: String, description: String, tags: &[&str]) -> WorldResource {
     WorldResource {
         name,
@@ -139,7 +139,7 @@ pub(crate) fn resource(name: String, uri: String, description: String, tags: &[&
     }
 }
 
-/// Where a rover of the scenario starts, and its waypoints; heights are not known yet.
+/// The starts and waypoints of a scenario's rover; their heights are not set yet.
 fn places_of(rover: &RoverSetup) -> Vec<NamedPose> {
     let place = |what: String, tags: [&str; 2], [x, y]: [f64; 2], yaw_rad: f64| NamedPose {
         name: format!("{}/{what}", rover.name),

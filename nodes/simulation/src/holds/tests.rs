@@ -18,7 +18,7 @@ fn topic(name: &str, period_ms: i64, lag_ms: i64) -> AwaitedTopic {
     }
 }
 
-/// Of a topic that has been heard, at the hold at 100 ms.
+/// A topic that has had a message, at its hold at 100 ms.
 fn at_100_ms(lag_ms: i64) -> Holds {
     let mut holds = Holds::new(&[topic("/cmd_vel", 100, lag_ms)], SimTime::ZERO);
     holds.note("/cmd_vel", Some(ms(1)));
@@ -26,7 +26,7 @@ fn at_100_ms(lag_ms: i64) -> Holds {
     holds
 }
 
-/// The heartbeats until `end_ms` at which simulated time holds, each answered, in ms.
+/// Times of the heartbeats until `end_ms` at which simulated time holds, ms; each hold is answered.
 fn held_at(period_ms: i64, end_ms: i64) -> Vec<i64> {
     let mut holds = Holds::new(&[topic("/a", period_ms, 0)], SimTime::ZERO);
     let mut at = Vec::new();
@@ -75,7 +75,7 @@ fn a_message_without_a_stamp_of_this_clock_answers_when_it_comes() {
         holds.note("/cmd_vel", stamp);
         assert!(!holds.is_waiting(), "{stamp:?}");
         holds.pass();
-        // What came before the next one does not answer it.
+        // A message from before the next hold does not answer it.
         holds.note("/cmd_vel", stamp);
         assert!(holds.begin(ms(200)) && holds.is_waiting(), "{stamp:?}");
         let of_another_clock = if stamp == Some(wall) { 2 } else { 0 };

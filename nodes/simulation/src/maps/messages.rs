@@ -1,7 +1,7 @@
-//! Requests for maps read, and maps and rocks written as messages.
+//! Parses requests for maps, and writes maps and rocks as messages.
 //!
-//! A grid map's first cell lies at greatest x and y; rows go along −x, columns along −y, and
-//! data go column by column, as grid_map has it.
+//! In a grid map the first cell has the greatest x and y, rows run along −x and columns along −y, and data are stored
+//! column by column, as grid_map defines it.
 
 use nalgebra::Vector3;
 use selene_base::{SimTime, frames};
@@ -11,10 +11,10 @@ use selene_ros::{geometry_msgs, grid_map_msgs, nav_msgs, selene_msgs, std_msgs};
 use selene_sim::{EntityId, RockPose, Snapshot};
 use selene_terrain::Rock;
 
-/// Layers, in the order of the message.
+/// Names of the layers, in the order of the message.
 const LAYERS: [&str; 4] = ["elevation", "slope", "rock_cover", "rock_density"];
 
-/// The limits of a request.
+/// The slope limit, rad, and rock limit, m, of a request for an occupancy grid.
 pub(super) fn limits(request: &selene_msgs::MapRequest) -> Result<OccupancyLimits, String> {
     let (slope_rad, rock_m) = (request.slope_limit, request.rock_limit);
     if slope_rad > 0.0 && slope_rad <= std::f64::consts::FRAC_PI_2 && rock_m > 0.0 {
@@ -23,7 +23,7 @@ pub(super) fn limits(request: &selene_msgs::MapRequest) -> Result<OccupancyLimit
     Err(format!("slope_limit {slope_rad} rad, rock_limit {rock_m} m; must be above 0, the slope at most a right angle"))
 }
 
-/// The cells of a request.
+/// The window of cells of a request, in the map frame.
 pub(super) fn window(
     request: &selene_msgs::MapRequest,
     base_frame: &str,

@@ -1,6 +1,6 @@
-//! What waits for the thread that makes maps. Intervals of the world come first, since a map shows the world as it
-//! stands; then rovers take turns, so that many requests for one do not keep those for another waiting. Each rover
-//! has room for a few requests: one more is refused at once, counted and logged, and nobody ever waits for room.
+//! Work that waits for the thread that makes maps. Intervals of the world come first, so that a map shows the world as
+//! it stands. Then rovers take turns, so that many requests for one do not delay those for another. Each rover may have
+//! a few waiting requests; a further one is refused at once, counted and logged, and no caller ever blocks.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -10,45 +10,45 @@ use selene_observe::Interval;
 use selene_ros::selene_msgs::MapRequest;
 use selene_sim::EntityId;
 
-/// Requests of one rover that may wait: some ten seconds of the largest maps.
+/// Maximum number of waiting requests for one rover: some ten seconds of work for the largest maps.
 const WAITING_MAX: usize = 8;
-/// How often a refusal is logged at most (wall time).
+/// Minimum interval between two log messages about refusals (wall time).
 const LOG_EVERY: Duration = Duration::from_secs(1);
 
-/// What the thread is to do next.
+/// The thread's next piece of work.
 pub(super) enum Work {
-    /// Follow the world.
+    /// Apply an interval of the world.
     Follow(Interval),
-    /// Make the maps that were asked for of a rover.
+    /// Make the maps that a request for a rover asks for.
     Answer(EntityId, MapRequest),
-    /// Nothing more.
+    /// End the thread.
     End,
 }
 
-/// How many requests wait and how many were refused so far.
+/// Numbers of requests that wait and that were refused so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RequestCounts {
     pub(crate) waiting: usize,
     pub(crate) refused: u64,
 }
 
-/// Work from the node and from whoever asks for maps, for the thread.
+/// The queue through which the node and map subscribers give work to the thread.
 #[derive(Default)]
 pub(super) struct MapQueue {
     pending: Mutex<Pending>,
     come: Condvar,
-    /// The thread has dealt with what it took.
+    /// Signalled when the thread has finished a piece of work.
     dealt: Condvar,
 }
 
 #[derive(Default)]
 struct Pending {
     intervals: VecDeque<Interval>,
-    /// By rover, in the order of their turns; none is empty.
+    /// Waiting requests by rover, in the order of their turns; no rover's list is empty.
     requests: VecDeque<(EntityId, VecDeque<MapRequest>)>,
     refused: u64,
     logged: Option<Instant>,
-    /// The thread deals with an interval.
+    /// Whether the thread is applying an interval.
     is_following: bool,
     is_closed: bool,
 }
@@ -60,16 +60,16 @@ impl MapQueue {
         self.come.notify_one();
     }
 
-    /// Adds a request, or refuses it.
-    pub(super) fn ask(&self, rover: EntityId, request: MapRequest) {
+    /// Adds a request, or refuses it if the rover has too many.
+    pub(super) fn request(&self, rover: EntityId, request: MapRequest) {
         if self.pending().put(rover, request) {
             self.come.notify_one();
         } else {
-            self.refuse(&format_args!("{WAITING_MAX} wait already: ask again when they are answered"));
+            self.refuse(&format_args!("{WAITING_MAX} wait already: request again when they are answered"));
         }
     }
 
-    /// Counts a refused request, and logs why if the last refusal was logged a while ago.
+    /// Counts a refused request, and logs why unless a refusal was logged recently.
     pub(super) fn refuse(&self, why: &dyn std::fmt::Display) {
         let mut pending = self.pending();
         pending.refused += 1;
@@ -80,7 +80,7 @@ impl MapQueue {
         }
     }
 
-    /// Ends the thread's work: it follows the world to the last interval, and begins no map any more.
+    /// Ends the thread's work: it still applies all intervals, but begins no further map.
     pub(super) fn close(&self) {
         let mut pending = self.pending();
         pending.is_closed = true;
@@ -89,7 +89,7 @@ impl MapQueue {
         self.come.notify_one();
     }
 
-    /// Waits for the next work; what was taken before is dealt with.
+    /// Waits for the next piece of work; marks the one taken before as done.
     pub(super) fn next(&self) -> Work {
         let mut pending = self.pending();
         pending.is_following = false;
@@ -102,10 +102,10 @@ impl MapQueue {
         }
     }
 
-    /// Waits at most so long until all intervals are dealt with; whether they are.
-    pub(super) fn await_followed(&self, patience: Duration) -> bool {
+    /// Waits at most `timeout` until all intervals are applied; returns whether they are.
+    pub(super) fn await_followed(&self, timeout: Duration) -> bool {
         let is_behind = |pending: &mut Pending| pending.is_following || !pending.intervals.is_empty();
-        let waited = self.dealt.wait_timeout_while(self.pending(), patience, is_behind);
+        let waited = self.dealt.wait_timeout_while(self.pending(), timeout, is_behind);
         !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
     }
 
@@ -115,14 +115,14 @@ impl MapQueue {
         RequestCounts { waiting, refused: pending.refused }
     }
 
-    /// It is whole even if somebody panicked while holding it.
+    /// The queue is consistent even if a thread panicked while holding the lock.
     fn pending(&self) -> MutexGuard<'_, Pending> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Pending {
-    /// Whether there was room; a closed queue takes what nobody will answer.
+    /// Returns whether there was room; a closed queue drops the request and returns true.
     fn put(&mut self, rover: EntityId, request: MapRequest) -> bool {
         if self.is_closed {
             return true;
@@ -185,8 +185,8 @@ mod tests {
     #[test]
     fn a_flood_for_one_rover_is_bounded_counted_and_keeps_no_other_waiting() {
         let queue = MapQueue::default();
-        (0..100).for_each(|i| queue.ask(FIRST, request(f64::from(i))));
-        queue.ask(SECOND, request(0.5));
+        (0..100).for_each(|i| queue.request(FIRST, request(f64::from(i))));
+        queue.request(SECOND, request(0.5));
         let refused = 100 - WAITING_MAX as u64;
         assert_eq!(queue.counts(), RequestCounts { waiting: WAITING_MAX + 1, refused });
         let order = answered(&queue);
@@ -198,9 +198,9 @@ mod tests {
     #[test]
     fn at_the_end_no_map_is_begun() {
         let queue = MapQueue::default();
-        queue.ask(FIRST, request(1.0));
+        queue.request(FIRST, request(1.0));
         queue.close();
-        queue.ask(FIRST, request(2.0));
+        queue.request(FIRST, request(2.0));
         assert!(matches!(queue.next(), Work::End));
         assert_eq!(queue.counts(), RequestCounts::default());
     }
@@ -209,7 +209,7 @@ mod tests {
     fn a_map_that_is_made_keeps_nobody_waiting_who_waits_for_the_world() {
         let queue = MapQueue::default();
         assert!(queue.await_followed(Duration::ZERO));
-        queue.ask(FIRST, request(1.0));
+        queue.request(FIRST, request(1.0));
         assert!(matches!(queue.next(), Work::Answer(..)));
         assert!(queue.await_followed(Duration::ZERO));
     }

@@ -1,4 +1,4 @@
-//! How the node changes its world between two heartbeats, and what it does while simulated time stands.
+//! How the node changes its world between two heartbeats, and what it does while simulated time is paused.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -7,12 +7,12 @@ use std::time::Duration;
 use selene_coherence::NodeError;
 use selene_sim::{AllowedFolders, Entity, Placement, ResetScope, Snapshot, Spawn};
 
-use super::waiting::Patience;
+use super::waiting::WaitLimit;
 use super::{Node, begin_feed};
-use crate::changes::{Answer, Budget, Change, ChangeError};
-use crate::going::{RunState, Waiting};
+use crate::changes::{Answer, Change, ChangeError, TaskBudget};
+use crate::run_control::{RunState, StepClient};
 
-/// While time stands or is held for participants, requests are looked at this often (wall time).
+/// How often requests are checked while time is paused or waits for participants (wall time).
 pub(super) const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 impl Node {
@@ -20,51 +20,51 @@ impl Node {
         &self.folders
     }
 
-    /// The snapshot that was told last.
+    /// The snapshot that was published last.
     pub(crate) fn latest(&self) -> &Snapshot {
         self.feed.last()
     }
 
-    /// Whether other processes have a part in the world.
+    /// Whether other processes simulate a part of the world.
     pub(crate) fn is_shared(&self) -> bool {
         self.sharing.is_some()
     }
 
     pub(crate) fn state(&self) -> RunState {
-        self.going.state()
+        self.run_control.state()
     }
 
-    /// Does what was asked for, as much as there is room for between two heartbeats.
+    /// Carries out pending requests, up to the budget of one heartbeat.
     pub(super) fn carry_out(&mut self, stop: &AtomicBool) -> Result<(), NodeError> {
         if self.is_shared() {
-            self.settings.tell(&self.world);
+            self.settings.report(&self.world);
         } else {
             self.settings.give(&mut self.world);
         }
-        let mut budget = Budget::of_a_heartbeat();
+        let mut budget = TaskBudget::of_a_heartbeat();
         while let Some(task) = self.changes.take(&mut budget) {
             if let Some(rest) = task.carry_out(self, stop)? {
                 self.changes.put_back(rest);
             }
-            if self.going.quits() {
+            if self.run_control.quits() {
                 break;
             }
         }
         Ok(())
     }
 
-    /// Waits a little while for a request; meanwhile rovers take commands, and others get what they missed.
+    /// Waits briefly for a request while time is paused; meanwhile it takes commands and answers requests for terrain.
     pub(super) fn stand(&mut self) -> Result<(), NodeError> {
         self.take_commands();
         let latest = self.feed.last().sequence;
-        // Nobody is waited for; what has arrived is taken in.
+        // Called for its side effect of reading acknowledgements: no participant is waited for.
         self.lockstep.must_wait(latest, true);
         self.answer_terrain()?;
         self.changes.wait(LOOK_EVERY);
         Ok(())
     }
 
-    /// Has rovers take their commands while time stands, so that none pile up.
+    /// Has rovers take their commands while time is paused, so that none pile up.
     pub(super) fn take_commands(&mut self) {
         self.inputs.hand_to(&mut self.world);
         self.world.take_commands();
@@ -75,7 +75,7 @@ impl Node {
     /// # Errors
     /// When the node cannot go on.
     pub(crate) fn make(&mut self, change: Change, stop: &AtomicBool) -> Result<Answer, NodeError> {
-        // A process can leave a world that it shares.
+        // A process can only leave a world that it shares.
         if self.is_shared() && change != Change::Enter(RunState::Quitting) {
             return Ok(Err(ChangeError::Shared));
         }
@@ -88,12 +88,12 @@ impl Node {
         }
     }
 
-    /// Makes so many heartbeats while time stands.
-    pub(crate) fn step_on(&mut self, heartbeats: u64, waiting: Waiting) {
+    /// Makes `heartbeats` steps while time is paused.
+    pub(crate) fn step_on(&mut self, heartbeats: u64, waiting: StepClient) {
         if self.is_shared() {
             return waiting.fail(ChangeError::Shared);
         }
-        self.going.begin_steps(heartbeats, waiting);
+        self.run_control.begin_steps(heartbeats, waiting);
     }
 
     fn spawn(&mut self, spawn: &Spawn) -> Result<Answer, NodeError> {
@@ -102,7 +102,7 @@ impl Node {
             Err(error) => return Ok(Err(error.into())),
         };
         let Err(error) = self.follow_rovers() else { return Ok(Ok(Some(entity))) };
-        // Topics that somebody else has must not end the run.
+        // A topic that another node already owns must not end the run.
         if let Err(error) = self.world.remove(entity) {
             return Ok(Err(error.into()));
         }
@@ -127,9 +127,9 @@ impl Node {
         Ok(Some(entity))
     }
 
-    /// Goes over to another state; where it is stopped, the world goes back to where it began.
+    /// Changes to another run state; entering `Stopped` also resets the world.
     fn enter(&mut self, state: RunState, stop: &AtomicBool) -> Result<Answer, NodeError> {
-        if self.going.state() == state {
+        if self.run_control.state() == state {
             return Ok(Err(ChangeError::AlreadySo));
         }
         if state == RunState::Stopped
@@ -137,27 +137,28 @@ impl Node {
         {
             return Ok(Err(error));
         }
-        self.going.enter(state);
+        self.run_control.enter(state);
         self.pacer.begin_anew();
         self.diagnostics.begin_anew(self.world.time());
         Ok(Ok(None))
     }
 
     fn reset(&mut self, scope: ResetScope, stop: &AtomicBool) -> Result<Answer, NodeError> {
-        // Nothing of before is told after the clock went back, but by one that is silent and speaks again.
-        let mut patience = Patience::UntilSilent;
-        self.await_told(&Arc::clone(self.feed.last()), &mut patience, stop)?;
+        // Nothing from before the reset is published after the clock went back, unless a silent participant answers
+        // late.
+        let mut limit = WaitLimit::UntilSilent;
+        self.await_delivery(&Arc::clone(self.feed.last()), &mut limit, stop)?;
         if let Err(error) = self.world.reset_in(scope) {
             return Ok(Err(error.into()));
         }
-        self.begin_anew(scope, &mut patience, stop)?;
+        self.begin_anew(scope, &mut limit, stop)?;
         Ok(Ok(None))
     }
 
-    /// Begins anew with a world that was reset: what was kept of before is forgotten, and everybody is told.
-    fn begin_anew(&mut self, scope: ResetScope, patience: &mut Patience, stop: &AtomicBool) -> Result<(), NodeError> {
+    /// Begins anew after a reset of the world: forgets what was kept from before it and publishes the new beginning.
+    fn begin_anew(&mut self, scope: ResetScope, limit: &mut WaitLimit, stop: &AtomicBool) -> Result<(), NodeError> {
         let (epoch, time) = (self.world.epoch(), self.world.time());
-        self.going.begin_anew(time);
+        self.run_control.begin_anew(time);
         self.pacer.begin_anew();
         self.inputs.begin_anew(time);
         self.infos.forget_all();
@@ -168,11 +169,11 @@ impl Node {
         self.distances_m.clear();
         self.placed.clear();
         self.follow_rovers()?;
-        // Who goes on from another run hears its last while again only where the world is as that left it.
+        // The end of the previous run is published again only if the world is as that run left it.
         let recent = self.recent.as_ref().filter(|_| scope == ResetScope::ALL).map(|recent| recent.of_epoch(epoch));
         let (feed, recorder) = begin_feed(&mut self.world, recent.as_ref(), Some(&mut self.maps))?;
         self.feed = feed;
-        // Maps and rocks of before are told before the clock goes back.
+        // Maps and rocks from before the reset are published before the clock goes back.
         self.maps.take(self.feed.standing(&self.world))?;
         self.maps.catch_up();
         if let Some(checkpoints) = &mut self.checkpoints {
@@ -181,7 +182,7 @@ impl Node {
         if recent.is_some() {
             self.run.clock(time)?;
         }
-        self.tell_the_beginning(recent.as_ref(), patience, stop)?;
-        self.await_told(&Arc::clone(self.feed.last()), patience, stop)
+        self.publish_beginning(recent.as_ref(), limit, stop)?;
+        self.await_delivery(&Arc::clone(self.feed.last()), limit, stop)
     }
 }

@@ -1,4 +1,4 @@
-//! What a process knows of the other processes of its world.
+//! What a process knows about the other processes of its world.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -6,29 +6,29 @@ use std::time::{Duration, Instant};
 use selene_ros::selene_msgs;
 use selene_sim::EntityId;
 
-use super::streams::{Gone, Taking, ToldPart};
+use super::streams::{HeartbeatPart, LostProcesses, Participant};
 
-/// A process that says nothing for so long is given up (wall time).
+/// A process that is silent for this long is given up (wall time).
 pub(super) const LOST_AFTER: Duration = Duration::from_secs(10);
 
-/// Another process.
-pub(super) struct Other {
+/// Another process of the world, as far as it is known.
+pub(super) struct PeerProcess {
     pub(super) rovers: BTreeSet<EntityId>,
     pub(super) is_running: bool,
-    /// It has called here, and is of the same world.
+    /// Whether it has connected to this process and has the same world.
     has_called: bool,
-    /// With whom it began, itself included.
+    /// Names of the processes with which it began, including itself.
     founders: Vec<String>,
-    /// It said so, or nothing more can come from it.
+    /// Whether it has announced its end, or nothing more can arrive from it.
     pub(super) has_left: bool,
-    heard: Instant,
-    /// What it did, by heartbeat, from the last one that was put together on.
-    parts: BTreeMap<u64, ToldPart>,
-    /// Who is gone, as it said last of a heartbeat.
-    gone: BTreeMap<u64, Gone>,
+    received: Instant,
+    /// Its parts by heartbeat, from the last merged one on.
+    parts: BTreeMap<u64, HeartbeatPart>,
+    /// Its latest statement, by heartbeat, of which processes are gone.
+    gone: BTreeMap<u64, LostProcesses>,
 }
 
-impl Other {
+impl PeerProcess {
     fn new() -> Self {
         Self {
             rovers: BTreeSet::new(),
@@ -36,38 +36,38 @@ impl Other {
             has_called: false,
             founders: Vec::new(),
             has_left: false,
-            heard: Instant::now(),
+            received: Instant::now(),
             parts: BTreeMap::new(),
             gone: BTreeMap::new(),
         }
     }
 
-    /// Whether it was heard of a short while ago.
+    /// Whether it is alive: it sent something recently and has not left.
     pub(super) fn is_there(&self) -> bool {
-        !self.has_left && self.heard.elapsed() <= LOST_AFTER
+        !self.has_left && self.received.elapsed() <= LOST_AFTER
     }
 
-    pub(super) fn part(&self, sequence: u64) -> Option<&ToldPart> {
+    pub(super) fn part(&self, sequence: u64) -> Option<&HeartbeatPart> {
         self.parts.get(&sequence)
     }
 
-    /// Takes what it did in a heartbeat; older ones but this are needed no more.
-    pub(super) fn take_part(&mut self, sequence: u64) -> Option<ToldPart> {
+    /// Removes and returns its part of a heartbeat. Older parts are dropped; this one is kept.
+    pub(super) fn take_part(&mut self, sequence: u64) -> Option<HeartbeatPart> {
         self.parts.retain(|kept, _| *kept >= sequence);
         self.parts.get(&sequence).cloned()
     }
 
-    /// Whether it has called here, and is of the same world.
+    /// Whether it has connected to this process and has the same world.
     pub(super) fn has_called(&self) -> bool {
         self.has_called
     }
 
-    /// Whether it lacks what this process lacks, and will never have it from those who are gone.
-    pub(super) fn agrees(&self, gone: &Gone) -> bool {
+    /// Whether it lacks the same parts as this process, and accepts nothing more from those that are gone.
+    pub(super) fn agrees(&self, gone: &LostProcesses) -> bool {
         self.gone.get(&gone.sequence).is_some_and(|theirs| theirs.covers(gone))
     }
 
-    /// Forgets what it did, once all go on without it.
+    /// Drops its parts, once all processes go on without it.
     pub(super) fn forget_parts(&mut self) {
         self.parts.clear();
     }
@@ -75,127 +75,128 @@ impl Other {
 
 /// All other processes by name.
 #[derive(Default)]
-pub(super) struct Others(BTreeMap<String, Other>);
+pub(super) struct PeerProcesses(BTreeMap<String, PeerProcess>);
 
-impl Others {
-    pub(super) fn get(&self, process: &str) -> Option<&Other> {
+impl PeerProcesses {
+    pub(super) fn get(&self, process: &str) -> Option<&PeerProcess> {
         self.0.get(process)
     }
 
-    /// What a process did in a heartbeat.
-    pub(super) fn part(&self, process: &str, sequence: u64) -> Option<&ToldPart> {
+    /// A process's part of a heartbeat.
+    pub(super) fn part(&self, process: &str, sequence: u64) -> Option<&HeartbeatPart> {
         self.0.get(process)?.part(sequence)
     }
 
-    pub(super) fn get_mut(&mut self, process: &str) -> Option<&mut Other> {
+    pub(super) fn get_mut(&mut self, process: &str) -> Option<&mut PeerProcess> {
         self.0.get_mut(process)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&String, &Other)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&String, &PeerProcess)> {
         self.0.iter()
     }
 
-    fn heard(&mut self, process: &str) -> &mut Other {
-        let other = self.0.entry(process.to_owned()).or_insert_with(Other::new);
-        other.heard = Instant::now();
+    fn received(&mut self, process: &str) -> &mut PeerProcess {
+        let other = self.0.entry(process.to_owned()).or_insert_with(PeerProcess::new);
+        other.received = Instant::now();
         other
     }
 
-    pub(super) fn note_member(&mut self, told: selene_msgs::SharedMember) {
-        let other = self.heard(&told.process);
-        other.rovers = told.rovers.into_iter().map(EntityId).collect();
-        other.is_running |= told.running;
-        other.founders = told.founders;
-        // Who takes part says so after its last part; what comes another way may come before it.
-        other.has_left |= told.left && !other.is_running;
+    pub(super) fn note_member(&mut self, reported: selene_msgs::SharedMember) {
+        let other = self.received(&reported.process);
+        other.rovers = reported.rovers.into_iter().map(EntityId).collect();
+        other.is_running |= reported.running;
+        other.founders = reported.founders;
+        // A member announces its end after its last part, on the same connection; DDS may deliver `left` before that.
+        other.has_left |= reported.left && !other.is_running;
     }
 
     pub(super) fn note_called(&mut self, process: &str) {
-        self.heard(process).has_called = true;
+        self.received(process).has_called = true;
     }
 
-    pub(super) fn note_part(&mut self, process: &str, part: ToldPart) {
-        self.heard(process).parts.insert(part.part.sequence, part);
+    pub(super) fn note_part(&mut self, process: &str, part: HeartbeatPart) {
+        self.received(process).parts.insert(part.part.sequence, part);
     }
 
-    /// What one did, as another passed it on: that is no sign of life.
-    pub(super) fn note_passed(&mut self, process: &str, part: ToldPart) {
+    /// Takes in a process's part that another one passed on; that is no sign of life of the first.
+    pub(super) fn note_passed(&mut self, process: &str, part: HeartbeatPart) {
         if let Some(other) = self.0.get_mut(process) {
             other.parts.insert(part.part.sequence, part);
         }
     }
 
-    /// Who is gone, as a process says.
-    pub(super) fn note_said(&mut self, process: &str, gone: Gone) {
-        self.heard(process).gone.insert(gone.sequence, gone);
+    /// Takes in a process's statement of which processes are gone.
+    pub(super) fn note_announced(&mut self, process: &str, gone: LostProcesses) {
+        self.received(process).gone.insert(gone.sequence, gone);
     }
 
-    /// What a process still lacks after all was passed on to it that is here: that is no sign of life.
-    pub(super) fn note_passed_to(&mut self, process: &str, gone: Gone) {
+    /// Takes in which parts a process still lacks after this one has passed some on; that is no sign of life.
+    pub(super) fn note_passed_to(&mut self, process: &str, gone: LostProcesses) {
         if let Some(other) = self.0.get_mut(process) {
             other.gone.insert(gone.sequence, gone);
         }
     }
 
-    /// Who said of a heartbeat who is gone, and what.
-    pub(super) fn said_of(&self, sequence: u64) -> Vec<(String, Gone)> {
-        let said = self.0.iter().filter_map(|(name, other)| Some((name, other.gone.get(&sequence)?)));
-        said.map(|(name, gone)| (name.clone(), gone.clone())).collect()
+    /// All statements about a heartbeat, with the processes that made them.
+    pub(super) fn announced_of(&self, sequence: u64) -> Vec<(String, LostProcesses)> {
+        let reports = self.0.iter().filter_map(|(name, other)| Some((name, other.gone.get(&sequence)?)));
+        reports.map(|(name, gone)| (name.clone(), gone.clone())).collect()
     }
 
-    /// Forgets what was said of heartbeats until this one.
-    pub(super) fn forget_said(&mut self, until: u64) {
+    /// Drops the statements about all heartbeats up to this one.
+    pub(super) fn forget_announced(&mut self, until: u64) {
         self.0.values_mut().for_each(|other| other.gone.retain(|sequence, _| *sequence > until));
     }
 
-    /// What each did in a heartbeat, as far as it is here.
-    pub(super) fn parts_of(&self, sequence: u64) -> impl Iterator<Item = (&String, &ToldPart)> {
+    /// The parts of a heartbeat that have arrived, by process.
+    pub(super) fn parts_of(&self, sequence: u64) -> impl Iterator<Item = (&String, &HeartbeatPart)> {
         self.0.iter().filter_map(move |(name, other)| Some((name, other.part(sequence)?)))
     }
 
-    pub(super) fn note_gone(&mut self, process: &str) {
-        self.0.entry(process.to_owned()).or_insert_with(Other::new).has_left = true;
+    pub(super) fn note_lost(&mut self, process: &str) {
+        self.0.entry(process.to_owned()).or_insert_with(PeerProcess::new).has_left = true;
     }
 
-    /// One that takes part, as another told: it may not have been heard of here yet.
-    pub(super) fn introduce(&mut self, taking: &Taking) {
-        let other = self.0.entry(taking.process.clone()).or_insert_with(Other::new);
+    /// Adds a member that another process named, since it may not have sent anything here yet.
+    pub(super) fn introduce(&mut self, taking: &Participant) {
+        let other = self.0.entry(taking.process.clone()).or_insert_with(PeerProcess::new);
         other.is_running = true;
         if other.rovers.is_empty() {
             other.rovers.clone_from(&taking.rovers);
         }
     }
 
-    /// Nobody is silent while this process does not listen itself.
+    /// Counts all processes as just received from, after this one did not receive for a while.
     pub(super) fn excuse_all(&mut self) {
-        self.0.values_mut().for_each(|other| other.heard = Instant::now());
+        self.0.values_mut().for_each(|other| other.received = Instant::now());
     }
 
-    /// Those that told a part of a heartbeat until this one, and take no part; it is forgotten.
+    /// Removes and returns the processes that sent a part up to this heartbeat although they are no members.
     pub(super) fn take_strangers(&mut self, sequence: u64, active: &BTreeSet<String>) -> Vec<String> {
         let strangers = self.0.iter_mut().filter(|(name, _)| !active.contains(*name));
-        let told = strangers.filter(|(_, other)| other.parts.range(..=sequence).next().is_some());
-        told.map(|(name, other)| {
-            other.parts.clear();
-            name.clone()
-        })
-        .collect()
+        let reported = strangers.filter(|(_, other)| other.parts.range(..=sequence).next().is_some());
+        reported
+            .map(|(name, other)| {
+                other.parts.clear();
+                name.clone()
+            })
+            .collect()
     }
 
-    /// Takes all that these processes did and that has come, of each in order.
-    pub(super) fn take_parts(&mut self, of: &BTreeSet<String>) -> Vec<ToldPart> {
+    /// Removes and returns all parts of these processes that have arrived, each process's in order.
+    pub(super) fn take_parts(&mut self, of: &BTreeSet<String>) -> Vec<HeartbeatPart> {
         let theirs = self.0.iter_mut().filter(|(name, _)| of.contains(*name));
         theirs.flat_map(|(_, other)| std::mem::take(&mut other.parts).into_values()).collect()
     }
 
-    /// With whom the world of process `own` begins: the processes that have the rovers that are waited for, once
-    /// all have one. None where that is not so yet, and for who comes to a world that runs without it.
+    /// The processes with which the world of process `own` begins: those that have the awaited rovers, once all have
+    /// one. `None` until then, and for a process that joins a running world.
     pub(super) fn founders_with(
         &self,
         own: (&String, &BTreeSet<EntityId>),
         awaited: &BTreeSet<EntityId>,
     ) -> Option<Vec<String>> {
-        // Of which world somebody is, is known when it has called.
+        // The world of a process is known only when it has connected.
         if self.0.values().any(|other| other.is_there() && !other.has_called) {
             return None;
         }

@@ -1,10 +1,10 @@
-//! How the processes of one world talk: each keeps a TCP connection to each other one, so that nothing is lost
-//! or changes its order, and a heartbeat waits for nothing but its bytes. Over DDS they only say that they are
-//! there and where they listen.
+//! Connections between the processes of one world: each has a TCP connection to every other one, so that nothing is
+//! lost or reordered, and a heartbeat waits only for its bytes. Over DDS the processes only announce themselves and
+//! their addresses.
 //!
-//! A frame is its length (u32, little-endian) and as many bytes: serde in postcard's format. The first frame of a
-//! connection is the caller's [`Greeting`], and the called one answers with its own. After it the caller alone
-//! writes.
+//! A frame is its length (u32, little-endian) and that many bytes, which are serde data in postcard's format. The first
+//! frame on a connection is the caller's [`Hello`], which the called process answers with its own. After that only
+//! the caller writes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -26,33 +26,33 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-/// A call or an answer that takes longer fails (wall time).
+/// Timeout of a call and of an answer (wall time).
 const ANSWER_WITHIN: Duration = Duration::from_secs(1);
-/// A process that cannot be called for so long is out of reach (wall time).
+/// A process that cannot be called for this long is out of reach (wall time).
 const REACH_WITHIN: Duration = Duration::from_secs(5);
-/// Between two calls (wall time).
+/// Pause between two calls (wall time).
 const CALL_AGAIN: Duration = Duration::from_millis(50);
-/// Bytes of a greeting at most: strangers may call.
-const GREETING_MAX: usize = 1 << 20;
-/// Bytes of any other frame at most: the state of 80 km of ruts is smaller.
+/// Maximum size of a greeting, bytes; small, since anybody may call.
+const HELLO_MAX: usize = 1 << 20;
+/// Maximum size of any other frame, bytes: the state of 80 km of ruts is smaller.
 const FRAME_MAX: usize = 1 << 30;
-/// Where ROS 2 processes find each other; a route to there is a route to them.
+/// The multicast group of DDS discovery; the route to it leads to the other ROS 2 processes.
 const DISCOVERY: (Ipv4Addr, u16) = (Ipv4Addr::new(239, 255, 0, 1), 7400);
 
-/// Who a process is.
+/// First message on a connection: identifies a process and its world.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Greeting {
+pub(super) struct Hello {
     pub(super) run: String,
     pub(super) process: String,
     pub(super) world: Fingerprint,
-    /// Where in it the process begins.
+    /// Description of the state in which the process begins.
     pub(super) begins: String,
     /// Whether it goes on without waiting for others.
     pub(super) is_free: bool,
 }
 
-impl Greeting {
-    /// Why the two cannot be of one world.
+impl Hello {
+    /// Why the two cannot share a world; `None` if they can.
     fn difference(&self, other: &Self) -> Option<Difference> {
         let begins = || Difference {
             part: "where it begins".to_owned(),
@@ -70,46 +70,47 @@ impl Greeting {
     }
 }
 
-/// What one process tells another.
+/// A message from one process to another.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) enum Told {
-    /// What it did in a heartbeat.
-    Part(ToldPart),
-    /// What another process did last, for one that lacks it.
-    Passed { process: String, part: ToldPart },
-    /// Who is gone, and whose parts of a heartbeat it lacks.
-    Gone(Gone),
-    /// What it went on without from a heartbeat that the process which is told still makes: an answer to `Gone`.
-    WentOn(Gone),
-    /// The others went on without the process that is told.
+pub(super) enum PeerMessage {
+    /// The sender's part of a heartbeat.
+    Part(HeartbeatPart),
+    /// The last part of another process, for a receiver that lacks it.
+    Passed { process: String, part: HeartbeatPart },
+    /// Which processes are gone, and whose parts of a heartbeat the sender lacks.
+    LostProcesses(LostProcesses),
+    /// Parts without which the sender has completed a heartbeat that the receiver still works on: an answer to `LostProcesses`.
+    WentOn(LostProcesses),
+    /// The other processes went on without the receiver.
     GivenUp,
-    /// The world, for one that joins late, and who takes part in it beside that one.
-    World { members: Vec<Taking>, state: Box<State> },
-    /// It ends.
+    /// The world, for a receiver that joins late, and its members apart from the receiver.
+    World { members: Vec<Participant>, state: Box<State> },
+    /// The sender ends.
     Leaves,
 }
 
-/// What a process did in a heartbeat.
+/// One process's result of a heartbeat.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct ToldPart {
-    /// Processes that take part from this heartbeat on, told by the one that leads.
-    pub(super) joined: Vec<Taking>,
+pub(super) struct HeartbeatPart {
+    /// Processes that take part from this heartbeat on; set by the leader.
+    pub(super) joined: Vec<Participant>,
     pub(super) part: Part,
 }
 
-/// Who is gone, as one process sees it in a heartbeat. It takes nothing from them from then on.
+/// Which processes are gone, as one process sees it in a heartbeat. From then on it accepts nothing from them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Gone {
-    /// The heartbeat.
+pub(super) struct LostProcesses {
+    /// Sequence number of the heartbeat.
     pub(super) sequence: u64,
-    /// Those who took part in it and are gone.
+    /// Members in that heartbeat that are gone.
     pub(super) processes: BTreeSet<String>,
-    /// Those of them whose part of it this process lacks.
+    /// Those of them whose part of the heartbeat this process lacks.
     pub(super) lacking: BTreeSet<String>,
 }
 
-impl Gone {
-    /// Whether who says this lacks all that is lacking in `other`, and takes nothing from anybody who is gone there.
+impl LostProcesses {
+    /// Whether the process that states this lacks everything that is lacking in `other`, and ignores everybody who is
+    /// gone there.
     pub(super) fn covers(&self, other: &Self) -> bool {
         other.processes.is_subset(&self.processes) && other.lacking.is_subset(&self.lacking)
     }
@@ -117,19 +118,19 @@ impl Gone {
 
 /// A process that takes part, and the numbers of its rovers.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Taking {
+pub(super) struct Participant {
     pub(super) process: String,
     pub(super) rovers: BTreeSet<EntityId>,
 }
 
-/// What came in.
-pub(super) enum Arrived {
+/// A message or event from another process.
+pub(super) enum PeerEvent {
     Member(selene_msgs::SharedMember),
-    Told {
+    PeerMessage {
         process: String,
-        told: Told,
+        reported: PeerMessage,
     },
-    /// It has called, and is of this world.
+    /// It has connected, and has the same world.
     Called {
         process: String,
     },
@@ -137,7 +138,7 @@ pub(super) enum Arrived {
     Closed {
         process: String,
     },
-    /// It cannot be called.
+    /// It cannot be connected to.
     OutOfReach {
         process: String,
         why: String,
@@ -152,19 +153,19 @@ pub(super) enum Arrived {
     },
 }
 
-/// The connections of one process.
+/// All connections of one process.
 pub(super) struct Streams {
     runtime: Runtime,
-    own: Arc<Greeting>,
+    own: Arc<Hello>,
     addresses: Vec<String>,
     outgoing: BTreeMap<String, Outgoing>,
-    arrived: Sender<Arrived>,
-    /// Bytes of all frames that were written, with their lengths; greetings are not counted.
-    told_bytes: Arc<AtomicU64>,
+    arrived: Sender<PeerEvent>,
+    /// Bytes of all frames written, including their lengths but not greetings.
+    sent_bytes: Arc<AtomicU64>,
 }
 
 struct Outgoing {
-    /// None once nothing more is told.
+    /// `None` once nothing more is sent.
     frames: Option<UnboundedSender<Frame>>,
     task: JoinHandle<()>,
 }
@@ -174,15 +175,15 @@ struct Outgoing {
 pub(super) struct Frame(Arc<[u8]>);
 
 impl Frame {
-    pub(super) fn of(told: &impl Serialize) -> Self {
-        // Plain data can always be written.
-        Self(postcard::to_allocvec(told).unwrap_or_default().into())
+    pub(super) fn of(reported: &impl Serialize) -> Self {
+        // Serializing plain data cannot fail.
+        Self(postcard::to_allocvec(reported).unwrap_or_default().into())
     }
 }
 
 impl Streams {
-    /// Listens at one address or at all, on a port that the system chooses.
-    pub(super) fn open(own: Greeting, at: Option<IpAddr>, arrived: Sender<Arrived>) -> Result<Self, NodeError> {
+    /// Listens on one address or on all, on a port that the system chooses.
+    pub(super) fn open(own: Hello, at: Option<IpAddr>, arrived: Sender<PeerEvent>) -> Result<Self, NodeError> {
         let failed = |error: io::Error| NodeError::SharedListener { error };
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
@@ -197,16 +198,16 @@ impl Streams {
         runtime.spawn(accept(listener, Arc::clone(&own), arrived.clone()));
         let hosts = at.map_or_else(own_addresses, |host| vec![host]);
         let addresses = hosts.into_iter().map(|host| SocketAddr::new(host, port).to_string()).collect();
-        let told_bytes = Arc::default();
-        Ok(Self { runtime, own, addresses, outgoing: BTreeMap::new(), arrived, told_bytes })
+        let sent_bytes = Arc::default();
+        Ok(Self { runtime, own, addresses, outgoing: BTreeMap::new(), arrived, sent_bytes })
     }
 
-    /// Where it listens.
+    /// The addresses on which it listens.
     pub(super) fn addresses(&self) -> &[String] {
         &self.addresses
     }
 
-    /// Calls a process that was not called before; it is told `first` first.
+    /// Connects to a process unless that was done before; sends it `first` first.
     pub(super) fn connect(&mut self, process: &str, addresses: &[String], first: impl IntoIterator<Item = Frame>) {
         if self.outgoing.contains_key(process) {
             return;
@@ -215,62 +216,62 @@ impl Streams {
         // The receiver lives until the task begins.
         first.into_iter().for_each(|frame| drop(frames.send(frame)));
         let call = Call { own: Arc::clone(&self.own), process: process.to_owned(), addresses: addresses.to_vec() };
-        let task = self.runtime.spawn(write_all(call, to_write, self.arrived.clone(), Arc::clone(&self.told_bytes)));
+        let task = self.runtime.spawn(write_all(call, to_write, self.arrived.clone(), Arc::clone(&self.sent_bytes)));
         self.outgoing.insert(process.to_owned(), Outgoing { frames: Some(frames), task });
     }
 
-    /// Bytes that all others together have been told.
-    pub(super) fn told_bytes(&self) -> u64 {
-        self.told_bytes.load(Ordering::Relaxed)
+    /// Bytes sent to all others together.
+    pub(super) fn sent_bytes(&self) -> u64 {
+        self.sent_bytes.load(Ordering::Relaxed)
     }
 
-    /// Tells everybody.
-    pub(super) fn tell_all(&self, frame: &Frame) {
-        // Who is gone is told nothing: its closed connection is reported.
+    /// Sends a frame to every process.
+    pub(super) fn send_all(&self, frame: &Frame) {
+        // Sending to a process that is gone fails; its closed connection is reported separately.
         let open = self.outgoing.values().filter_map(|to| to.frames.as_ref());
         open.for_each(|frames| drop(frames.send(frame.clone())));
     }
 
-    /// Tells one process.
-    pub(super) fn tell(&self, process: &str, frame: Frame) {
+    /// Sends a frame to one process.
+    pub(super) fn send_message(&self, process: &str, frame: Frame) {
         if let Some(frames) = self.outgoing.get(process).and_then(|to| to.frames.as_ref()) {
             drop(frames.send(frame));
         }
     }
 
-    /// Tells a process nothing more: what it does not take would be kept for ever.
+    /// Stops sending to a process: frames that it does not read would be kept for ever.
     pub(super) fn hang_up(&mut self, process: &str) {
         if let Some(to) = self.outgoing.get_mut(process) {
             to.frames = None;
         }
     }
 
-    /// Waits until everybody who can be reached has been told everything.
+    /// Waits until every process that can be reached has received everything.
     pub(super) fn close(&mut self) {
         let tasks: Vec<_> = std::mem::take(&mut self.outgoing).into_values().map(|to| to.task).collect();
         let all = async {
             for task in tasks {
-                // A task that panicked has told what it could.
+                // A task that panicked has sent what it could.
                 let _ = task.await;
             }
         };
-        // Who does not take it within this time never will.
+        // A process that does not read within this time never will.
         let _ = self.runtime.block_on(async { timeout(ANSWER_WITHIN, all).await });
     }
 }
 
-/// The addresses by which others may know this machine: itself, and the one towards other ROS 2 machines.
+/// Addresses at which this machine can be reached: loopback, and that of the route to other ROS 2 machines.
 fn own_addresses() -> Vec<IpAddr> {
     let towards_others = || {
         let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
-        // Of a datagram socket this sends nothing; it only chooses the route.
+        // For a datagram socket, `connect` sends nothing and only chooses the route.
         socket.connect(DISCOVERY).ok()?;
         socket.local_addr().ok().map(|address| address.ip())
     };
     [Some(IpAddr::V4(Ipv4Addr::LOCALHOST)), towards_others()].into_iter().flatten().collect()
 }
 
-async fn accept(listener: TcpListener, own: Arc<Greeting>, arrived: Sender<Arrived>) {
+async fn accept(listener: TcpListener, own: Arc<Hello>, arrived: Sender<PeerEvent>) {
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
@@ -284,23 +285,23 @@ async fn accept(listener: TcpListener, own: Arc<Greeting>, arrived: Sender<Arriv
     }
 }
 
-/// Takes in all that a caller tells.
-async fn read_all(mut stream: TcpStream, own: Arc<Greeting>, arrived: Sender<Arrived>) {
-    // A stranger, or one that speaks another language.
+/// Receives all messages of a caller.
+async fn read_all(mut stream: TcpStream, own: Arc<Hello>, arrived: Sender<PeerEvent>) {
+    // A stranger, or a process with another protocol.
     let Ok(Ok(caller)) = timeout(ANSWER_WITHIN, answer(&mut stream, &own)).await else { return };
     let (difference, process) = (own.difference(&caller), caller.process);
     if let Some(difference) = difference {
-        // Nobody takes it in once the node has ended, here and below.
-        return drop(arrived.send(Arrived::OtherWorld { process, difference }));
+        // Sending fails only when the node has ended, here and below.
+        return drop(arrived.send(PeerEvent::OtherWorld { process, difference }));
     }
-    drop(arrived.send(Arrived::Called { process: process.clone() }));
+    drop(arrived.send(PeerEvent::Called { process: process.clone() }));
     loop {
-        let next = match read_frame::<Told>(&mut stream, FRAME_MAX).await {
-            Ok(told) => Arrived::Told { process: process.clone(), told },
+        let next = match read_frame::<PeerMessage>(&mut stream, FRAME_MAX).await {
+            Ok(reported) => PeerEvent::PeerMessage { process: process.clone(), reported },
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                return drop(arrived.send(Arrived::Unreadable { process, what: error.to_string() }));
+                return drop(arrived.send(PeerEvent::Unreadable { process, what: error.to_string() }));
             }
-            Err(_) => return drop(arrived.send(Arrived::Closed { process })),
+            Err(_) => return drop(arrived.send(PeerEvent::Closed { process })),
         };
         if arrived.send(next).is_err() {
             return;
@@ -308,8 +309,8 @@ async fn read_all(mut stream: TcpStream, own: Arc<Greeting>, arrived: Sender<Arr
     }
 }
 
-async fn answer(stream: &mut TcpStream, own: &Greeting) -> io::Result<Greeting> {
-    let caller: Greeting = read_frame(stream, GREETING_MAX).await?;
+async fn answer(stream: &mut TcpStream, own: &Hello) -> io::Result<Hello> {
+    let caller: Hello = read_frame(stream, HELLO_MAX).await?;
     if caller.run != own.run {
         return Err(io::Error::other("of another run"));
     }
@@ -317,16 +318,16 @@ async fn answer(stream: &mut TcpStream, own: &Greeting) -> io::Result<Greeting> 
     Ok(caller)
 }
 
-/// Whom to call.
+/// The process to connect to.
 struct Call {
-    own: Arc<Greeting>,
+    own: Arc<Hello>,
     process: String,
     addresses: Vec<String>,
 }
 
 impl Call {
-    /// Calls until somebody answers.
-    async fn reach(&self) -> Result<(TcpStream, Greeting), String> {
+    /// Calls repeatedly until the process answers.
+    async fn reach(&self) -> Result<(TcpStream, Hello), String> {
         let begun = Instant::now();
         loop {
             let mut why = String::new();
@@ -344,46 +345,46 @@ impl Call {
         }
     }
 
-    async fn greet(&self, address: &str) -> io::Result<(TcpStream, Greeting)> {
+    async fn greet(&self, address: &str) -> io::Result<(TcpStream, Hello)> {
         let mut stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
         write_frame(&mut stream, &Frame::of(&*self.own)).await?;
-        let answered: Greeting = read_frame(&mut stream, GREETING_MAX).await?;
-        // Another machine's port of this number is somebody else's.
+        let answered: Hello = read_frame(&mut stream, HELLO_MAX).await?;
+        // The same port on another machine may belong to another program.
         let is_the_one = answered.run == self.own.run && answered.process == self.process;
         if is_the_one { Ok((stream, answered)) } else { Err(io::Error::other("another process answers")) }
     }
 }
 
-/// Tells a process all that is to be told, in order.
+/// Sends a process all its messages, in order.
 async fn write_all(
     call: Call,
     mut frames: UnboundedReceiver<Frame>,
-    arrived: Sender<Arrived>,
-    told_bytes: Arc<AtomicU64>,
+    arrived: Sender<PeerEvent>,
+    sent_bytes: Arc<AtomicU64>,
 ) {
     let (mut stream, answered) = match call.reach().await {
         Ok(answered) => answered,
-        Err(why) => return drop(arrived.send(Arrived::OutOfReach { process: call.process, why })),
+        Err(why) => return drop(arrived.send(PeerEvent::OutOfReach { process: call.process, why })),
     };
-    // Whichever of the two calls first: both find out, though the other may have ended by then.
+    // Both processes notice a difference, whoever calls first; the other may already have ended.
     if let Some(difference) = call.own.difference(&answered) {
-        return drop(arrived.send(Arrived::OtherWorld { process: call.process, difference }));
+        return drop(arrived.send(PeerEvent::OtherWorld { process: call.process, difference }));
     }
     while let Some(frame) = frames.recv().await {
-        // What it told until then comes first: the end of the connection that it made tells that it is gone.
+        // Messages sent before come first: the end of the peer's own connection reports that it is gone.
         if write_frame(&mut stream, &frame).await.is_err() {
             return;
         }
-        told_bytes.fetch_add((size_of::<u32>() + frame.0.len()) as u64, Ordering::Relaxed);
+        sent_bytes.fetch_add((size_of::<u32>() + frame.0.len()) as u64, Ordering::Relaxed);
     }
-    // The end of the stream is told when it is dropped in any case.
+    // Dropping the stream closes it even if this fails.
     let _ = stream.shutdown().await;
 }
 
 async fn write_frame(stream: &mut TcpStream, Frame(bytes): &Frame) -> io::Result<()> {
     let length = u32::try_from(bytes.len()).map_err(io::Error::other)?;
-    // One write for small frames: the network sends it in one piece.
+    // Small frames are written at once, so that the network sends them in one piece.
     if bytes.len() <= 1024 {
         return stream.write_all(&[&length.to_le_bytes()[..], bytes].concat()).await;
     }
@@ -391,7 +392,7 @@ async fn write_frame(stream: &mut TcpStream, Frame(bytes): &Frame) -> io::Result
     stream.write_all(bytes).await
 }
 
-/// The next frame; `InvalidData` where its bytes are none that this version writes.
+/// Reads the next frame; `InvalidData` if this version cannot decode it.
 async fn read_frame<T: DeserializeOwned>(stream: &mut TcpStream, bytes_max: usize) -> io::Result<T> {
     let length = stream.read_u32_le().await? as usize;
     if length > bytes_max {

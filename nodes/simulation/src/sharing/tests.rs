@@ -1,5 +1,5 @@
-//! Four processes of one world, here threads that talk over the connections that real ones have, of which two die
-//! in one heartbeat: those that are left go on and have one world, whomever the dead still reached.
+//! Four processes of one world, here threads that use the same connections as real processes. Two of them die in one
+//! heartbeat; the others must go on with one and the same world, whomever the dead ones still reached.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -13,22 +13,22 @@ use selene_coherence::{Links, NodeContext};
 use selene_ros::in_process::InProcess;
 use selene_sim::{AllowedFolders, LoadOptions, Model, Scenario, World};
 
-use super::streams::{Arrived, Frame, Gone, Told, ToldPart};
-use super::{Arrival, SharedRovers, Sharing};
+use super::streams::{Frame, HeartbeatPart, LostProcesses, PeerEvent, PeerMessage};
+use super::{SharedRovers, Sharing, WorldEntry};
 
-/// Heartbeats that all make: the rovers drive then.
+/// Heartbeats that all four make while their rovers drive.
 const TOGETHER: u64 = 30;
-/// Heartbeats of those that are left.
+/// Further heartbeats of the survivors.
 const AFTER: u64 = 5;
-/// Longer than anything that is waited for takes (wall time).
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Longer than any wait in these tests takes (wall time).
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 struct Process {
     sharing: Sharing,
     world: World,
 }
 
-/// Rovers a, b, c and d, which drive side by side.
+/// A world with rovers a, b, c and d, which drive side by side.
 fn model() -> Arc<Model> {
     let mut text = "name: test\nutc: \"2026-11-21T12:00:00Z\"\nseed: 1\ngravity_m_s2: 1.62\nstep_s: 0.001\n\
                     heartbeat_s: 0.01\nsite: ../site/test_yard.yaml\nsoil: ../soil/lunar.yaml\nrovers:\n"
@@ -51,19 +51,19 @@ impl Process {
         let internal = Arc::new(bus.clone());
         let links = Links { public: internal.clone(), internal, run: "test".parse().expect("an id") };
         let folders = AllowedFolders::default();
-        let context = NodeContext { links, model: Arc::clone(model), folders, told_until: None };
+        let context = NodeContext { links, model: Arc::clone(model), folders, published_until: None };
         let address = Some(Ipv4Addr::LOCALHOST.into());
         let shared = SharedRovers { own: vec![own.to_owned()], address, ..SharedRovers::default() };
         let mut sharing = Sharing::open(&context, &shared, "the start".to_owned()).expect("opened");
         let mut world = match sharing.arrive(model, &shared, &AtomicBool::new(false)).expect("all come") {
-            Arrival::AtTheStart => World::begin(Arc::clone(model), None).expect("begins"),
-            Arrival::Late(state) => World::resume(model, *state, &AllowedFolders::default()).expect("fits"),
+            WorldEntry::AtTheStart => World::begin(Arc::clone(model), None).expect("begins"),
+            WorldEntry::Late(state) => World::resume(model, *state, &AllowedFolders::default()).expect("fits"),
         };
         sharing.begin(&mut world);
         Self { sharing, world }
     }
 
-    /// So many heartbeats with the others.
+    /// Makes heartbeats together with the others.
     fn go_on(&mut self, heartbeats: u64) {
         for _ in 0..heartbeats {
             let snapshot = self.world.heartbeat().expect("steps");
@@ -72,24 +72,24 @@ impl Process {
         }
     }
 
-    /// Leaves after so many more heartbeats; the hash of the world then.
+    /// Makes more heartbeats and leaves; returns the hash of the world.
     fn end_after(mut self, heartbeats: u64) -> u64 {
         self.go_on(heartbeats);
         self.sharing.leave();
         self.world.state().shared_hash()
     }
 
-    /// Goes on until one takes part that was not there at the beginning.
+    /// Makes heartbeats until a process takes part that was not there at the beginning.
     fn await_newcomer(&mut self) {
         while self.sharing.active.iter().all(|process| self.sharing.founders.contains(process)) {
             self.go_on(1);
         }
     }
 
-    /// What it does in the next heartbeat; nobody is told yet.
-    fn next_part(&mut self) -> Told {
+    /// Steps the next heartbeat and returns its part without sending it.
+    fn next_part(&mut self) -> PeerMessage {
         let snapshot = self.world.heartbeat().expect("steps");
-        Told::Part(ToldPart { joined: Vec::new(), part: self.world.part(&snapshot) })
+        PeerMessage::Part(HeartbeatPart { joined: Vec::new(), part: self.world.part(&snapshot) })
     }
 
     fn process_of(&self, rover: &str) -> String {
@@ -98,19 +98,24 @@ impl Process {
         of.map(|(name, _)| name.clone()).expect("known")
     }
 
-    /// Tells the process of one rover alone.
-    fn tell(&self, rover: &str, told: &Told) {
-        self.sharing.streams.tell(&self.process_of(rover), Frame::of(told));
+    /// Sends a message only to the process of one rover.
+    fn send_message(&self, rover: &str, reported: &PeerMessage) {
+        self.sharing.streams.send_message(&self.process_of(rover), Frame::of(reported));
     }
 
-    /// Waits until both others that live have said that they lack what `of` did, and answers neither; what it did.
-    fn await_lacking(&mut self, of: &str) -> ToldPart {
+    /// Waits until both surviving processes have stated that they lack the part of `of`, and answers neither; returns
+    /// that part.
+    fn await_lacking(&mut self, of: &str) -> HeartbeatPart {
         let mut part = self.sharing.others.part(of, TOGETHER + 1).cloned();
         let mut lacking = BTreeSet::new();
         while part.is_none() || lacking.len() < 2 {
-            match self.sharing.arrived.recv_timeout(PATIENCE).expect("something comes") {
-                Arrived::Told { process, told: Told::Part(told) } if process == of => part = Some(told),
-                Arrived::Told { process, told: Told::Gone(gone) } if gone.lacking.contains(of) => {
+            match self.sharing.arrived.recv_timeout(TIMEOUT).expect("something comes") {
+                PeerEvent::PeerMessage { process, reported: PeerMessage::Part(reported) } if process == of => {
+                    part = Some(reported)
+                }
+                PeerEvent::PeerMessage { process, reported: PeerMessage::LostProcesses(gone) }
+                    if gone.lacking.contains(of) =>
+                {
                     lacking.insert(process);
                 }
                 _ => {}
@@ -119,25 +124,25 @@ impl Process {
         part.expect("it came")
     }
 
-    /// Its connections end once they have carried what it told.
+    /// Closes its connections once everything is sent.
     fn die(mut self) {
         self.sharing.streams.close();
     }
 }
 
-/// The hashes of the processes of a and b, where those of c and d do this after so many heartbeats together.
+/// World hashes of the processes of a and b, while those of c and d do this after `TOGETHER` heartbeats.
 fn survivors(c: impl FnOnce(Process) + Send, d: impl FnOnce(Process) + Send) -> [u64; 2] {
     let (bus, model) = (InProcess::new(), model());
     let begin = |own: &str| Process::begin(&bus, &model, own);
-    let doomed = |own: &str| {
+    let killed = |own: &str| {
         let mut process = begin(own);
         process.go_on(TOGETHER);
         process
     };
     std::thread::scope(|scope| {
         let [a, b] = ["a", "b"].map(|own| scope.spawn(move || begin(own).end_after(TOGETHER + AFTER)));
-        scope.spawn(move || c(doomed("c")));
-        scope.spawn(move || d(doomed("d")));
+        scope.spawn(move || c(killed("c")));
+        scope.spawn(move || d(killed("d")));
         [a, b].map(|process| process.join().expect("no panic"))
     })
 }
@@ -146,7 +151,7 @@ fn survivors(c: impl FnOnce(Process) + Send, d: impl FnOnce(Process) + Send) -> 
 fn two_die_of_which_one_reached_one_of_the_others() {
     let reaches_one = |mut c: Process| {
         let part = c.next_part();
-        c.tell("a", &part);
+        c.send_message("a", &part);
         c.die();
     };
     let [a, b] = survivors(reaches_one, Process::die);
@@ -154,23 +159,23 @@ fn two_die_of_which_one_reached_one_of_the_others() {
 }
 
 #[test]
-fn who_alone_was_told_dies_while_it_passes_on_what_it_was_told() {
-    // Nobody is gone before d listens.
-    let told = Barrier::new(2);
+fn the_only_receiver_dies_while_it_passes_on_what_it_received() {
+    // c dies only when d listens to it.
+    let reported = Barrier::new(2);
     let reaches_d = |mut c: Process| {
         let part = c.next_part();
-        c.tell("d", &part);
-        told.wait();
+        c.send_message("d", &part);
+        reported.wait();
         c.die();
     };
     let passes_on_to_a = |mut d: Process| {
-        told.wait();
+        reported.wait();
         let part = d.next_part();
-        ["a", "b"].iter().for_each(|rover| d.tell(rover, &part));
+        ["a", "b"].iter().for_each(|rover| d.send_message(rover, &part));
         let c = d.process_of("c");
         let part = d.await_lacking(&c);
-        d.tell("a", &Told::Passed { process: c, part });
-        // Time for it to arrive: it is known then, and what is known counts.
+        d.send_message("a", &PeerMessage::Passed { process: c, part });
+        // Time for it to arrive at a: a part that any survivor has counts.
         std::thread::sleep(Duration::from_millis(300));
         d.die();
     };
@@ -196,7 +201,7 @@ fn the_rover_of_one_that_died_is_taken_over_by_one_that_comes_late() {
         let [a, b] = ["a", "b"].map(|own| scope.spawn(move || stays(own)));
         let dead = ["c", "d"].map(|own| scope.spawn(move || dies(own)));
         dead.into_iter().for_each(|process| process.join().expect("no panic"));
-        // It is given the state before the heartbeat in which it takes part first.
+        // It receives the state one heartbeat before the first in which it takes part.
         let late = scope.spawn(move || begin("c").end_after(1 + AFTER));
         [a, b, late].map(|process| process.join().expect("no panic"))
     });
@@ -204,15 +209,15 @@ fn the_rover_of_one_that_died_is_taken_over_by_one_that_comes_late() {
 }
 
 #[test]
-fn who_hears_somebody_that_is_gone_for_another_can_still_come_to_know_more() {
+fn a_process_lost_to_one_member_can_still_be_received_by_another() {
     let names = |of: &[&str]| of.iter().map(|&name| name.to_owned()).collect::<BTreeSet<_>>();
-    let gone = |processes: &[&str], lacking: &[&str]| Gone {
+    let gone = |processes: &[&str], lacking: &[&str]| LostProcesses {
         sequence: 7,
         processes: names(processes),
         lacking: names(lacking),
     };
     let ours = gone(&["c", "d"], &["c"]);
     assert!(ours.covers(&ours) && gone(&["c", "d"], &["c", "d"]).covers(&ours));
-    assert!(!gone(&["c"], &["c"]).covers(&ours), "it may still hear of c from d");
+    assert!(!gone(&["c"], &["c"]).covers(&ours), "it may still receive c from d");
     assert!(!gone(&["c", "d"], &[]).covers(&ours), "it has what c did");
 }

@@ -1,8 +1,8 @@
-//! Courses of the convoy (MULTI, §4.2): a square of 100 m with 30 round obstacles of 5 to 7 m at random places, which
-//! overlap by half a radius at most, and four of 8 m evenly along the diagonal from the south-west corner to the
-//! north-east one; between these a shortest path (`planner`). Sizes are taken for radii, as those of the four are given.
-//! Then each obstacle shrinks until it leaves 2 m beside the path. A course without a path is drawn anew. The origin is
-//! the middle of the square, x east, y north.
+//! Courses of the convoy (MULTI, §4.2): a square of 100 m with 30 round obstacles of 5 to 7 m at random positions,
+//! which overlap by at most half a radius, and four of 8 m evenly along the diagonal from the south-west corner to the
+//! north-east one; between these a shortest path (`planner`). We take the sizes as radii, since those of the four are
+//! given as such. Then each obstacle shrinks until it leaves 2 m beside the path. A course without a path is generated
+//! again. The origin is the middle of the square, x east, y north.
 
 use std::fmt::Write as _;
 
@@ -14,57 +14,57 @@ use crate::Failure;
 
 /// Half the side of the square, m.
 pub(super) const HALF_SIDE_M: f64 = 50.0;
-/// Where the leader starts and where its path ends, m.
+/// Start and end of the leader's path, m.
 pub(super) const ENDS_M: [[f64; 2]; 2] = [[-HALF_SIDE_M, -HALF_SIDE_M], [HALF_SIDE_M, HALF_SIDE_M]];
-/// Obstacles at random places.
+/// Number of obstacles at random positions.
 const RANDOM: usize = 30;
-/// Their radii, m.
+/// Radii of the random obstacles, m.
 const RADIUS_M: std::ops::Range<f64> = 5.0..7.0;
-/// Those along the diagonal, and their radius, m.
+/// Number of obstacles along the diagonal, and their radius, m.
 const FIXED: usize = 4;
 const FIXED_RADIUS_M: f64 = 8.0;
-/// Two obstacles overlap by this share of the smaller radius at most.
+/// The most that two obstacles overlap, as a fraction of the smaller radius.
 const OVERLAP: f64 = 0.5;
-/// What is left beside the path, m: a vehicle's width.
+/// Free distance beside the path, m: a vehicle's width.
 const BESIDE_M: f64 = 2.0;
-/// Free ground about both ends, m.
+/// Radius of free ground around both ends, m.
 const END_FREE_M: f64 = 4.0;
-/// An obstacle that would be smaller is left out, m.
+/// Smallest radius, m; smaller obstacles are omitted.
 const LEAST_RADIUS_M: f64 = 0.5;
-/// How long the convoy is behind its leader, m: its way to the start is kept free too.
+/// Length of the convoy behind its leader, m; its way to the start is also kept free.
 const BEHIND_M: f64 = 50.0;
-/// How high obstacles stand over the ground and how deep in it, m: our choice.
+/// Height of obstacles above the ground and depth below it, m: our choice.
 const HEIGHT_M: f64 = 3.0;
 const DEPTH_M: f64 = 0.5;
-/// How often an obstacle is drawn before the course is begun anew, and a course before there is none.
+/// Attempts to place an obstacle before the course is begun again, and to generate a course before giving up.
 const DRAWS_MAX: usize = 1000;
 const COURSES_MAX: u64 = 20;
 
 /// A round obstacle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Obstacle {
-    /// Its middle, m.
+    /// Position of its centre, m.
     pub at_m: [f64; 2],
     /// Its radius, m.
     pub radius_m: f64,
 }
 
-/// A course and the leader's path.
+/// A course with the leader's path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConvoyCourse {
-    /// Its number.
+    /// Number of the course.
     pub number: u64,
-    /// Obstacles as they stand.
+    /// Obstacles after shrinking.
     pub obstacles: Vec<Obstacle>,
-    /// The path.
+    /// The leader's path.
     pub path: Polyline,
 }
 
 impl ConvoyCourse {
-    /// The course of a number, of those of a seed.
+    /// Generates the course of a number from a seed.
     ///
     /// # Errors
-    /// When no field of twenty has a path.
+    /// When none of twenty fields of obstacles has a path.
     pub fn draw(seed: u64, number: u64) -> Result<Self, Failure> {
         for attempt in 0..COURSES_MAX {
             let mut stream = stream_at(seed, &format!("convoy/course/{attempt}"), number);
@@ -77,7 +77,7 @@ impl ConvoyCourse {
         Err(format!("course {number} of seed {seed}: none of {COURSES_MAX} fields has a path").into())
     }
 
-    /// The obstacles as one object that stands fast, as a URDF.
+    /// The obstacles as a URDF of one fixed object.
     #[must_use]
     pub fn urdf(&self) -> String {
         let mut text = String::from(
@@ -89,7 +89,7 @@ impl ConvoyCourse {
             let shape = format!(
                 "<origin xyz=\"{x:.4} {y:.4} {z_m}\"/><geometry><cylinder radius=\"{radius_m:.4}\" length=\"{length_m}\"/></geometry>"
             );
-            // A text takes all that is written to it.
+            // Writing to a string cannot fail.
             let _ = writeln!(
                 text,
                 "    <visual>{shape}<material name=\"rock\"/></visual>\n    <collision>{shape}</collision>"
@@ -101,13 +101,13 @@ impl ConvoyCourse {
 }
 
 impl Obstacle {
-    /// Distance from its rim, m; negative inside.
+    /// Distance of a point from the obstacle's rim, m; negative inside.
     #[must_use]
     pub fn clear_m(&self, of_m: [f64; 2]) -> f64 {
         apart_m(self.at_m, of_m) - self.radius_m
     }
 
-    /// As it leaves room beside a path and behind its start; none where nothing is left of it.
+    /// The obstacle shrunk to leave space beside a path and behind its start; `None` if too little remains.
     fn shrunk_beside(&self, path: &Polyline) -> Option<Self> {
         let (heading_rad, start) = (path.first_heading_rad(), path.at_m(0.0));
         let behind = [start[0] - BEHIND_M * heading_rad.cos(), start[1] - BEHIND_M * heading_rad.sin()];
@@ -118,7 +118,7 @@ impl Obstacle {
     }
 }
 
-/// All obstacles; none where the random ones do not fit.
+/// Generates all obstacles; `None` if the random ones do not fit.
 fn field(stream: &mut Stream) -> Option<Vec<Obstacle>> {
     let fixed = (1..=FIXED).map(|i| {
         let along_m = HALF_SIDE_M * (2.0 * i as f64 / (FIXED + 1) as f64 - 1.0);
@@ -170,7 +170,8 @@ mod tests {
         assert_eq!([points[0], points[points.len() - 1]], ENDS_M);
         let straight_m = apart_m(ENDS_M[0], ENDS_M[1]);
         let length_m = course.path.length_m();
-        // The obstacles on the diagonal make it longer than straight; a detour of half of it is no short path.
+        // The obstacles on the diagonal make the path longer than straight; half as much again would not be a short
+        // path.
         assert!(length_m > straight_m && length_m < 1.5 * straight_m, "{length_m}");
         for obstacle in &course.obstacles {
             let clear_m = course.path.nearest(obstacle.at_m).expect("a path").apart_m - obstacle.radius_m;

@@ -1,4 +1,4 @@
-//! A convoy on a course: one world of four trucks, the leader and three followers one behind the other.
+//! Drives a convoy over a course: one world with four trucks, the leader and three followers in a line.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,46 +9,46 @@ use selene_observe::Feed;
 use selene_sim::{Command, EntityId, LoadOptions, Model, RoverSnapshot, Scenario, Snapshot, World};
 use serde_json::{Value, json};
 
+use super::cameras::FollowerCameras;
 use super::course::{ConvoyCourse, Obstacle};
-use super::eyes::Eyes;
-use super::follower::{Action, GAP_M, LEADER_MAX_M_S, Leader, Seen, Throttle, plain};
+use super::follower::{FollowerInput, FollowerOutput, GAP_M, LEADER_MAX_M_S, Leader, Throttle, plain};
 use super::metrics::Track;
 use super::policy::Policy;
 use super::polyline::nearest_on;
 use super::{FOLLOWERS, Terrain};
 use crate::Failure;
 
-/// Heartbeats between two decisions, and how long they are.
+/// Heartbeats between two decisions, and the time that they take, s.
 const HEARTBEATS: u32 = 5;
 const CONTROL_S: f64 = 0.05;
-/// The course is done so near to the end of the leader's path, m.
+/// The course is complete within this distance of the end of the leader's path, m.
 const DONE_M: f64 = 3.0;
-/// A course that takes longer is broken off, s.
+/// Time limit of a course, s.
 const TIME_MAX_S: f64 = 150.0;
-/// The truck about the middle of its rear axle: from its tail to its nose, and half its width, m.
+/// Outline of the truck relative to the middle of its rear axle: x of its tail and its nose, and half its width, m.
 const TRUCK_X_M: [f64; 2] = [-0.9, 4.2];
 const HALF_WIDTH_M: f64 = 1.1;
-/// An obstacle is hit where the truck's outline is nearer than this to it, m.
+/// An obstacle is hit if the truck's outline is nearer than this, m.
 const HIT_M: f64 = 0.05;
-/// Every so many points of the path the leader's route has one.
+/// The leader's route has every n-th point of the path.
 const WAYPOINT_EVERY: usize = 4;
 const URDF: FileKind = FileKind { name: "URDF", is: |head| head.starts_with(b"<?xml") };
 const YAML: FileKind = FileKind { name: "scenario", is: |head| head.starts_with(b"{") };
 
-/// Who follows.
+/// The driver of the followers.
 #[derive(Clone, Debug)]
 pub enum Follower {
-    /// By bearing, gap and closing speed.
+    /// The plain controller, by bearing, gap and closing speed.
     Plain,
-    /// By what was learned, with a camera.
+    /// A learned policy with a camera.
     Learned(Box<Policy>),
 }
 
 impl Follower {
-    /// What they are called, in the order of tables.
+    /// Names of the drivers, in the order of tables.
     pub const NAMES: [&str; 2] = ["plain", "learned"];
 
-    /// What it is called.
+    /// Name of the driver.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -58,30 +58,30 @@ impl Follower {
     }
 }
 
-/// What came of a convoy.
+/// Result of a convoy on a course.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Driven {
+pub struct ConvoyResult {
     /// Tracks of the leader and of each follower.
     pub tracks: Vec<Track>,
-    /// How many obstacles each hit.
+    /// Number of obstacles that each truck hit.
     pub hits: Vec<usize>,
-    /// Whether the leader came to the end.
+    /// Whether the leader reached the end.
     pub is_done: bool,
     /// Hash of the world's state at the end.
     pub state_hash: u64,
 }
 
-/// Drives a course on a terrain. Course and scenario are left in `folder`.
+/// Drives a course on a terrain. Writes course and scenario to `folder`.
 ///
 /// # Errors
-/// When the world cannot be made or cannot go on, or an image cannot be traced.
+/// When the world cannot be created or a heartbeat fails, or an image cannot be traced.
 pub fn drive(
     course: &ConvoyCourse,
     terrain: Terrain,
     follower: &Follower,
     folder: &Path,
     options: &LoadOptions,
-) -> Result<Driven, Failure> {
+) -> Result<ConvoyResult, Failure> {
     let file = scenario(course, terrain, matches!(follower, Follower::Learned(_)), folder, options)?;
     let model = Arc::new(Model::new(Arc::new(Scenario::load(&file, options)?))?);
     let mut convoy = Convoy::begin(&model, course, follower)?;
@@ -95,12 +95,12 @@ pub fn drive(
     Ok(convoy.driven())
 }
 
-/// Writes a course's scenario and obstacles to a folder, its followers with cameras or without; its file. They stand
-/// behind the leader, along the path's first line. Who drives the leader in the study commands it; whoever else loads the
-/// file has it drive its route. Files of the configuration are named by their whole paths.
+/// Writes a course's scenario and obstacles to a folder, with or without cameras on its followers; returns the
+/// scenario's path. The followers start behind the leader, on the line of the path's first segment. The study commands
+/// the leader itself; without it, the scenario's route applies. Configuration files are named by absolute paths.
 ///
 /// # Errors
-/// When something cannot be written.
+/// When a file cannot be written.
 pub fn scenario(
     course: &ConvoyCourse,
     terrain: Terrain,
@@ -115,18 +115,18 @@ pub fn scenario(
         files.find(|file| input::is_file(file)).unwrap_or_else(|| PathBuf::from(&name))
     };
     let sensors = if with_cameras { vec![of_config("sensor/convoy_camera.yaml".to_owned())] } else { Vec::new() };
-    let told = json!({
+    let reported = json!({
         "name": name, "seed": 1, "gravity_m_s2": 9.81, "step_s": 0.002, "heartbeat_s": CONTROL_S / f64::from(HEARTBEATS),
         "site": of_config("site/learning_plain.yaml".to_owned()), "soil": of_config(format!("soil/{}.yaml", terrain.soil())),
         "rovers": trucks(course, &of_config("rover/hmmwv.yaml".to_owned()), &sensors),
         "objects": [{"name": "course", "file": format!("{name}.urdf"), "x_m": 0, "y_m": 0}],
     });
     let file = folder.join(format!("{name}_{}.yaml", terrain.name()));
-    output::write_bytes(&file, &YAML, serde_json::to_string_pretty(&told)?.as_bytes())?;
+    output::write_bytes(&file, &YAML, serde_json::to_string_pretty(&reported)?.as_bytes())?;
     Ok(file)
 }
 
-/// Entries of the trucks.
+/// The scenario's entries of the trucks.
 fn trucks(course: &ConvoyCourse, rover: &Path, sensors: &[PathBuf]) -> Vec<Value> {
     let heading_rad = course.path.first_heading_rad();
     let [x, y] = course.path.at_m(0.0);
@@ -148,7 +148,7 @@ fn trucks(course: &ConvoyCourse, rover: &Path, sensors: &[PathBuf]) -> Vec<Value
     (0..=FOLLOWERS).map(truck).collect()
 }
 
-/// A convoy on its way.
+/// A convoy in progress.
 struct Convoy<'a> {
     world: World,
     feed: Feed,
@@ -156,12 +156,12 @@ struct Convoy<'a> {
     leader: Leader,
     throttles: Vec<Throttle>,
     follower: &'a Follower,
-    eyes: Eyes,
+    eyes: FollowerCameras,
     course: &'a ConvoyCourse,
-    /// The last distance of each follower from the one ahead, m.
+    /// Last distance of each follower from the truck ahead, m.
     apart_m: Vec<Option<f64>>,
     tracks: Vec<Track>,
-    /// Which obstacles each truck hit.
+    /// For each truck, whether it hit each obstacle.
     hit: Vec<Vec<bool>>,
 }
 
@@ -171,8 +171,8 @@ impl<'a> Convoy<'a> {
         let feed = Feed::begin(&mut world)?;
         let trucks: Vec<EntityId> = model.rovers().keys().copied().collect();
         let eyes = match follower {
-            Follower::Plain => Eyes::default(),
-            Follower::Learned(_) => Eyes::open(&world, &feed, &trucks[1..])?,
+            Follower::Plain => FollowerCameras::default(),
+            Follower::Learned(_) => FollowerCameras::open(&world, &feed, &trucks[1..])?,
         };
         let count = trucks.len();
         let mut convoy = Self {
@@ -192,34 +192,34 @@ impl<'a> Convoy<'a> {
         Ok(convoy)
     }
 
-    /// Commands of the next step of control.
+    /// Sends the commands of the next control step.
     fn decide(&mut self) -> Result<(), Failure> {
         let now = Arc::clone(self.feed.last());
         let time_s = now.time.secs_f64();
         for i in 0..self.trucks.len() {
-            let told = if i == 0 {
+            let reported = if i == 0 {
                 let (at_m, heading_rad) = place(truck(&now, self.trucks[0])?);
                 self.leader.drive(at_m, heading_rad, time_s, CONTROL_S)
             } else {
                 let seen = self.seen(&now, i)?;
                 let action = match self.follower {
                     Follower::Plain => plain(&seen),
-                    // There is no image at the start.
-                    Follower::Learned(_) if now.time == SimTime::ZERO => Action::default(),
+                    // At the start there is no image yet.
+                    Follower::Learned(_) if now.time == SimTime::ZERO => FollowerOutput::default(),
                     Follower::Learned(policy) => policy.act(&self.eyes.see(i - 1, now.time)?, &seen)?,
                 };
                 self.throttles[i].take(action, CONTROL_S)
             };
-            self.world.drive(self.trucks[i], Command::Ackermann(told))?;
+            self.world.drive(self.trucks[i], Command::Ackermann(reported))?;
         }
         Ok(())
     }
 
-    /// What a follower knows of the truck ahead.
-    fn seen(&mut self, now: &Snapshot, i: usize) -> Result<Seen, Failure> {
+    /// Input of follower `i`.
+    fn seen(&mut self, now: &Snapshot, i: usize) -> Result<FollowerInput, Failure> {
         let ([x, y], _) = place(truck(now, self.trucks[i - 1])?);
         let (own, heading_rad) = place(truck(now, self.trucks[i])?);
-        let mut seen = Seen { ahead_m: [x - own[0], y - own[1]], heading_rad, closing_m_s: 0.0 };
+        let mut seen = FollowerInput { ahead_m: [x - own[0], y - own[1]], heading_rad, closing_m_s: 0.0 };
         let apart_m = super::polyline::apart_m(own, [x, y]);
         seen.closing_m_s = self.apart_m[i].map_or(0.0, |before_m| (before_m - apart_m) / CONTROL_S);
         self.apart_m[i] = Some(apart_m);
@@ -231,7 +231,7 @@ impl<'a> Convoy<'a> {
         self.eyes.follow(&interval)
     }
 
-    /// Notes where all are, how fast, and what they touch.
+    /// Records positions, speeds and hits of all trucks.
     fn look(&mut self) {
         let now = Arc::clone(self.feed.last());
         for (i, id) in self.trucks.iter().enumerate() {
@@ -255,9 +255,9 @@ impl<'a> Convoy<'a> {
         self.is_done() || self.world.time() >= SimTime::from_secs_f64(TIME_MAX_S)
     }
 
-    fn driven(self) -> Driven {
+    fn driven(self) -> ConvoyResult {
         let hits = self.hit.iter().map(|hit| hit.iter().filter(|hit| **hit).count()).collect();
-        Driven { hits, is_done: self.is_done(), state_hash: self.world.hash(), tracks: self.tracks }
+        ConvoyResult { hits, is_done: self.is_done(), state_hash: self.world.hash(), tracks: self.tracks }
     }
 }
 
@@ -265,13 +265,14 @@ fn truck(now: &Snapshot, id: EntityId) -> Result<&RoverSnapshot, Failure> {
     now.rover(id).ok_or_else(|| "a truck is gone".into())
 }
 
-/// Where the middle of a truck's rear axle is, m, and its heading, rad.
+/// Position of the middle of a truck's rear axle, m, and its heading, rad.
 fn place(rover: &RoverSnapshot) -> ([f64; 2], f64) {
     let base = rover.world_from_base();
     ([base.translation.x, base.translation.y], frames::yaw_rad(&base))
 }
 
-/// Whether a truck's outline touches an obstacle: a box with round ends, half its width about its middle line.
+/// Whether a truck's outline touches an obstacle. The outline is a box with round ends, half the width around its
+/// centre line.
 fn touches(obstacle: &Obstacle, [x, y]: [f64; 2], heading_rad: f64) -> bool {
     let (sin, cos) = heading_rad.sin_cos();
     let along = |of_m: f64| [x + of_m * cos, y + of_m * sin];

@@ -1,36 +1,37 @@
-//! The six metrics of MULTI (§4.2): how a follower's way and speed differ from the leader's at the same places. Places are
-//! taken every half metre along the leader's path, from its start to what is nearest of it to where the follower ended.
-//! Each is compared with the nearest place of the follower's path, from where that is nearest to the leader's start on.
-//! Speeds are compared after the first 10 m; relative is a difference over the leader's speed there.
+//! The six metrics of MULTI (§4.2): how a follower's path and speed differ from the leader's at the same positions.
+//! Positions are sampled every half metre along the leader's path, from its start to the point nearest to the
+//! follower's end. Each is compared with the nearest point of the follower's path, which is taken from its point
+//! nearest to the leader's start on. Speeds are compared after the first 10 m; a relative difference is one divided by
+//! the leader's speed there.
 
 use super::polyline::{Polyline, apart_m};
 
-/// Between two places that are compared, m.
+/// Distance between two compared positions, m.
 const EVERY_M: f64 = 0.5;
-/// Way without comparison of speeds, m.
+/// Distance from the start without comparison of speeds, m.
 const SPEED_FROM_M: f64 = 10.0;
-/// A leader slower than this stands: nothing is relative to it, m/s.
+/// Speed of the leader, m/s, below which relative differences are not taken.
 const STANDS_M_S: f64 = 0.1;
 
-/// Where a vehicle was and how fast, at even times.
+/// Positions and speeds of a vehicle at equal time steps.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Track {
-    /// Map x, y, m.
+    /// Map x and y, m.
     pub points_m: Vec<[f64; 2]>,
     /// Speed, m/s.
     pub speeds_m_s: Vec<f64>,
 }
 
-/// The six metrics, and over how much way.
+/// The six metrics, and the distance that they cover.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Deviations {
     /// Mean and greatest distance from the leader's path, m.
     pub path_m: [f64; 2],
     /// Mean and greatest difference of speed, m/s.
     pub speed_m_s: [f64; 2],
-    /// The same over the leader's speed.
+    /// Mean and greatest difference of speed relative to the leader's speed.
     pub relative: [f64; 2],
-    /// Way that was compared, m.
+    /// Distance compared, along the leader's path, m.
     pub compared_m: f64,
 }
 
@@ -44,14 +45,14 @@ impl Track {
         from + share * (to - from)
     }
 
-    /// Its track from the place on that is nearest to a point.
+    /// The part of the track from its point nearest to `point_m` on.
     fn beginning_near(&self, point_m: [f64; 2]) -> Self {
         let first = self.path().nearest(point_m).map_or(0, |place| place.line);
         Self { points_m: self.points_m[first..].to_vec(), speeds_m_s: self.speeds_m_s[first..].to_vec() }
     }
 }
 
-/// How a follower's track deviates from its leader's; none where they share no place to compare.
+/// Deviations of a follower's track from its leader's; `None` if there is nothing to compare.
 #[must_use]
 pub fn deviations(leader: &Track, follower: &Track) -> Option<Deviations> {
     let (path, start) = (leader.path(), *leader.points_m.first()?);
@@ -89,7 +90,7 @@ fn mean_and_most(values: &[f64]) -> Option<[f64; 2]> {
 mod tests {
     use super::{Track, deviations};
 
-    /// A vehicle along x from `from_m`, `beside_m` to the left, at a speed that does not change.
+    /// Track of a vehicle along x from `from_m`, `beside_m` to the left, at constant speed.
     fn straight(from_m: f64, beside_m: f64, speed_m_s: f64) -> Track {
         let points_m: Vec<_> = (0..400).map(|i| [from_m + 0.1 * speed_m_s * f64::from(i), beside_m]).collect();
         Track { speeds_m_s: vec![speed_m_s; points_m.len()], points_m }
@@ -104,11 +105,11 @@ mod tests {
     }
 
     #[test]
-    fn an_offset_and_a_slower_speed_are_told_as_they_are() {
-        let told = deviations(&straight(0.0, 0.0, 4.0), &straight(-12.0, 0.5, 3.0)).expect("compared");
-        assert!(told.path_m.iter().all(|m| (m - 0.5).abs() < 1e-9), "{told:?}");
-        assert!(told.speed_m_s.iter().all(|m_s| (m_s - 1.0).abs() < 1e-9), "{told:?}");
-        assert!(told.relative.iter().all(|part| (part - 0.25).abs() < 1e-9), "{told:?}");
+    fn an_offset_and_a_slower_speed_are_reported_as_they_are() {
+        let reported = deviations(&straight(0.0, 0.0, 4.0), &straight(-12.0, 0.5, 3.0)).expect("compared");
+        assert!(reported.path_m.iter().all(|m| (m - 0.5).abs() < 1e-9), "{reported:?}");
+        assert!(reported.speed_m_s.iter().all(|m_s| (m_s - 1.0).abs() < 1e-9), "{reported:?}");
+        assert!(reported.relative.iter().all(|part| (part - 0.25).abs() < 1e-9), "{reported:?}");
     }
 
     #[test]

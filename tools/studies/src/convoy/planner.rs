@@ -1,7 +1,8 @@
 //! The shortest path between obstacles by particle swarm (argmin's; M. Zambrano-Bigiarini et al., CEC 2013), in the
-//! form that MULTI names (Yarpiz, path planning using PSO): a smooth curve through some handles, whose places are what is
-//! sought; its cost is its length times one plus a weight times what it violates. Violated are obstacles (by the mean
-//! depth inside each, in radii), the border of the square, and the least radius of a bend that a truck can drive.
+//! form that MULTI names (Yarpiz, path planning using PSO): a smooth curve through some control points, whose positions
+//! are optimised. The cost is the curve's length times one plus a weight times its violation. Violated may be obstacles
+//! (by the mean depth inside each, in radii), the border of the square, and the least radius of a bend that a truck can
+//! drive.
 
 use argmin::core::{CostFunction, Error, Executor};
 use argmin::solver::particleswarm::ParticleSwarm;
@@ -13,28 +14,28 @@ use super::course::{ENDS_M, HALF_SIDE_M, Obstacle};
 use super::polyline::{Polyline, apart_m};
 use crate::Failure;
 
-/// Handles of the curve.
+/// Number of control points of the curve.
 const HANDLES: usize = 5;
-/// How far a handle may be beside the straight line, m.
+/// Largest distance of a control point from the straight line, m.
 const BESIDE_M: f64 = 40.0;
-/// Points of the curve between two handles.
+/// Points of the curve between two control points.
 const POINTS_EACH: usize = 20;
-/// Particles, and how often they move.
+/// Number of particles, and of their iterations.
 const PARTICLES: usize = 80;
 const MOVES: u64 = 250;
-/// Swarms at most, and how many of their paths must violate nothing: the shortest of these counts.
+/// The most swarms to run, and the number of their paths that must violate nothing; the shortest of these is used.
 const SWARMS_MAX: usize = 16;
 const SWARMS_GOOD: usize = 2;
-/// Weight of what is violated, and how little of it is rounding.
+/// Weight of the violation, and the largest violation that counts as rounding.
 const WEIGHT: f64 = 1000.0;
 const ROUNDING: f64 = 1e-9;
-/// The least radius of a bend, m: a margin over what 30° at a wheelbase of 3.378 m give, 5.9 m.
+/// The least radius of a bend, m: a margin over the 5.9 m of 30° with a wheelbase of 3.378 m.
 const BEND_RADIUS_M: f64 = 9.0;
 
-/// The shortest path found from end to end; none where too few of those found violate nothing.
+/// The shortest path found from end to end; `None` if too few of the paths found violate nothing.
 ///
 /// # Errors
-/// When the swarm cannot be moved.
+/// When the optimiser fails.
 pub(super) fn shortest(field: &[Obstacle], stream: &mut Stream) -> Result<Option<Polyline>, Failure> {
     let mut good: Vec<Polyline> = Vec::new();
     for _ in 0..SWARMS_MAX {
@@ -56,7 +57,7 @@ fn swarm(field: &[Obstacle], seed: u64) -> Result<Polyline, Failure> {
     Ok(curve(&best.position))
 }
 
-/// What is made small.
+/// The cost function.
 struct Detour<'a> {
     field: &'a [Obstacle],
 }
@@ -71,8 +72,8 @@ impl CostFunction for Detour<'_> {
     }
 }
 
-/// The curve of a particle: each handle is so far along the straight line as its place in the row, moved by up to half
-/// of the distance to the next, and beside it.
+/// Curve of a particle. Each control point lies along the straight line at its even share, moved by up to half of the
+/// distance to the next, and displaced sideways.
 fn curve(particle: &[f64]) -> Polyline {
     let ([from, to], count) = (ENDS_M, HANDLES as f64 + 1.0);
     let [dx, dy] = [to[0] - from[0], to[1] - from[1]];
@@ -105,7 +106,7 @@ fn catmull_rom([a, b, c, d]: [[f64; 2]; 4], t: f64) -> [f64; 2] {
     })
 }
 
-/// By how much a path is none: zero for one that can be driven.
+/// Violation of a path: zero for one that can be driven.
 fn violation(path: &Polyline, field: &[Obstacle]) -> f64 {
     let points = path.points_m();
     let count = points.len() as f64;

@@ -1,9 +1,10 @@
-//! A follower's learned policy: an image of 80 × 45 colour pixels and four numbers become an action, as in MULTI's
-//! figure 8 but smaller. Convolutions of 3 × 3 in steps of two pixels look at the image, a dense layer at the numbers;
-//! dense layers take both. max(0, x) follows each but the last, whose two numbers' hyperbolic tangents are the action.
+//! A follower's learned policy: it maps an image of 80 × 45 colour pixels and four numbers to an action, as in MULTI's
+//! figure 8 but with a smaller network. Convolutions of 3 × 3 with stride 2 process the image, a dense layer the
+//! numbers, and dense layers both together. max(0, x) follows each layer but the last; the hyperbolic tangents of its
+//! two outputs are the action.
 //!
-//! Weights are a safetensors file as `tools/studies/convoy_follower/train.py` leaves it: `image.N`, `state.N` and
-//! `joint.N`, each with `weight` and `bias`, N from 0. The sums are those of the heading study's network.
+//! Weights are a safetensors file as `tools/studies/convoy_follower/train.py` writes it: `image.N`, `state.N` and
+//! `joint.N`, each with `weight` and `bias`, N from 0. The layers are those of the heading study's network.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,18 +12,18 @@ use std::path::Path;
 use image::RgbImage;
 use selene_base::{InputError, input};
 
-use super::follower::{Action, Seen};
+use super::follower::{FollowerInput, FollowerOutput};
 use crate::Failure;
 use crate::heading::network::{Array, Layer, Planes, arrays};
 
 /// Columns and rows of an image.
 pub const IMAGE_PX: [u32; 2] = [80, 45];
-/// The largest file taken.
+/// The largest file accepted, bytes.
 const FILE_BYTES_MAX: u64 = 8 << 20;
-/// What the four numbers are divided by: m, m, rad, m/s.
+/// Scales by which the four numbers are divided: m, m, rad, m/s.
 const SCALES: [f64; 4] = [20.0, 20.0, std::f64::consts::PI, 5.0];
 
-/// A learned policy.
+/// A learned policy of a follower.
 #[derive(Clone, Debug)]
 pub struct Policy {
     image: Vec<Layer>,
@@ -31,7 +32,7 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Reads its weights.
+    /// Reads the policy's weights.
     ///
     /// # Errors
     /// When the file cannot be read, is no safetensors file, or its layers do not fit one another.
@@ -55,11 +56,11 @@ impl Policy {
         Ok(policy)
     }
 
-    /// What it does.
+    /// The action for an image and the follower's other inputs.
     ///
     /// # Errors
-    /// When an image of another size is given.
-    pub fn act(&self, image: &RgbImage, seen: &Seen) -> Result<Action, Failure> {
+    /// When the image does not have the size `IMAGE_PX`.
+    pub fn act(&self, image: &RgbImage, seen: &FollowerInput) -> Result<FollowerOutput, Failure> {
         let [east_m, north_m] = seen.ahead_m;
         let numbers = [east_m, north_m, seen.heading_rad, seen.closing_m_s];
         let scaled = numbers.iter().zip(SCALES).map(|(number, scale)| (number / scale) as f32).collect();
@@ -68,10 +69,10 @@ impl Policy {
         let both = flat([looked.values, known.values].concat());
         let [steer, accelerate]: [f32; 2] =
             through(&self.joint, both, false).values.try_into().map_err(|_| "the policy gives no two numbers")?;
-        Ok(Action { steer: f64::from(steer).tanh(), accelerate: f64::from(accelerate).tanh() })
+        Ok(FollowerOutput { steer: f64::from(steer).tanh(), accelerate: f64::from(accelerate).tanh() })
     }
 
-    /// Layers must take what they are given, and the last must give two numbers.
+    /// Checks that layers fit their inputs, and that the last has two outputs.
     fn check(&self) -> Result<(), String> {
         let [columns, rows] = IMAGE_PX.map(|px| px as usize);
         let looked = given(&self.image, "image", [3, rows, columns])?;
@@ -84,7 +85,7 @@ impl Policy {
     }
 }
 
-/// The layers of a part.
+/// The layers of a part of the network.
 fn layers(arrays: &BTreeMap<String, Array>, part: &str) -> Result<Vec<Layer>, String> {
     let mut layers = Vec::new();
     while let Some(weight) = arrays.get(&format!("{part}.{}.weight", layers.len())) {
@@ -95,7 +96,7 @@ fn layers(arrays: &BTreeMap<String, Array>, part: &str) -> Result<Vec<Layer>, St
     if layers.is_empty() { Err(format!("has no {part}.0.weight")) } else { Ok(layers) }
 }
 
-/// What a part gives for planes of this count, rows and columns.
+/// Number of planes, rows and columns that a part outputs for an input of shape `first`.
 fn given(layers: &[Layer], part: &str, first: [usize; 3]) -> Result<[usize; 3], String> {
     let step = |given, (number, layer): (usize, &Layer)| {
         layer.given(given).map_err(|of| format!("{part}.{number} does not take what it is given: must take {of}"))
@@ -113,7 +114,7 @@ fn through(layers: &[Layer], mut planes: Planes, to_the_end: bool) -> Planes {
     planes
 }
 
-/// Red, green and blue as shares of white.
+/// Red, green and blue planes, 0 to 1.
 fn pixels(image: &RgbImage) -> Planes {
     let plane = |colour: usize| image.pixels().map(move |pixel| f32::from(pixel.0[colour]) / f32::from(u8::MAX));
     let values = (0..3).flat_map(plane).collect();
@@ -127,10 +128,10 @@ fn flat(values: Vec<f32>) -> Planes {
 #[cfg(test)]
 mod tests {
     use super::{IMAGE_PX, Policy};
-    use crate::convoy::follower::Seen;
+    use crate::convoy::follower::FollowerInput;
     use image::{Rgb, RgbImage};
 
-    /// A safetensors file of arrays of one value each, but for the first number of each weight.
+    /// A safetensors file of arrays in which all values but the first of each are equal.
     fn file(arrays: &[(&str, &[usize], f32, f32)]) -> Vec<u8> {
         let (mut header, mut data) = (Vec::new(), Vec::new());
         for (name, shape, first, value) in arrays {
@@ -147,7 +148,7 @@ mod tests {
         [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &data].concat()
     }
 
-    /// One convolution, one layer of the numbers, one of both.
+    /// A network with one convolution, one layer for the numbers, and one for both.
     fn small(both: usize) -> Vec<u8> {
         file(&[
             ("image.0.weight", &[1, 3, 3, 3], 0.0, 0.0),
@@ -163,14 +164,14 @@ mod tests {
     fn an_action_is_the_sum_that_the_layers_make() {
         let policy = Policy::parse(&small(40 * 23 + 1)).expect("a policy");
         let image = RgbImage::from_pixel(IMAGE_PX[0], IMAGE_PX[1], Rgb([255, 0, 0]));
-        let seen = Seen { ahead_m: [10.0, 0.0], heading_rad: 0.0, closing_m_s: 0.0 };
+        let seen = FollowerInput { ahead_m: [10.0, 0.0], heading_rad: 0.0, closing_m_s: 0.0 };
         let action = policy.act(&image, &seen).expect("an action");
-        // The image counts for nothing; the first number is 10 / 20, so the layer of numbers gives 2 × 0.5 + 0.5.
+        // The image's weights are zero; the first number is 10 / 20, so the layer of numbers gives 2 × 0.5 + 0.5.
         assert!((action.steer - (0.001 * 1.5 - 0.1_f64).tanh()).abs() < 1e-6, "{action:?}");
         assert!((action.accelerate - (0.001 * 1.5 + 0.3_f64).tanh()).abs() < 1e-6, "{action:?}");
     }
 
-    /// The layers that `tools/studies/convoy_follower/train.py` writes.
+    /// Accepts the layers that `tools/studies/convoy_follower/train.py` writes.
     #[test]
     fn the_layers_of_the_training_are_taken() {
         let weights: [(&str, &[usize]); 8] = [
@@ -189,16 +190,16 @@ mod tests {
         });
         let policy = Policy::parse(&file(&arrays.collect::<Vec<_>>())).expect("a policy");
         let image = RgbImage::from_pixel(IMAGE_PX[0], IMAGE_PX[1], Rgb([90, 80, 70]));
-        let seen = Seen { ahead_m: [10.0, 2.0], heading_rad: 0.3, closing_m_s: 0.1 };
+        let seen = FollowerInput { ahead_m: [10.0, 2.0], heading_rad: 0.3, closing_m_s: 0.1 };
         let action = policy.act(&image, &seen).expect("an action");
         assert!(action.steer > 0.0 && action.steer < 1.0 && action.steer == action.accelerate, "{action:?}");
     }
 
     #[test]
     fn layers_that_do_not_fit_are_refused() {
-        let told = Policy::parse(&small(7)).expect_err("refused");
-        assert!(told.contains("joint.0") && told.contains("921"), "{told}");
-        let told = Policy::parse(&file(&[("image.0.weight", &[1, 3, 3, 3], 0.0, 0.0)])).expect_err("refused");
-        assert!(told.contains("image.0.bias"), "{told}");
+        let reported = Policy::parse(&small(7)).expect_err("refused");
+        assert!(reported.contains("joint.0") && reported.contains("921"), "{reported}");
+        let reported = Policy::parse(&file(&[("image.0.weight", &[1, 3, 3, 3], 0.0, 0.0)])).expect_err("refused");
+        assert!(reported.contains("image.0.bias"), "{reported}");
     }
 }

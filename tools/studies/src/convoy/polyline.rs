@@ -1,30 +1,30 @@
-//! A path over the plane: points joined by straight lines, by the way along it.
+//! A polyline in the plane, with distances along it.
 
-/// A path.
+/// A path of straight segments.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Polyline {
     points_m: Vec<[f64; 2]>,
-    /// Way to each point, m.
+    /// Distance along the path to each point, m.
     along_m: Vec<f64>,
 }
 
 /// A point on a path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PathPoint {
-    /// The line that it is on, by its first point.
+    /// Index of the first point of its segment.
     pub line: usize,
-    /// How far along that line, 0 to 1.
+    /// Position along that segment, 0 to 1.
     pub share: f64,
-    /// Way along the path, m.
+    /// Distance along the path, m.
     pub along_m: f64,
-    /// Where.
+    /// Its position, m.
     pub at_m: [f64; 2],
-    /// Distance from what it was sought for, m.
+    /// Distance from the point that was searched for, m.
     pub apart_m: f64,
 }
 
 impl Polyline {
-    /// A path through these points.
+    /// Creates a path through these points.
     #[must_use]
     pub fn new(points_m: Vec<[f64; 2]>) -> Self {
         let mut along_m = Vec::with_capacity(points_m.len());
@@ -36,19 +36,19 @@ impl Polyline {
         Self { points_m, along_m }
     }
 
-    /// Its points, m.
+    /// Points of the path, m.
     #[must_use]
     pub fn points_m(&self) -> &[[f64; 2]] {
         &self.points_m
     }
 
-    /// Its length, m.
+    /// Length of the path, m.
     #[must_use]
     pub fn length_m(&self) -> f64 {
         self.along_m.last().copied().unwrap_or(0.0)
     }
 
-    /// The point so far along it, m; its ends beyond them.
+    /// Position at a distance along the path, m; beyond its ends, the nearest end.
     #[must_use]
     pub fn at_m(&self, along_m: f64) -> [f64; 2] {
         let line = self.along_m.partition_point(|of| *of <= along_m).clamp(1, self.points_m.len().max(2) - 1) - 1;
@@ -60,14 +60,14 @@ impl Polyline {
         between(pair[0], pair[1], share)
     }
 
-    /// Its heading at the start, from x, counter-clockwise, rad.
+    /// Heading at the start, counter-clockwise from x, rad.
     #[must_use]
     pub fn first_heading_rad(&self) -> f64 {
         let ([x, y], [to_x, to_y]) = (self.at_m(0.0), self.at_m(1.0));
         (to_y - y).atan2(to_x - x)
     }
 
-    /// The place nearest to a point; none on a path without a line.
+    /// The point of the path nearest to `to_m`; `None` for a path without a segment.
     #[must_use]
     pub fn nearest(&self, to_m: [f64; 2]) -> Option<PathPoint> {
         let lines = self.points_m.windows(2).enumerate().map(|(line, pair)| {
@@ -75,19 +75,19 @@ impl Polyline {
             let along_m = self.along_m[line] + share * (self.along_m[line + 1] - self.along_m[line]);
             PathPoint { line, share, along_m, at_m, apart_m: apart_m(at_m, to_m) }
         });
-        // The first of those that are as near.
+        // Of equally near points, the first.
         lines.reduce(|best, next| if next.apart_m < best.apart_m { next } else { best })
     }
 }
 
-/// Distance of two points, m.
+/// Distance between two points, m.
 #[must_use]
 pub(super) fn apart_m([x, y]: [f64; 2], [to_x, to_y]: [f64; 2]) -> f64 {
     let [dx, dy] = [to_x - x, to_y - y];
     (dx * dx + dy * dy).sqrt()
 }
 
-/// The point of a line that is nearest to another, and how far along it is, 0 to 1.
+/// The position along a segment, 0 to 1, of its point nearest to another, and that point.
 #[must_use]
 pub(super) fn nearest_on([from, to]: [[f64; 2]; 2], point: [f64; 2]) -> (f64, [f64; 2]) {
     let [dx, dy] = [to[0] - from[0], to[1] - from[1]];

@@ -1,14 +1,14 @@
-//! The study's figures as text, table and chart.
+//! The study's results as text, table and chart.
 
 use std::fmt::Write as _;
 
 use selene_pictures::chart::{Chart, Line, Mark, Panel};
 
-use super::drive::{Driven, Follower};
+use super::drive::{ConvoyResult, Follower};
 use super::metrics::{Deviations, deviations};
 use super::{FOLLOWERS, Terrain};
 
-/// The six metrics as columns, and what they are called on axes.
+/// Columns of the six metrics, and their axis labels.
 const METRICS: [(&str, &str); 6] = [
     ("path_mean_m", "path deviation, mean, m"),
     ("path_max_m", "path deviation, greatest, m"),
@@ -17,34 +17,34 @@ const METRICS: [(&str, &str); 6] = [
     ("speed_mean_relative", "relative speed deviation, mean"),
     ("speed_max_relative", "relative speed deviation, greatest"),
 ];
-/// The paper's one example (figures 13 and 14): follower 3 on rigid ground.
+/// The paper's only example (figures 13 and 14): follower 3 on rigid ground.
 const PAPER: [f64; 6] = [0.473, 2.484, 0.505, 2.154, 0.122, 0.692];
-/// Quantiles of a distribution that are told.
+/// Quantiles that are reported.
 const QUANTILES: [f64; 3] = [0.25, 0.5, 0.75];
 
-/// What came of one truck on one course.
+/// Result of one truck on one course.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Judged {
-    /// The course.
+pub struct TruckResult {
+    /// Number of the course.
     pub course: u64,
-    /// What was driven on.
+    /// The ground.
     pub terrain: Terrain,
-    /// Who drove the followers, by name.
+    /// Name of the followers' driver.
     pub driver: &'static str,
-    /// Its place behind the leader; 0 is the leader.
+    /// Position behind the leader; 0 is the leader.
     pub truck: usize,
-    /// Whether the leader came to the end.
+    /// Whether the leader reached the end.
     pub is_done: bool,
-    /// Obstacles that it hit.
+    /// Number of obstacles that it hit.
     pub hits: usize,
-    /// How it deviated; none of the leader, and where nothing can be compared.
+    /// Its deviations; `None` for the leader, and where nothing can be compared.
     pub deviations: Option<Deviations>,
 }
 
-/// Judges all trucks of a convoy.
+/// Results of all trucks of a convoy.
 #[must_use]
-pub fn judge(course: u64, terrain: Terrain, follower: &Follower, driven: &Driven) -> Vec<Judged> {
-    let of = |(truck, track)| Judged {
+pub fn judge(course: u64, terrain: Terrain, follower: &Follower, driven: &ConvoyResult) -> Vec<TruckResult> {
+    let of = |(truck, track)| TruckResult {
         course,
         terrain,
         driver: follower.name(),
@@ -56,7 +56,7 @@ pub fn judge(course: u64, terrain: Terrain, follower: &Follower, driven: &Driven
     driven.tracks.iter().enumerate().map(of).collect()
 }
 
-impl Judged {
+impl TruckResult {
     fn is_of(&self, terrain: Terrain, driver: &str) -> bool {
         self.terrain == terrain && self.driver == driver
     }
@@ -67,26 +67,26 @@ impl Judged {
     }
 }
 
-/// Every truck of every course.
+/// Results of every truck on every course, as CSV.
 #[must_use]
-pub fn csv(judged: &[Judged]) -> String {
+pub fn csv(judged: &[TruckResult]) -> String {
     let names = METRICS.map(|(name, _)| name).join(",");
     let mut text = format!("course,terrain,driver,truck,leader_done,hits,{names},compared_m\n");
     for of in judged {
         let metrics =
             of.metrics().map_or_else(|| [""; 6].map(str::to_owned), |all| all.map(|value| format!("{value:.6}")));
         let compared = of.deviations.map_or_else(String::new, |of| format!("{:.3}", of.compared_m));
-        let Judged { course, driver, truck, hits, .. } = of;
+        let TruckResult { course, driver, truck, hits, .. } = of;
         let (terrain, done, metrics) = (of.terrain.name(), u8::from(of.is_done), metrics.join(","));
-        // A text takes all that is written to it, here and below.
+        // Writing to a string cannot fail, here and below.
         let _ = writeln!(text, "{course},{terrain},{driver},{truck},{done},{hits},{metrics},{compared}");
     }
     text
 }
 
-/// A line for each terrain, driver and follower: the median of each metric between its quartiles, and obstacles hit.
+/// A line for each terrain, driver and follower: the median of each metric with its quartiles, and the obstacles hit.
 #[must_use]
-pub fn table(judged: &[Judged]) -> String {
+pub fn table(judged: &[TruckResult]) -> String {
     let mut text = String::from("terrain  driver   follower  courses  hits");
     for (name, _) in METRICS {
         let _ = write!(text, "  {name:>22}");
@@ -94,7 +94,8 @@ pub fn table(judged: &[Judged]) -> String {
     text.push('\n');
     for (terrain, driver) in kinds() {
         for truck in 1..=FOLLOWERS {
-            let of: Vec<&Judged> = judged.iter().filter(|of| of.is_of(terrain, driver) && of.truck == truck).collect();
+            let of: Vec<&TruckResult> =
+                judged.iter().filter(|of| of.is_of(terrain, driver) && of.truck == truck).collect();
             if of.is_empty() {
                 continue;
             }
@@ -107,7 +108,7 @@ pub fn table(judged: &[Judged]) -> String {
             text.push('\n');
         }
     }
-    let leaders: Vec<&Judged> = judged.iter().filter(|of| of.truck == 0).collect();
+    let leaders: Vec<&TruckResult> = judged.iter().filter(|of| of.truck == 0).collect();
     let done = leaders.iter().filter(|of| of.is_done).count();
     let hits: usize = leaders.iter().map(|of| of.hits).sum();
     let _ = write!(text, "paper's example, rigid, 3                ");
@@ -118,13 +119,13 @@ pub fn table(judged: &[Judged]) -> String {
     text
 }
 
-fn values(judged: &[&Judged], metric: usize) -> Vec<f64> {
+fn values(judged: &[&TruckResult], metric: usize) -> Vec<f64> {
     let mut values: Vec<f64> = judged.iter().filter_map(|of| Some(of.metrics()?[metric])).collect();
     values.sort_by(f64::total_cmp);
     values
 }
 
-/// Quartiles of values in order, between neighbours; not a number where there are none.
+/// Quartiles of sorted values, interpolated; NaN if there are none.
 fn quantiles(values: &[f64]) -> [f64; 3] {
     QUANTILES.map(|share| {
         let Some(last) = values.len().checked_sub(1) else { return f64::NAN };
@@ -134,9 +135,9 @@ fn quantiles(values: &[f64]) -> [f64; 3] {
     })
 }
 
-/// The six metrics by follower, each course a dot, with the medians.
+/// Chart of the six metrics by follower: a dot for each course, and the medians.
 #[must_use]
-pub fn chart(judged: &[Judged]) -> Chart {
+pub fn chart(judged: &[TruckResult]) -> Chart {
     let panels = METRICS.iter().enumerate().map(|(metric, (_, y))| Panel {
         x: "follower".to_owned(),
         y: (*y).to_owned(),
@@ -149,14 +150,14 @@ pub fn chart(judged: &[Judged]) -> Chart {
     }
 }
 
-/// Every driver on every terrain.
+/// All combinations of terrain and driver.
 fn kinds() -> impl Iterator<Item = (Terrain, &'static str)> {
     Follower::NAMES.into_iter().flat_map(|driver| Terrain::ALL.map(|terrain| (terrain, driver)))
 }
 
-/// Dots and medians of a driver on a terrain; nothing where it did not drive.
-fn lines(judged: &[Judged], (terrain, driver): (Terrain, &str), colour: usize, metric: usize) -> Vec<Line> {
-    // Terrains stand beside one another, drivers beside one another on each.
+/// Dots and medians of a driver on a terrain; empty if it did not drive there.
+fn lines(judged: &[TruckResult], (terrain, driver): (Terrain, &str), colour: usize, metric: usize) -> Vec<Line> {
+    // Terrains are drawn side by side, and so are drivers on each terrain.
     let beside = 0.2 * (colour % Terrain::ALL.len()) as f64 + 0.08 * (colour / Terrain::ALL.len()) as f64 - 0.2;
     let x = |truck: usize| truck as f64 + beside;
     let of_kind = || judged.iter().filter(|of| of.is_of(terrain, driver) && of.truck > 0);
@@ -165,7 +166,7 @@ fn lines(judged: &[Judged], (terrain, driver): (Terrain, &str), colour: usize, m
     }
     let dots = of_kind().filter_map(|of| Some((x(of.truck), of.metrics()?[metric]))).collect();
     let median = |truck| {
-        let of: Vec<&Judged> = of_kind().filter(|of| of.truck == truck).collect();
+        let of: Vec<&TruckResult> = of_kind().filter(|of| of.truck == truck).collect();
         (x(truck), quantiles(&values(&of, metric))[1])
     };
     let medians = (1..=FOLLOWERS).map(median).collect();
@@ -178,7 +179,7 @@ fn lines(judged: &[Judged], (terrain, driver): (Terrain, &str), colour: usize, m
 
 #[cfg(test)]
 mod tests {
-    use super::{Judged, chart, csv, quantiles, table};
+    use super::{TruckResult, chart, csv, quantiles, table};
     use crate::convoy::{Deviations, Terrain};
 
     #[test]
@@ -198,8 +199,8 @@ mod tests {
                 compared_m: 120.0,
             })
         };
-        let mut judged: Vec<Judged> = (0..6)
-            .map(|i| Judged {
+        let mut judged: Vec<TruckResult> = (0..6)
+            .map(|i| TruckResult {
                 course: i,
                 terrain: Terrain::Hard,
                 driver: "plain",
@@ -218,8 +219,8 @@ mod tests {
         );
         let text = table(&judged);
         assert!(text.contains("2.000 [3.000] 4.000") && text.contains("3 of 3 came to the end and hit 6"), "{text}");
-        // A learned follower is a line of its own, and leaves the plain one's as it is.
-        judged.push(Judged { driver: "learned", deviations: deviations(9.0), ..judged[1] });
+        // A learned follower gets a line of its own; the plain one's stays unchanged.
+        judged.push(TruckResult { driver: "learned", deviations: deviations(9.0), ..judged[1] });
         let (before, text) = (text, table(&judged));
         let line = |text: &str, driver: &str| text.lines().find(|line| line.contains(driver)).map(str::to_owned);
         assert_eq!(line(&text, "plain"), line(&before, "plain"), "{text}");

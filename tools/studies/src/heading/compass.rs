@@ -1,39 +1,39 @@
-//! Up from an inertial unit, and the heading from the Sun.
+//! The vertical from an inertial unit, and the heading from the Sun.
 
 use nalgebra::Vector3;
 use selene_base::SimTime;
 
-/// Over how long the specific force is smoothed, s: a rover's sway is faster, its tilt on the ground slower.
+/// Time constant of the filter, s: a rover's sway is faster, its change of tilt on the ground slower.
 const SMOOTHED_S: f64 = 1.0;
 
-/// Up in a unit's axes: a complementary filter of turn rate and specific force.
+/// The vertical in a unit's axes: a complementary filter of turn rate and specific force.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Gravity {
     last: Option<(SimTime, Vector3<f64>)>,
 }
 
 impl Gravity {
-    /// Takes in a reading, rad/s and m/s². A force of zero says nothing.
+    /// Adds a reading, rad/s and m/s². A force of zero carries no information.
     pub fn take(&mut self, stamp: SimTime, rate: Vector3<f64>, force: Vector3<f64>) {
         let Some(felt) = force.try_normalize(f64::MIN_POSITIVE) else { return };
         let up = self.last.map_or(felt, |(before, up)| {
             let span_s = (stamp - before).secs_f64();
-            // What stands still turns backwards in a body that turns.
+            // A fixed direction turns backwards in the axes of a body that turns.
             let turned = up - rate.cross(&up) * span_s;
             (turned + (felt - turned) * (span_s / SMOOTHED_S).min(1.0)).normalize()
         });
         self.last = Some((stamp, up));
     }
 
-    /// Up, as far as is known.
+    /// Unit vector upwards in the unit's axes; `None` before the first reading.
     #[must_use]
     pub fn up(&self) -> Option<Vector3<f64>> {
         self.last.map(|(_, up)| up)
     }
 }
 
-/// The direction of a body's x axis over the level plane, from east, counter-clockwise, rad: from the Sun and up in the
-/// body's axes, and the Sun in east, north, up.
+/// Direction of a body's x axis in the horizontal plane, counter-clockwise from east, rad, from the Sun and the
+/// vertical in the body's axes and the Sun in east, north, up.
 #[must_use]
 pub fn heading_rad(sun_in_body: Vector3<f64>, up_in_body: Vector3<f64>, sun_enu: Vector3<f64>) -> f64 {
     let forward = Vector3::x() - up_in_body * up_in_body.x;

@@ -1,6 +1,6 @@
-//! The paper's detector (§IV): grey, 128 × 72; 1 where above half of the maximum, else 0; the sum over a disc; the
-//! place of the largest sum. A bloom larger than the disc has many places of the same sum: taken is the middle of the
-//! most that hang together, since a ghost may have some too.
+//! The paper's detector (§IV): a grey image of 128 × 72; 1 above half of the maximum, else 0; the sum over a disc; the
+//! position of the largest sum. A bloom larger than the disc has many positions with the same sum: the result is the
+//! centre of their largest connected group, since a ghost may have some too.
 
 use std::collections::BTreeSet;
 
@@ -10,13 +10,13 @@ use selene_observe::Image;
 
 use crate::Failure;
 
-/// Columns and rows that the detector looks at.
+/// Columns and rows of the detector's image.
 pub const SMALL_PX: [u32; 2] = [128, 72];
 
-/// An image in grey, in its own size.
+/// Converts an image to grey at its own size.
 ///
 /// # Errors
-/// When it is neither `rgb8` nor `mono8`.
+/// When the encoding is neither `rgb8` nor `mono8`.
 pub(super) fn grey(image: &Image) -> Result<GrayImage, Failure> {
     let (width, height, data) = (image.width, image.height, image.data.clone());
     let whole = match image.encoding {
@@ -27,12 +27,12 @@ pub(super) fn grey(image: &Image) -> Result<GrayImage, Failure> {
     Ok(whole.ok_or("an image is smaller than it says")?.into_luma8())
 }
 
-/// The same with this many columns and rows.
+/// The image resized to this many columns and rows.
 pub(super) fn shrunk(grey: &GrayImage, [columns, rows]: [u32; 2]) -> GrayImage {
     imageops::resize(grey, columns, rows, FilterType::Triangle)
 }
 
-/// Where the detector sees the Sun with a disc of this diameter, px of the small image.
+/// Position of the Sun that the detector finds with a disc of this diameter, px of the small image.
 #[must_use]
 pub fn detect(small: &GrayImage, disc_px: f64) -> [f64; 2] {
     let [width, height] = [small.width(), small.height()].map(i64::from);
@@ -51,14 +51,14 @@ pub fn detect(small: &GrayImage, disc_px: f64) -> [f64; 2] {
     [0, 1].map(|axis: usize| places.iter().map(|place| place[axis] as f64).sum::<f64>() / count)
 }
 
-/// The pixels of a disc around its middle.
+/// Offsets of a disc's pixels from its centre.
 fn disc(diameter_px: f64) -> Vec<[i64; 2]> {
     let reach = (diameter_px / 2.0) as i64;
     let square = (-reach..=reach).flat_map(|y| (-reach..=reach).map(move |x| [x, y]));
     square.filter(|[x, y]| ((x * x + y * y) as f64) <= (diameter_px / 2.0).powi(2)).collect()
 }
 
-/// The most of these places that hang together.
+/// The largest connected group of these positions.
 fn largest_group(mut left: BTreeSet<[i64; 2]>) -> Vec<[i64; 2]> {
     let mut largest = Vec::new();
     while let Some(first) = left.pop_first() {
@@ -80,7 +80,7 @@ mod tests {
     use super::{SMALL_PX, detect};
     use image::{GrayImage, Luma};
 
-    /// Grey ground below, and a bright disc.
+    /// Grey ground in the lower part, and a bright disc.
     fn picture(middle: [f64; 2], radius: f64) -> GrayImage {
         GrayImage::from_fn(SMALL_PX[0], SMALL_PX[1], |x, y| {
             let out = (f64::from(x) - middle[0]).hypot(f64::from(y) - middle[1]);

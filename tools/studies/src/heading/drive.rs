@@ -1,5 +1,5 @@
-//! Images of all cameras of a rover at even times along a drive, each with what the inertial unit says and what is
-//! true.
+//! Images of all cameras of a rover at equal time steps along a drive, each with the inertial unit's reading and the
+//! ground truth.
 
 use std::sync::Arc;
 
@@ -18,59 +18,59 @@ use super::detector::{SMALL_PX, grey, shrunk};
 use super::network::TINY_PX;
 use crate::Failure;
 
-/// The Sun is in an image where so much of its disc is in sight.
+/// Fraction of the Sun's disc that must be visible for an image to show the Sun.
 const SEEN_SHARE: f64 = 0.5;
 
-/// When images are taken.
+/// Times at which images are taken, and how the rover drives.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Plan {
-    /// How often each camera takes one.
+pub struct DrivePlan {
+    /// Number of images of each camera.
     pub instants: usize,
-    /// From one to the next; the first comes after one.
+    /// Time between two images; the first is taken after one period.
     pub period: SimTime,
-    /// How the rover is driven; along its route where this is none.
+    /// Commanded motion; `None` for the rover's route.
     pub twist: Option<BodyTwist>,
-    /// Cameras whose optical axis is farther from the Sun take none, rad; π for all.
+    /// Cameras whose optical axis is farther from the Sun than this take no images, rad; π for all cameras.
     pub sun_within_rad: f64,
 }
 
-/// An image with what belongs to it.
+/// An image with its reference data.
 #[derive(Clone, Debug)]
 pub struct Shot {
-    /// Which camera.
+    /// Name of the camera.
     pub camera: String,
-    /// Simulated time.
+    /// Simulated time of the image.
     pub stamp: SimTime,
-    /// As the detector takes it.
+    /// Image for the detector.
     pub small: GrayImage,
-    /// As the network takes it.
+    /// Image for the network.
     pub tiny: GrayImage,
     /// The camera's projection.
     pub view: CameraView,
-    /// How the camera sits on the rover.
+    /// Rotation from the camera's optical frame to the rover's body.
     pub body_from_optical: UnitQuaternion<f64>,
-    /// Up, by the inertial unit.
+    /// Unit vector upwards in the body's axes, by the inertial unit.
     pub up_in_body: Vector3<f64>,
-    /// Toward the Sun: east, north, up.
+    /// Unit vector towards the Sun: east, north, up.
     pub sun_enu: Vector3<f64>,
-    /// Where the Sun is, column and row; none where it is not in the image.
+    /// Column and row of the Sun; `None` if the image does not show it.
     pub sun_px: Option<[f64; 2]>,
-    /// Toward the Sun in the optical frame, wherever it is.
+    /// Unit vector towards the Sun in the optical frame, also outside of the image.
     pub sun_in_optical: Vector3<f64>,
-    /// Whether half of the Sun's disc or more is in sight from the lens, in the image or beside it.
+    /// Whether at least half of the Sun's disc is visible from the lens, inside or outside of the image.
     pub sun_in_sight: bool,
-    /// The true heading, from east, counter-clockwise, rad.
+    /// True heading, counter-clockwise from east, rad.
     pub heading_rad: f64,
 }
 
-/// Drives, and takes the images; fewer where a route ends before.
+/// Drives and takes the images; fewer if the route ends before.
 ///
 /// # Errors
-/// When the world has no rover with cameras and an inertial unit, cannot go on, or cannot be traced.
-pub fn shots(model: &Arc<Model>, device: &Device, plan: &Plan) -> Result<Vec<Shot>, Failure> {
+/// When the world has no rover with cameras and an inertial unit, a heartbeat fails, or something cannot be traced.
+pub fn shots(model: &Arc<Model>, device: &Device, plan: &DrivePlan) -> Result<Vec<Shot>, Failure> {
     let mut world = World::begin(Arc::clone(model), None)?;
     let mut feed = Feed::begin(&mut world)?;
-    let mut watch = Watch::new(&world, &feed, device)?;
+    let mut watch = RoverSensors::new(&world, &feed, device)?;
     let mut shots = Vec::new();
     let mut taken = 0;
     while taken < plan.instants && (plan.twist.is_some() || !world.routes_done()) {
@@ -89,19 +89,19 @@ pub fn shots(model: &Arc<Model>, device: &Device, plan: &Plan) -> Result<Vec<Sho
     Ok(shots)
 }
 
-/// One rover's cameras and inertial unit.
-struct Watch {
+/// Cameras and inertial unit of one rover.
+struct RoverSensors {
     rover: EntityId,
     setup: RoverSetup,
     model: Arc<Model>,
     cameras: RoverCameras,
     instruments: Instruments,
     gravity: Gravity,
-    /// The unit's axes in the rover's.
+    /// Rotation from the inertial unit's axes to the rover's.
     body_from_imu: UnitQuaternion<f64>,
 }
 
-impl Watch {
+impl RoverSensors {
     fn new(world: &World, feed: &Feed, device: &Device) -> Result<Self, Failure> {
         let model = Arc::clone(world.model());
         let (rover, kind) = model.rovers().first_key_value().ok_or("the scenario has no rover")?;
@@ -124,16 +124,16 @@ impl Watch {
         Ok(self.cameras.see(interval)?)
     }
 
-    /// From an instant to the end of the longest exposure.
+    /// Time from an instant to the end of the longest exposure.
     fn longest(&self, sample: Sample) -> SimTime {
         let ends = self.setup.cameras().map(|camera| self.cameras.exposed_at(&camera.spec.name, sample));
         ends.max().unwrap_or(sample.instant) - sample.instant
     }
 
-    /// An image of each camera that is to take one.
+    /// Takes an image with each camera within `sun_within_rad` of the Sun.
     fn take(&mut self, sample: Sample, sun_within_rad: f64) -> Result<Vec<Shot>, Failure> {
         let base = self.cameras.history().link_at(self.rover, 0, sample.instant).ok_or("the rover is gone")?;
-        let up_in_body = self.body_from_imu * self.gravity.up().ok_or("the IMU has told nothing yet")?;
+        let up_in_body = self.body_from_imu * self.gravity.up().ok_or("the IMU has measured nothing yet")?;
         let sun_in_body = base.rotation.inverse() * self.model.scenario().sun(sample.instant)?.unit_enu;
         let setup = self.setup.clone();
         let body_from_optical = |link: usize| setup.model.base_from_links_at_zero()[link].rotation;

@@ -1,14 +1,14 @@
-//! The paper's second method (§V): a small network that tells the direction to the Sun from an image of 80 × 45 grey
-//! pixels, where the Sun is just outside the frame too.
+//! The paper's second method (§V): a small network that estimates the direction to the Sun from an image of 80 × 45
+//! grey pixels, also with the Sun just outside of the frame.
 //!
-//! Numbers are single-precision. Pixels are shares of white less the image's mean, so that exposure counts less (§V.ii).
-//! Convolutions of 3 × 3 in steps of two pixels (zeros beyond the edge) come first, dense layers after them, max(0, x)
-//! after each but the last, whose three numbers, made a unit vector, point to the Sun in the optical frame. The paper's
-//! network looks at the two halves of an image apart and has residual blocks; this one is plainer, and as small.
+//! Numbers are single-precision. Pixels are scaled to 0 to 1 and reduced by the image's mean, so that exposure matters
+//! less (§V.ii). Convolutions of 3 × 3 with stride 2 (zeros beyond the edge) come first, then dense layers, with
+//! max(0, x) after each but the last. Its three outputs, normalised, point to the Sun in the optical frame. The paper's
+//! network processes the two halves of an image separately and has residual blocks; this one is simpler, and as small.
 //!
-//! Weights are a safetensors file (header of JSON with type, shape and place of each array, then the arrays, all
-//! little-endian): `N.weight` and `N.bias` for layer N from 0, as `tools/studies/heading_network/train.py` leaves it.
-//! A weight of four dimensions (to, from, 3, 3) is a convolution, one of two (to, from) a dense layer.
+//! Weights are a safetensors file (a JSON header with type, shape and position of each array, then the arrays, all
+//! little-endian): `N.weight` and `N.bias` for layer N from 0, as `tools/studies/heading_network/train.py` writes it. A
+//! weight of four dimensions (to, from, 3, 3) is a convolution, one of two (to, from) a dense layer.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,17 +18,17 @@ use nalgebra::Vector3;
 use selene_base::{InputError, input};
 use serde::Deserialize;
 
-/// Columns and rows that the network looks at.
+/// Columns and rows of the network's image.
 pub const TINY_PX: [u32; 2] = [80, 45];
-/// The paper's network has fewer numbers than this, and so must ours.
+/// Upper limit of the number of parameters: that of the paper's network.
 pub const PARAMETERS_MAX: usize = 30_000;
-/// The largest file taken: `PARAMETERS_MAX` numbers are 120 kB.
+/// The largest file accepted, bytes: `PARAMETERS_MAX` numbers are 120 kB.
 const FILE_BYTES_MAX: u64 = 1 << 20;
-/// The header's length stands in so many bytes.
+/// Size of the header's length field.
 const LENGTH_BYTES: usize = 8;
-/// The one type of number that is read.
+/// The only supported type of number.
 const SINGLE: &str = "F32";
-/// The header's entry that is no array.
+/// Key in the header that is not an array.
 const REMARKS: &str = "__metadata__";
 
 /// A trained network.
@@ -37,14 +37,14 @@ pub struct Network {
     layers: Vec<Layer>,
 }
 
-/// A layer; its weights by output, then input, then row and column.
+/// A layer; weights are ordered by output, then input, then row and column.
 #[derive(Clone, Debug)]
 pub(crate) enum Layer {
     Convolution(Weights),
     Dense(Weights),
 }
 
-/// What a layer multiplies with and adds.
+/// Factors and offsets of a layer.
 #[derive(Clone, Debug)]
 pub(crate) struct Weights {
     outputs: usize,
@@ -53,7 +53,7 @@ pub(crate) struct Weights {
     offsets: Vec<f32>,
 }
 
-/// Numbers on their way: planes one after the other, row by row.
+/// Values between layers: planes one after the other, each row by row.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Planes {
     pub(crate) count: usize,
@@ -62,13 +62,13 @@ pub(crate) struct Planes {
     pub(crate) values: Vec<f32>,
 }
 
-/// An array of the file.
+/// An array of a weights file.
 pub(crate) struct Array {
     shape: Vec<usize>,
     numbers: Vec<f32>,
 }
 
-/// An array as the file's header describes it.
+/// Description of an array in the file's header.
 #[derive(Deserialize)]
 struct Entry {
     dtype: String,
@@ -77,7 +77,7 @@ struct Entry {
 }
 
 impl Network {
-    /// Reads its weights.
+    /// Reads the network's weights.
     ///
     /// # Errors
     /// When the file cannot be read, is no safetensors file, or its layers do not lead from an image to a direction.
@@ -86,7 +86,7 @@ impl Network {
         Self::parse(&bytes).map_err(|what| InputError::content(path, what))
     }
 
-    /// The same of a file's bytes.
+    /// Reads the weights from a file's bytes.
     fn parse(bytes: &[u8]) -> Result<Self, String> {
         let arrays = arrays(bytes)?;
         let mut layers = Vec::new();
@@ -103,15 +103,15 @@ impl Network {
         Ok(network)
     }
 
-    /// How many numbers were learnt.
+    /// Number of trained parameters.
     #[must_use]
     pub fn parameters(&self) -> usize {
         let count = |layer: &Layer| layer.weights().factors.len() + layer.weights().offsets.len();
         self.layers.iter().map(count).sum()
     }
 
-    /// The direction to the Sun in the optical frame, from an image of `TINY_PX`; none where the network's answer has
-    /// no direction.
+    /// Direction to the Sun in the optical frame, from an image of size `TINY_PX`; `None` if the network's output is
+    /// zero or not finite.
     #[must_use]
     pub fn sun_in_optical(&self, tiny: &GrayImage) -> Option<Vector3<f64>> {
         let last = self.layers.len().saturating_sub(1);
@@ -126,7 +126,7 @@ impl Network {
         Vector3::new(x, y, z).cast::<f64>().try_normalize(f64::MIN_POSITIVE)
     }
 
-    /// Layers must take what the ones before them give, and the last must give three numbers.
+    /// Checks that layers fit their inputs, and that the last has three outputs.
     fn check(&self) -> Result<(), String> {
         let parameters = self.parameters();
         if parameters >= PARAMETERS_MAX {
@@ -136,8 +136,8 @@ impl Network {
         let mut given = [1, rows, columns];
         for (number, layer) in self.layers.iter().enumerate() {
             let taken = layer.weights().inputs;
-            let told = |of| format!("layer {number} takes {taken} numbers or planes: must be {of}, as it is given");
-            given = layer.given(given).map_err(told)?;
+            let reported = |of| format!("layer {number} takes {taken} numbers or planes: must be {of}, as it is given");
+            given = layer.given(given).map_err(reported)?;
         }
         if given == [3, 1, 1] { Ok(()) } else { Err(format!("gives {given:?}: must be three numbers in the end")) }
     }
@@ -149,8 +149,8 @@ impl Layer {
         let offsets = &bias.numbers;
         let weights = |outputs: usize, inputs: usize| {
             let weights = Weights { outputs, inputs, factors: numbers.clone(), offsets: offsets.clone() };
-            let told = format!("{number}.bias has {} numbers: must be {outputs}, and some", offsets.len());
-            if outputs > 0 && offsets.len() == outputs { Ok(weights) } else { Err(told) }
+            let reported = format!("{number}.bias has {} numbers: must be {outputs}, and some", offsets.len());
+            if outputs > 0 && offsets.len() == outputs { Ok(weights) } else { Err(reported) }
         };
         match *shape.as_slice() {
             [outputs, inputs, 3, 3] => weights(outputs, inputs).map(Self::Convolution),
@@ -159,7 +159,8 @@ impl Layer {
         }
     }
 
-    /// Count, rows and columns that it gives for those that it is given; where it does not take them, what it must take.
+    /// Number of planes, rows and columns of its output for an input of this shape; if the input does not fit, the
+    /// number that it must have.
     pub(crate) fn given(&self, [count, rows, columns]: [usize; 3]) -> Result<[usize; 3], usize> {
         let (of, next) = match self {
             Self::Convolution(of) => (count, [of.outputs, halved(rows), halved(columns)]),
@@ -183,7 +184,7 @@ impl Layer {
 }
 
 impl Weights {
-    /// Every second pixel of a convolution of 3 × 3, from the first on.
+    /// Convolution of 3 × 3 with stride 2, from the first pixel on.
     fn convolved(&self, from: &Planes) -> Planes {
         let (rows, columns) = (halved(from.rows), halved(from.columns));
         let mut values = Vec::with_capacity(self.outputs * rows * columns);
@@ -206,7 +207,7 @@ impl Weights {
 }
 
 impl Planes {
-    /// An image as shares of white, less their mean.
+    /// An image scaled to 0 to 1, minus its mean.
     fn of(image: &GrayImage) -> Self {
         let white = f32::from(u8::MAX);
         let values: Vec<f32> = image.pixels().map(|pixel| f32::from(pixel.0[0]) / white).collect();
@@ -215,11 +216,11 @@ impl Planes {
         Self { count: 1, rows: image.height() as usize, columns: image.width() as usize, values }
     }
 
-    /// The sum of 3 × 3 pixels around a place of a plane, each times its factor.
+    /// Weighted sum of 3 × 3 pixels around a position of a plane.
     fn weighed(&self, plane: usize, kernel: &[f32], [row, column]: [usize; 2]) -> f32 {
         let mut sum = 0.0;
         for (down, factors) in kernel.chunks_exact(3).enumerate() {
-            // Row and column are counted from one beyond the edge.
+            // Row and column are offset by one, so that 0 is beyond the edge.
             let Some(y) = (row + down).checked_sub(1).filter(|y| *y < self.rows) else { continue };
             for (right, factor) in factors.iter().enumerate() {
                 let Some(x) = (column + right).checked_sub(1).filter(|x| *x < self.columns) else { continue };
@@ -230,12 +231,12 @@ impl Planes {
     }
 }
 
-/// How many of so many pixels every second one is, from the first on.
+/// Number of pixels at stride 2, from the first on.
 fn halved(count: usize) -> usize {
     count.div_ceil(2)
 }
 
-/// The arrays of a safetensors file, by name.
+/// Reads the arrays of a safetensors file, by name.
 pub(crate) fn arrays(bytes: &[u8]) -> Result<BTreeMap<String, Array>, String> {
     let cut = || "ends too early: is it a safetensors file?".to_owned();
     let (length, rest) = bytes.split_first_chunk::<LENGTH_BYTES>().ok_or_else(cut)?;
@@ -253,7 +254,7 @@ pub(crate) fn arrays(bytes: &[u8]) -> Result<BTreeMap<String, Array>, String> {
         .collect()
 }
 
-/// The numbers of one array.
+/// Reads the numbers of one array.
 fn numbers(name: &str, entry: &Entry, data: &[u8]) -> Result<Vec<f32>, String> {
     let Entry { dtype, shape, data_offsets: [from, to] } = entry;
     if dtype != SINGLE {
@@ -280,21 +281,21 @@ mod tests {
 
     use super::{Network, Planes, TINY_PX, Weights};
 
-    /// What PyTorch gives for the made-up images below, as `train.py` leaves it beside the weights.
+    /// Outputs of PyTorch for the generated images below; `train.py` writes them beside the weights.
     const OUTPUTS: &str = include_str!("../../data/network_outputs.csv");
 
     fn weights_file() -> PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/network/sun_direction.safetensors")
     }
 
-    /// As `made_up` of train.py.
+    /// The same image as `made_up` of train.py.
     fn made_up(number: u32) -> GrayImage {
         let [columns, rows] = TINY_PX;
         let grey = |x, y| Luma([((x * (3 + number) + y * (5 + 2 * number)) % 256) as u8]);
         GrayImage::from_fn(columns, rows, grey)
     }
 
-    /// A safetensors file of these arrays.
+    /// A safetensors file with these arrays.
     fn file(arrays: &[(&str, &[usize], Vec<f32>)]) -> Vec<u8> {
         let mut data = Vec::new();
         let mut entries = vec![r#""__metadata__":{"format":"pt"}"#.to_owned()];
@@ -308,7 +309,7 @@ mod tests {
         [&(header.len() as u64).to_le_bytes(), header.as_bytes(), &data].concat()
     }
 
-    /// One dense layer that takes the first three pixels.
+    /// Weights of a dense layer that outputs the first three pixels.
     fn first_three() -> Vec<f32> {
         let pixels = (TINY_PX[0] * TINY_PX[1]) as usize;
         (0..3 * pixels).map(|at| f32::from(u8::from(at % pixels == at / pixels))).collect()
@@ -331,7 +332,7 @@ mod tests {
     fn a_convolution_takes_every_second_pixel_and_zeros_beyond_the_edge() {
         let values: Vec<f32> = (1..=15_u8).map(f32::from).collect();
         let from = Planes { count: 1, rows: 3, columns: 5, values };
-        // Twice the pixel itself, and the one on its upper left.
+        // Twice the pixel itself, plus its upper left neighbour.
         let factors = vec![1.0, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0];
         let given = Weights { outputs: 1, inputs: 1, factors, offsets: vec![0.5] }.convolved(&from);
         let values = vec![2.5, 6.5, 10.5, 22.5, 33.5, 39.5];
@@ -364,9 +365,9 @@ mod tests {
             (file(&[("0.weight", &[3, 1, 5, 5], vec![0.0; 75]), bias.clone()]), "(to, from, 3, 3)"),
             (file(&[("0.weight", &[3, pixels], vec![f32::NAN; 3 * pixels]), bias]), "finite"),
         ];
-        for (bytes, told) in cases {
-            let refused = Network::parse(&bytes).expect_err(told);
-            assert!(refused.contains(told), "{refused}");
+        for (bytes, reported) in cases {
+            let refused = Network::parse(&bytes).expect_err(reported);
+            assert!(refused.contains(reported), "{refused}");
         }
     }
 }

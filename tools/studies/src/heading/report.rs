@@ -1,47 +1,48 @@
-//! The study's figures beside the paper's, as text, table and chart.
+//! The study's results beside the paper's, as text, table and chart.
 
 use std::fmt::Write;
 
 use selene_pictures::chart::{Chart, Line, Mark, Panel};
 
-use super::{DISCS_PX, Estimated, Judged, Loop};
+use super::{DISCS_PX, DiscResult, Estimated, Loop};
 
-/// Part of the images in which the paper finds the Sun, whatever the disc (table 2, column Gazebo).
+/// Fraction of the images in which the paper finds the Sun, with any disc (table 2, column Gazebo).
 const PAPER_FOUND: f64 = 1.0;
-/// The disc whose errors are drawn: the paper takes 11 to 15 px for the best.
+/// Disc whose errors are drawn, px: the paper considers 11 to 15 px best.
 const DRAWN_PX: f64 = 15.0;
-/// Mean and standard deviation of the heading error of the paper's network (§V.iv), wherever the Sun is, degrees.
+/// Mean and standard deviation of the heading error of the paper's network (§V.iv) for all positions of the Sun,
+/// degrees.
 const PAPER_NETWORK_DEG: [f64; 2] = [1.0, 0.7];
-/// Columns of the network's table of every image.
+/// Columns of the network's CSV.
 const NETWORK_COLUMNS: &str =
     "sun_elevation_deg,camera,stamp_s,in_frame,off_axis_deg,direction_error_deg,heading_error_deg";
-/// First line of the table of every image.
+/// Columns of the detector's CSV.
 const COLUMNS: &str = "sun_elevation_deg,camera,stamp_s,sun_column_px,sun_row_px,off_axis_deg,disc_px,found,\
                        direction_error_deg,heading_error_deg";
 
-/// What one disc made of some images in which the Sun is.
+/// Statistics of one disc over images that show the Sun.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figures {
-    /// Images.
+    /// Number of images.
     pub images: usize,
-    /// Those in which it was found.
+    /// Number of images in which the Sun was found.
     pub found: usize,
     /// Mean of the absolute heading error where it was found, degrees.
     pub mean_deg: f64,
-    /// Its standard deviation, degrees.
+    /// Standard deviation of that error, degrees.
     pub deviation_deg: f64,
-    /// Its largest, degrees.
+    /// Largest of these errors, degrees.
     pub largest_deg: f64,
-    /// Its mean over all images, misses too, degrees.
+    /// Mean of the absolute heading error over all images, including misses, degrees.
     pub mean_of_all_deg: f64,
 }
 
 impl Figures {
-    /// Of what was judged by one disc; errors are not a number where there are no images.
+    /// Statistics of the results of one disc; errors are NaN without images.
     #[must_use]
-    pub fn of<'a>(judged: impl Iterator<Item = &'a Judged>, disc_px: f64) -> Self {
-        let judged: Vec<&Judged> = judged.filter(|of| of.disc_px == disc_px).collect();
-        let error_deg = |of: &&Judged| of.heading_error_rad.abs().to_degrees();
+    pub fn of<'a>(judged: impl Iterator<Item = &'a DiscResult>, disc_px: f64) -> Self {
+        let judged: Vec<&DiscResult> = judged.filter(|of| of.disc_px == disc_px).collect();
+        let error_deg = |of: &&DiscResult| of.heading_error_rad.abs().to_degrees();
         let found: Vec<f64> = judged.iter().filter(|of| of.is_found()).map(error_deg).collect();
         let all: Vec<f64> = judged.iter().map(error_deg).collect();
         let mean_deg = mean(&found);
@@ -56,28 +57,28 @@ impl Figures {
         }
     }
 
-    /// Part of the images in which the Sun was found.
+    /// Fraction of the images in which the Sun was found.
     #[must_use]
     pub fn rate(&self) -> f64 {
         self.found as f64 / self.images as f64
     }
 }
 
-/// What the network made of some images.
+/// Statistics of the network over some images.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NetworkFigures {
-    /// Images.
+    /// Number of images.
     pub images: usize,
     /// Mean of the absolute heading error, degrees.
     pub mean_deg: f64,
-    /// Its standard deviation, degrees.
+    /// Standard deviation of that error, degrees.
     pub deviation_deg: f64,
-    /// Its largest, degrees.
+    /// Largest error, degrees.
     pub largest_deg: f64,
 }
 
 impl NetworkFigures {
-    /// Of these images; errors are not a number where there are none.
+    /// Statistics of these results; errors are NaN without images.
     #[must_use]
     pub fn of<'a>(estimated: impl Iterator<Item = &'a Estimated>) -> Self {
         let errors: Vec<f64> = estimated.map(|of| of.heading_error_rad.abs().to_degrees()).collect();
@@ -92,7 +93,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// A text with a line for each loop and disc, beside the paper's.
+/// Text table with a line for each loop and disc, beside the paper's values.
 #[must_use]
 pub fn table(loops: &[Loop]) -> String {
     let mut text =
@@ -111,11 +112,11 @@ pub fn table(loops: &[Loop]) -> String {
     text
 }
 
-fn push_line<'a>(text: &mut String, sun: &str, images: usize, of: impl Iterator<Item = &'a Judged>, disc_px: f64) {
+fn push_line<'a>(text: &mut String, sun: &str, images: usize, of: impl Iterator<Item = &'a DiscResult>, disc_px: f64) {
     let figures = Figures::of(of, disc_px);
     let Figures { images: with_sun, found, mean_deg, deviation_deg, largest_deg, mean_of_all_deg } = figures;
     let rate = figures.rate();
-    // A text takes all that is written to it.
+    // Writing to a string cannot fail.
     let _ = writeln!(
         text,
         "{sun:<9} {disc_px:>4}  {images:>7} {with_sun:>9} {found:>6}  {rate:.3}  {mean_deg:>6.2}  {deviation_deg:>6.2}  \
@@ -123,7 +124,7 @@ fn push_line<'a>(text: &mut String, sun: &str, images: usize, of: impl Iterator<
     );
 }
 
-/// A text with lines for each loop: the Sun in the frame, just outside, both; beside them the paper's.
+/// Text table with lines for each loop: the Sun in the frame, just outside, and both; beside the paper's values.
 #[must_use]
 pub fn network_table(loops: &[Loop]) -> String {
     let mut text = String::from("Sun       network         images  heading error, °: mean    s.d.  largest\n");
@@ -137,7 +138,7 @@ pub fn network_table(loops: &[Loop]) -> String {
     text
 }
 
-/// Which images a line counts.
+/// Selects the images of a line.
 type Which = fn(&Estimated) -> bool;
 
 fn push_network_lines(text: &mut String, sun: &str, of: &[Estimated]) {
@@ -153,13 +154,13 @@ fn push_network_lines(text: &mut String, sun: &str, of: &[Estimated]) {
     }
 }
 
-/// Every image in which the Sun is, by every disc.
+/// Result of every disc on every image that shows the Sun, as CSV.
 #[must_use]
 pub fn csv(loops: &[Loop]) -> String {
     let mut text = format!("{COLUMNS}\n");
     for of in loops {
         for judged in &of.judged {
-            let Judged { camera, stamp, sun_px: [u, v], disc_px, .. } = judged;
+            let DiscResult { camera, stamp, sun_px: [u, v], disc_px, .. } = judged;
             let [off, direction, heading] =
                 [judged.off_axis_rad, judged.direction_error_rad, judged.heading_error_rad].map(f64::to_degrees);
             let (sun, stamp_s, found) = (of.sun_elevation_deg, stamp.secs_f64(), u8::from(judged.is_found()));
@@ -172,7 +173,7 @@ pub fn csv(loops: &[Loop]) -> String {
     text
 }
 
-/// Every image with the Sun in the frame or just outside, by the network.
+/// Result of the network on every image with the Sun in the frame or just outside, as CSV.
 #[must_use]
 pub fn network_csv(loops: &[Loop]) -> String {
     let mut text = format!("{NETWORK_COLUMNS}\n");
@@ -188,8 +189,8 @@ pub fn network_csv(loops: &[Loop]) -> String {
     text
 }
 
-/// Detection over the disc, and heading errors over the angle from the optical axis; those of the network beside them,
-/// if there was one.
+/// Chart of the detection rate over the disc, and of heading errors over the angle from the optical axis, with those of
+/// the network if there are any.
 #[must_use]
 pub fn chart(loops: &[Loop]) -> Chart {
     let rates = |(colour, of): (usize, &Loop)| {
@@ -223,7 +224,7 @@ pub fn chart(loops: &[Loop]) -> Chart {
     Chart { title: "Heading from the Sun in the side cameras".to_owned(), columns: 2, panels }
 }
 
-/// Angles as dots in degrees, in order of the first.
+/// Angles in degrees as dots, sorted by the first.
 fn dots(of: &Loop, colour: usize, angles_rad: Vec<[f64; 2]>) -> Line {
     let mut points: Vec<_> = angles_rad.into_iter().map(|[x, y]| (x.to_degrees(), y.to_degrees())).collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -237,11 +238,11 @@ fn line(of: &Loop, colour: usize, mark: Mark, points: Vec<(f64, f64)>) -> Line {
 #[cfg(test)]
 mod tests {
     use super::{Figures, NetworkFigures, csv, network_csv, network_table, table};
-    use crate::heading::{Estimated, Judged, Loop};
+    use crate::heading::{DiscResult, Estimated, Loop};
     use selene_base::SimTime;
 
-    fn judged(direction_deg: f64, heading_deg: f64) -> Judged {
-        Judged {
+    fn judged(direction_deg: f64, heading_deg: f64) -> DiscResult {
+        DiscResult {
             camera: "side".to_owned(),
             stamp: SimTime::from_secs_f64(1.5),
             sun_px: [10.0, 20.0],
@@ -291,17 +292,18 @@ mod tests {
     }
 
     #[test]
-    fn suns_in_the_frame_and_just_outside_are_told_apart() {
+    fn suns_in_the_frame_and_just_outside_are_distinguished() {
         let of = a_loop();
         let figures = NetworkFigures::of(of.estimated.iter().filter(|of| of.in_frame));
         let expected = [(figures.mean_deg, 1.5), (figures.deviation_deg, 0.5), (figures.largest_deg, 2.0)];
         assert!(expected.iter().all(|(value, expected)| (value - expected).abs() < 1e-9), "{figures:?}");
         assert_eq!(figures.images, 2);
-        let told = network_table(std::slice::from_ref(&of));
-        let numbers = |place: &str| told.lines().find(|line| line.contains(place)).map(str::to_owned).expect("a line");
-        assert!(numbers("in the frame").ends_with("1.50    0.50     2.00"), "{told}");
-        assert!(numbers("just outside").ends_with("6.00    0.00     6.00"), "{told}");
-        assert!(numbers("both").ends_with("3.00    2.16     6.00"), "{told}");
+        let reported = network_table(std::slice::from_ref(&of));
+        let numbers =
+            |place: &str| reported.lines().find(|line| line.contains(place)).map(str::to_owned).expect("a line");
+        assert!(numbers("in the frame").ends_with("1.50    0.50     2.00"), "{reported}");
+        assert!(numbers("just outside").ends_with("6.00    0.00     6.00"), "{reported}");
+        assert!(numbers("both").ends_with("3.00    2.16     6.00"), "{reported}");
         let rows: Vec<String> = network_csv(&[of]).lines().map(str::to_owned).collect();
         assert_eq!(rows[1], "8.6,side,1.500,1,28.6479,14.3239,-1.0000");
         assert_eq!(rows.len(), 4);

@@ -1,13 +1,13 @@
-//! Images to train the network on (`network`): a rover with the cameras of the study in many worlds, each with its own
-//! ground, Sun, reflectance, lenses and metering, so that a network learns none of them by heart (domain
-//! randomisation; J. Tobin et al., IROS 2017).
+//! Training images for the network (`network`): the study's rover in many worlds, each with its own ground, Sun,
+//! reflectance, lenses and metering, so that a network cannot memorise any of them (domain randomisation; J. Tobin et
+//! al., IROS 2017).
 //!
-//! Drawn evenly, by the logarithm where a range has a factor: the ground's seed, the direction that its landforms lie
-//! in, the place and the heading of the start, the bend that is driven, the Sun's elevation (over the paper's four),
-//! the single-scattering albedo of soil and rocks, the signal that the cameras meter for, scatter and ghosts of their
-//! flare, spots of dust. Tilt is what the ground gives. No world has the study's own ground or cameras. Cameras have
-//! half the columns and rows, on a detector of the same size: a quarter of the work, and several pixels still for each
-//! of the network's.
+//! Drawn from uniform distributions, of the logarithm where a range is given by a factor: the ground's seed, the
+//! orientation of its landforms, position and heading at the start, the bend that is driven, the Sun's elevation (over
+//! the paper's four), the single-scattering albedo of soil and rocks, the cameras' metering target, scatter and ghosts
+//! of their flare, and spots of dust. Tilt follows from the ground. No world has the study's own ground or cameras.
+//! Cameras have half the columns and rows, on a detector of the same size: a quarter of the work, and still several
+//! pixels for each of the network's.
 
 use std::f64::consts::PI;
 use std::fmt::Write;
@@ -26,85 +26,86 @@ use selene_sim::{LoadOptions, Model, Scenario};
 use selene_terrain::{ElevationSpec, HapkeSpec, LandformSpec, ReflectanceSpec, SiteSpec};
 use selene_vehicle::BodyTwist;
 
-use super::drive::{Plan, Shot, shots};
+use super::drive::{DrivePlan, Shot, shots};
 use super::when;
 use crate::Failure;
 
-/// Elevations of the Sun, degrees.
+/// Range of the Sun's elevation, degrees.
 const ELEVATION_DEG: Range<f64> = 6.5..23.0;
-/// How far from the map's origin a rover starts, m, along each axis.
+/// Range of the start's x and of its y on the map, m.
 const START_M: Range<f64> = -120.0..120.0;
-/// Forward speed and turn rate of the bend, to either side: most of a turn in a world.
+/// Forward speed and turn rate of the bend, to either side: most of a turn within a world.
 const SPEED_M_S: Range<f64> = 0.03..0.09;
 const TURN_RAD_S: Range<f64> = 0.2..0.35;
-/// Images that a camera takes in a world at the most, and how far they are apart.
+/// The most images of a camera in a world, and the time between them.
 const INSTANTS: usize = 24;
 const PERIOD_S: Range<f64> = 0.9..1.3;
-/// Cameras that look farther away from the Sun take none: more than a right angle, so that what is just outside the
-/// frame has neighbours beyond it.
+/// Cameras whose axis is farther from the Sun than this take no images: more than a right angle, so that positions just
+/// outside of the frame have neighbours beyond them.
 const SUN_WITHIN_RAD: f64 = 110.0 * PI / 180.0;
-/// Single-scattering albedo; a mean lunar one lies between.
+/// Range of the single-scattering albedo; a mean lunar one is within.
 const ALBEDO: Range<f64> = 0.2..0.45;
-/// The signal that metered ground has, share of the full scale.
+/// Range of the signal that metered ground has, as a fraction of full scale.
 const TARGET: Range<f64> = 0.2..0.55;
-/// Light that a clean lens scatters, where its lobe begins to fall (degrees) and how steeply.
+/// Fraction of light that a clean lens scatters, angle at which its lobe begins to fall (degrees), and slope of the
+/// fall.
 const SCATTER: Range<f64> = 0.004..0.025;
 const SCATTER_DEG: Range<f64> = 0.05..0.2;
 const SCATTER_SLOPE: Range<f64> = 1.8..2.2;
-/// Light that a dirty lens scatters besides, every second one.
+/// Fraction of light that a dirty lens scatters in addition, for every second one.
 const DIRT: Range<f64> = 0.002..0.02;
 const DIRT_DEG: Range<f64> = 1.0..4.0;
 const DIRT_SLOPE: f64 = 3.0;
-/// What a ghost's light and radius are multiplied by, and how far it moves along its line.
+/// Factors of a ghost's light and radius, and its displacement along its line.
 const GHOST_LIGHT: Range<f64> = 0.2..3.0;
 const GHOST_RADIUS: Range<f64> = 0.7..1.4;
 const GHOST_ALONG: Range<f64> = -0.1..0.1;
-/// Spots of dust at the most.
+/// The most spots of dust.
 const SPOTS_MAX: u32 = 24;
-/// Places that are tried in a world: a rock may lie where a wheel would stand.
+/// Positions that are tried in a world: a rock may lie where a wheel would stand.
 const PLACES: u32 = 8;
-/// First line of the table of labels.
+/// Columns of the table of labels.
 const COLUMNS: &str = "image,world,camera,sun_x,sun_y,sun_z,in_frame,in_sight,sun_elevation_deg\n";
 
-/// What is made.
+/// Set-up of the training images.
 #[derive(Clone, Debug)]
 pub struct Training {
     /// The study's scenario, from which all worlds are varied.
     pub scenario: PathBuf,
-    /// How it is loaded; seed, instant and start are drawn.
+    /// Options for loading it; seed, UTC and start are drawn.
     pub options: LoadOptions,
-    /// Images.
+    /// Number of images.
     pub count: usize,
-    /// Seed of all that is drawn.
+    /// Seed of all drawn values.
     pub seed: u64,
-    /// What traces.
+    /// Device that traces the images.
     pub device: Device,
 }
 
 /// An image with its label.
 #[derive(Clone, Debug)]
 pub struct Labelled {
-    /// Number of its world: what is held out for validation is held out by worlds.
+    /// Number of its world; validation images are held out by whole worlds.
     pub world: u64,
-    /// Which camera took it.
+    /// Name of the camera.
     pub camera: String,
-    /// As the network takes it.
+    /// Image for the network.
     pub image: GrayImage,
-    /// Toward the Sun in the optical frame.
+    /// Unit vector towards the Sun in the optical frame.
     pub sun_in_optical: Vector3<f64>,
-    /// Whether the Sun is in the frame and in sight.
+    /// Whether the Sun is in the frame and visible.
     pub in_frame: bool,
-    /// Whether it is in sight from the lens.
+    /// Whether the Sun is visible from the lens.
     pub in_sight: bool,
-    /// Its elevation at the start of the world, degrees.
+    /// The Sun's elevation at the start of the world, degrees.
     pub sun_elevation_deg: f64,
 }
 
 impl Training {
-    /// Makes the images, world by world, and gives each to `keep` with its number.
+    /// Makes the images, world by world, and passes each to `keep` with its number.
     ///
     /// # Errors
-    /// When the scenario cannot be varied, no place is found, something cannot be traced, or `keep` fails.
+    /// When the scenario cannot be varied, no start position is found, something cannot be traced, or `keep` fails.
     pub fn make(&self, mut keep: impl FnMut(usize, &Labelled) -> Result<(), Failure>) -> Result<(), Failure> {
         let mut made = 0;
         let mut world = 0;
@@ -136,7 +137,7 @@ impl Training {
         }
     }
 
-    /// The scenario under another Sun, on other ground, seen through other lenses.
+    /// The scenario with another Sun, other ground and other lenses.
     fn varied(&self, sun_elevation_deg: f64, draw: &mut Stream) -> Result<Scenario, Failure> {
         let first = Scenario::load(&self.scenario, &self.options)?;
         let utc = when(&first.sky, first.utc, sun_elevation_deg)?;
@@ -158,14 +159,14 @@ impl Training {
     }
 }
 
-/// The table of labels: a line for each image.
+/// Table of labels as CSV, with a line for each image.
 #[must_use]
 pub fn labels(all: &[Labelled]) -> String {
     let mut text = COLUMNS.to_owned();
     for (number, of) in all.iter().enumerate() {
         let Labelled { world, camera, sun_in_optical: sun, sun_elevation_deg, .. } = of;
         let [in_frame, in_sight] = [of.in_frame, of.in_sight].map(u8::from);
-        // A text takes all that is written to it.
+        // Writing to a string cannot fail.
         let _ = writeln!(
             text,
             "{number},{world},{camera},{:.7},{:.7},{:.7},{in_frame},{in_sight},{sun_elevation_deg:.4}",
@@ -188,15 +189,15 @@ fn labelled(shots: Vec<Shot>, world: u64, sun_elevation_deg: f64) -> Vec<Labelle
     shots.into_iter().map(of).collect()
 }
 
-/// A bend to either side.
-fn plan(instants: usize, draw: &mut Stream) -> Plan {
+/// Plan of a drive in a bend to either side.
+fn plan(instants: usize, draw: &mut Stream) -> DrivePlan {
     let side = if draw.random_bool(0.5) { 1.0 } else { -1.0 };
     let twist = BodyTwist::arc(draw.random_range(SPEED_M_S), side * draw.random_range(TURN_RAD_S));
     let period = SimTime::from_secs_f64(draw.random_range(PERIOD_S));
-    Plan { instants, period, twist: Some(twist), sun_within_rad: SUN_WITHIN_RAD }
+    DrivePlan { instants, period, twist: Some(twist), sun_within_rad: SUN_WITHIN_RAD }
 }
 
-/// The same with its rover elsewhere.
+/// The scenario with its rover at another position.
 fn placed(scenario: &Scenario, draw: &mut Stream) -> Scenario {
     let mut scenario = scenario.clone();
     for rover in &mut scenario.rovers {
@@ -207,7 +208,7 @@ fn placed(scenario: &Scenario, draw: &mut Stream) -> Scenario {
     scenario
 }
 
-/// Other reflectance, and landforms turned around the map's origin: the skyline must not tell where north is.
+/// Varies the reflectance, and turns the landforms around the map's origin: the skyline must not reveal where north is.
 fn vary_site(site: &mut SiteSpec, draw: &mut Stream) {
     for surface in [&mut site.surface.regolith, &mut site.surface.rock] {
         let albedo = Some(draw.random_range(ALBEDO));
@@ -227,7 +228,7 @@ fn vary_site(site: &mut SiteSpec, draw: &mut Stream) {
     }
 }
 
-/// Another lens, dirtier or cleaner, and another metering.
+/// Varies the lens, its dirt, and the metering.
 fn vary_camera(camera: &mut CameraSpec, draw: &mut Stream) {
     coarsen(camera);
     camera.metering.target = draw.random_range(TARGET);
@@ -240,7 +241,8 @@ fn vary_camera(camera: &mut CameraSpec, draw: &mut Stream) {
     }
 }
 
-/// Half the columns and rows, where the field of view and not the focal length in pixels is given, and both are even.
+/// Halves columns and rows if both are even and the camera is given by its field of view, not by a focal length in
+/// pixels.
 fn coarsen(camera: &mut CameraSpec) {
     if camera.horizontal_fov_deg.is_some() && camera.width.is_multiple_of(2) && camera.height.is_multiple_of(2) {
         camera.width /= 2;
@@ -264,7 +266,7 @@ fn vary_flare(flare: &mut FlareSpec, draw: &mut Stream) {
     }
 }
 
-/// Evenly by the logarithm.
+/// Draws a number whose logarithm is uniform.
 fn by_factor(range: Range<f64>, draw: &mut Stream) -> f64 {
     draw.random_range(range.start.ln()..range.end.ln()).exp()
 }

@@ -1,4 +1,4 @@
-//! What tests of observers share: RASSOR on the test yard.
+//! Shared by the tests of observers: RASSOR on the test yard.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ pub(crate) fn config() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config")
 }
 
-/// A world with these lines about its rover.
+/// A world whose scenario has these lines for its rover.
 pub(crate) fn world(of_rover: &str) -> World {
     let text = format!(
         "name: test\nutc: \"2026-11-21T12:00:00Z\"\nseed: 1\ngravity_m_s2: 1.62\nstep_s: 0.001\nheartbeat_s: 0.01\n\

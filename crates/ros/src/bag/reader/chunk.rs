@@ -1,4 +1,4 @@
-//! The records of one chunk: all of them, or none where its checksum or its compression says that it is damaged.
+//! Reads the records of one chunk: all of them, or none if its checksum or its compression shows that it is damaged.
 
 use mcap::records::{ChunkHeader, Record, op};
 use mcap::sans_io::{LinearReadEvent, LinearReader, LinearReaderOptions};
@@ -6,14 +6,14 @@ use mcap::{McapError, McapResult, parse_record};
 
 use super::RECORD_BYTES_MAX;
 
-/// Opcode and length before each record.
+/// Size of opcode and length before each record.
 pub(super) const PREFIX_BYTES: usize = 9;
 
-/// What a chunk holds.
+/// The content of a chunk.
 pub(super) struct Chunk {
-    /// Records with their places in the chunk when it is not compressed.
+    /// The records, each with its offset in the uncompressed chunk.
     pub(super) records: Vec<(u64, Record<'static>)>,
-    /// What it is compressed with; empty for not at all.
+    /// Name of its compression; empty without compression.
     pub(super) compression: String,
 }
 
@@ -33,7 +33,7 @@ pub(super) fn read(body: &[u8]) -> McapResult<Chunk> {
     let (mut records, mut place) = (Vec::new(), 0);
     while let Some(event) = reader.next_event() {
         match event? {
-            // All is fed: whoever wants more is at the end, or in the middle of a record that is cut.
+            // All bytes are fed: a further request comes at the end, or in the middle of a truncated record.
             LinearReadEvent::ReadRequest(_) => reader.notify_read(0),
             LinearReadEvent::Record { opcode, data } => {
                 let bytes = (PREFIX_BYTES + data.len()) as u64;
@@ -45,7 +45,7 @@ pub(super) fn read(body: &[u8]) -> McapResult<Chunk> {
     Ok(Chunk { records, compression })
 }
 
-/// Hands the chunk over as a record of a file.
+/// Feeds the chunk to the reader as a record of a file.
 fn feed(reader: &mut LinearReader, body: &[u8]) {
     let bytes = PREFIX_BYTES + body.len();
     let (prefix, rest) = reader.insert(bytes).split_at_mut(PREFIX_BYTES);

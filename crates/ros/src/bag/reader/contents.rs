@@ -1,4 +1,4 @@
-//! What a bag holds, file by file.
+//! The content of a bag, file by file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -8,45 +8,45 @@ use super::file::FileReader;
 use super::message::BagTopic;
 use super::{name_of, summary};
 
-/// What a bag holds.
+/// The content of a bag.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BagContents {
-    /// Each file in order.
+    /// The files in order.
     pub files: Vec<BagFile>,
 }
 
-/// What one MCAP file holds.
+/// The content of one MCAP file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BagFile {
-    /// The file.
+    /// The file's path.
     pub path: PathBuf,
-    /// Its size, bytes.
+    /// The file's size, bytes.
     pub bytes: u64,
-    /// Its topics by name, those without messages too.
+    /// Its topics by name, including those without messages.
     pub topics: BTreeMap<String, TopicCount>,
-    /// First and last log time, ns; none without a message.
+    /// First and last log time, ns; `None` without messages.
     pub span_ns: Option<(u64, u64)>,
-    /// What its chunks are compressed with.
+    /// Names of the compressions of its chunks.
     pub compression: BTreeSet<String>,
-    /// How it ends.
+    /// How the file ends.
     pub ending: FileEnding,
-    /// Where its index differs from what it holds, as far as that was looked at, and why it cannot be read.
+    /// Differences between its index and its content, if that was checked, and parts that cannot be read.
     pub faults: Vec<String>,
 }
 
-/// A topic and its messages, also those that are repeated from the file before.
+/// A topic and the number of its messages, including those repeated from the previous file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopicCount {
     /// The topic.
     pub topic: Arc<BagTopic>,
-    /// How many messages there are.
+    /// Number of messages.
     pub messages: u64,
 }
 
 /// How an MCAP file ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileEnding {
-    /// With an index.
+    /// With an index: it was closed properly.
     Closed,
     /// After a whole record, without an index: its recorder was killed.
     NoIndex,
@@ -55,7 +55,7 @@ pub enum FileEnding {
 }
 
 impl BagContents {
-    /// The topics by name.
+    /// The topics of all files by name.
     #[must_use]
     pub fn topics(&self) -> BTreeMap<&str, TopicCount> {
         let mut topics: BTreeMap<&str, TopicCount> = BTreeMap::new();
@@ -68,19 +68,19 @@ impl BagContents {
         topics
     }
 
-    /// Messages in all files.
+    /// Number of messages in all files.
     #[must_use]
     pub fn messages(&self) -> u64 {
         self.files.iter().map(BagFile::messages).sum()
     }
 
-    /// Size of all files, bytes.
+    /// Total size of all files, bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.bytes).sum()
     }
 
-    /// First and last log time, ns; none without a message.
+    /// First and last log time, ns; `None` without messages.
     #[must_use]
     pub fn span_ns(&self) -> Option<(u64, u64)> {
         let spans = self.files.iter().filter_map(|file| file.span_ns);
@@ -89,7 +89,7 @@ impl BagContents {
 }
 
 impl BagFile {
-    /// One of which nothing is known yet.
+    /// A file whose content is not read yet.
     pub(super) fn new(path: &Path, bytes: u64) -> Self {
         Self {
             path: path.to_owned(),
@@ -102,32 +102,32 @@ impl BagFile {
         }
     }
 
-    /// Its name, without folders.
+    /// The file's name, without folders.
     #[must_use]
     pub fn name(&self) -> String {
         name_of(&self.path)
     }
 
-    /// Its messages.
+    /// Number of messages.
     #[must_use]
     pub fn messages(&self) -> u64 {
         self.topics.values().map(|count| count.messages).sum()
     }
 
-    /// Knows a topic, and so many messages of it.
+    /// Adds a topic, or a number of messages of it.
     pub(super) fn add(&mut self, topic: &Arc<BagTopic>, messages: u64) {
         let new = || TopicCount { topic: Arc::clone(topic), messages: 0 };
         self.topics.entry(topic.name.clone()).or_insert_with(new).messages += messages;
     }
 
-    /// Knows that there is a message of this log time.
+    /// Extends the span to a message's log time.
     pub(super) fn extend_to(&mut self, log_ns: u64) {
         let (first, last) = self.span_ns.unwrap_or((log_ns, log_ns));
         self.span_ns = Some((first.min(log_ns), last.max(log_ns)));
     }
 }
 
-/// What a file holds: by its summary if it has one, else it is read.
+/// The content of a file: from its summary if it has one, else by reading it.
 pub(super) fn of_file(path: &Path) -> BagFile {
     if let Some(contents) = summary::contents(path) {
         return contents;

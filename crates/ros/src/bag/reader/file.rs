@@ -1,4 +1,4 @@
-//! One MCAP file from its beginning to its end, record by record.
+//! Reads one MCAP file from its beginning to its end, record by record.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
@@ -11,6 +11,8 @@ use mcap::read::ChannelAccumulator;
 use mcap::records::{MessageHeader, Record, op};
 use mcap::sans_io::{LinearReadEvent, LinearReader, LinearReaderOptions};
 use mcap::{MAGIC, McapError, parse_record};
+use selene_base::InputError;
+use selene_base::input::open_regular;
 
 use super::RECORD_BYTES_MAX;
 use super::chunk::{self, Chunk, PREFIX_BYTES};
@@ -20,46 +22,47 @@ use super::message::{BagDamage, BagMessage, BagTopic};
 use super::summary;
 use crate::cdr::Encoded;
 
-/// How much is read from the disk at once, bytes: at least, and at most, however large a record says it is.
+/// Minimum and maximum number of bytes read from the disk at once, whatever size a record claims.
 const READ_BYTES: (usize, usize) = (64 << 10, 1 << 20);
 
-/// A file that is read.
+/// A file that is being read.
 pub(super) struct FileReader {
     /// The file, or why it cannot be opened.
     source: Result<File, String>,
     records: LinearReader,
-    /// Where the next record begins.
+    /// Offset of the next record.
     place: u64,
     has_ended: bool,
     content: Content,
 }
 
-/// What is known of it so far.
+/// What has been read of the file so far.
 struct Content {
     known: BagFile,
     channels: ChannelAccumulator<'static>,
     topics: BTreeMap<u16, Arc<BagTopic>>,
     audit: Audit,
-    /// Messages of the last chunk that nobody has taken yet.
+    /// Messages of the last chunk that are still to be returned.
     ready: VecDeque<BagMessage>,
-    /// What follows repeats what was before.
+    /// Whether the summary has begun, which repeats earlier records.
     is_summary: bool,
     has_summary: bool,
 }
 
 impl FileReader {
-    /// Opens a file; that it cannot be opened is told in the place of its messages.
+    /// Opens a file; a failure is returned in place of its messages.
     pub(super) fn open(path: &Path) -> Self {
-        let opened = File::open(path).and_then(|mut file| {
-            let bytes = file.metadata()?.len();
-            // Channels are told again at the end: the chunk that tells them first may be damaged.
+        let read_error = |source| InputError::Read { path: path.to_owned(), source };
+        let opened = open_regular(path).and_then(|mut file| {
+            let bytes = file.metadata().map_err(read_error)?.len();
+            // Channels are repeated at the end, since the chunk that first defines them may be damaged.
             let summary = summary::read(&mut file, bytes).ok().flatten();
-            file.rewind()?;
+            file.rewind().map_err(read_error)?;
             Ok((file, bytes, summary.as_ref().map(ChannelAccumulator::from_summary).unwrap_or_default()))
         });
         let (source, bytes, channels) = match opened {
             Ok((file, bytes, channels)) => (Ok(file), bytes, channels),
-            Err(error) => (Err(format!("cannot be opened: {error}")), 0, ChannelAccumulator::default()),
+            Err(error) => (Err(without_path(error)), 0, ChannelAccumulator::default()),
         };
         Self {
             source,
@@ -80,7 +83,7 @@ impl FileReader {
         }
     }
 
-    /// The next message, or a part that cannot be read.
+    /// The next message, or the next part that cannot be read.
     pub(super) fn next_message(&mut self) -> Option<Result<BagMessage, BagDamage>> {
         loop {
             if let Some(message) = self.content.ready.pop_front() {
@@ -95,12 +98,12 @@ impl FileReader {
         }
     }
 
-    /// What it holds, as far as it was read.
+    /// The file's content, as far as it was read.
     pub(super) fn into_contents(self) -> BagFile {
         self.content.known
     }
 
-    /// Takes the next record.
+    /// Reads the next record.
     fn step(&mut self) -> Result<(), String> {
         let event = match self.records.next_event() {
             Some(Ok(event)) => event,
@@ -144,7 +147,7 @@ impl FileReader {
         })
     }
 
-    /// All records are read.
+    /// Called when all records are read.
     fn end(&mut self) {
         self.has_ended = true;
         let Content { known, audit, has_summary, .. } = &mut self.content;
@@ -158,7 +161,15 @@ impl FileReader {
     }
 }
 
-/// What a file gives at once, however often it is interrupted.
+/// Why a file cannot be opened, for an error that names the file itself.
+fn without_path(error: InputError) -> String {
+    match error {
+        InputError::Read { source, .. } => format!("cannot be opened: {source}"),
+        InputError::Content { what, .. } => what,
+    }
+}
+
+/// Reads once, and again if a signal interrupts it.
 fn read(file: &mut File, space: &mut [u8]) -> std::io::Result<usize> {
     loop {
         match file.read(space) {
@@ -211,7 +222,7 @@ impl Content {
         Ok(())
     }
 
-    /// The topic of a channel, known from here on.
+    /// The topic of a channel, added on its first use.
     fn know(&mut self, id: u16) -> Option<Arc<BagTopic>> {
         if let Some(topic) = self.topics.get(&id) {
             return Some(Arc::clone(topic));
@@ -224,7 +235,7 @@ impl Content {
 
     fn take_message(&mut self, header: &MessageHeader, data: &[u8], place: u64) -> Result<(), String> {
         let MessageHeader { channel_id, sequence, log_time, publish_time } = *header;
-        let unknown = || format!("a message is of channel {channel_id}, which nothing tells of");
+        let unknown = || format!("a message is of channel {channel_id}, which is declared nowhere");
         let topic = self.know(channel_id).ok_or_else(unknown)?;
         self.audit.message(channel_id, log_time, place);
         self.known.add(&topic, 1);

@@ -1,4 +1,4 @@
-//! What is read: messages, the topics they are of, and what could not be read.
+//! Messages, topics and damages read from a bag.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,45 +10,45 @@ use crate::qos::Qos;
 /// A topic of a bag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BagTopic {
-    /// Full name, `/viper/odom`.
+    /// Full name, such as `/viper/odom`.
     pub name: String,
-    /// Type, `nav_msgs/msg/Odometry`; empty where the bag tells none.
+    /// Full name of the type, such as `nav_msgs/msg/Odometry`; empty if the bag has none.
     pub type_name: String,
-    /// The type's definition as the bag has it.
+    /// The type's definition in the bag.
     pub definition: String,
-    /// How messages are encoded: `cdr`.
+    /// Encoding of the messages, such as `cdr`.
     pub encoding: String,
-    /// Quality of service of its first publisher, where the bag tells.
+    /// Quality of service of its first publisher, if the bag has it.
     pub qos: Option<Qos>,
 }
 
-/// A message of a bag.
+/// A recorded message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BagMessage {
     /// Its topic.
     pub topic: Arc<BagTopic>,
-    /// Its number among the topic's; rosbag2 writes none.
+    /// Its sequence number within the topic; rosbag2 writes none.
     pub sequence: u32,
-    /// When it was recorded, ns: messages of a file of ours are in this order.
+    /// Time of recording, ns; a file by Selene is in this order.
     pub log_ns: u64,
-    /// When it was published, ns: its simulated stamp in a bag of ours.
+    /// Time of publication, ns; in a bag by Selene, the simulated stamp.
     pub publish_ns: u64,
-    /// Its bytes, header included.
+    /// The encoded message, header included.
     pub encoded: Encoded,
 }
 
-/// A part of a bag that cannot be read; what follows is read if it can be.
+/// A part of a bag that cannot be read; reading continues after it if possible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {what}", file.display())]
 pub struct BagDamage {
-    /// The file.
+    /// The file's path.
     pub file: PathBuf,
     /// What is wrong with it.
     pub what: String,
 }
 
 impl BagTopic {
-    /// A channel as MCAP has it.
+    /// The topic of an MCAP channel.
     pub(super) fn of(channel: &mcap::Channel<'_>) -> Self {
         let schema = channel.schema.as_ref();
         let profiles = channel.metadata.get("offered_qos_profiles");

@@ -1,5 +1,5 @@
-//! The messages of several files in a row. A file repeats the last latched messages of the one before at its
-//! beginning; when both are read they are passed over.
+//! Iterates over the messages of several files. A file begins with the last latched messages of the previous one; if
+//! both are read, these repetitions are skipped.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
@@ -9,10 +9,10 @@ use super::file::FileReader;
 use super::message::{BagDamage, BagMessage};
 use crate::qos::Durability;
 
-/// How many latched messages of a topic are remembered: more than publishers keep.
+/// Number of latched messages of a topic that are remembered: more than publishers keep.
 const REMEMBERED_MAX: usize = 1000;
 
-/// The messages of a bag, and in their place what of it cannot be read.
+/// Iterator over the messages of a bag, with a [`BagDamage`] in place of each part that cannot be read.
 pub struct Messages<'a> {
     files: std::slice::Iter<'a, PathBuf>,
     open: Option<FileReader>,
@@ -25,7 +25,7 @@ impl<'a> Messages<'a> {
         Self { files: files.iter(), open: None, read: Vec::new(), repeats: Repeats::default() }
     }
 
-    /// What the files hold that were read to their ends, with all that is wrong with their indexes.
+    /// The content of the files that were read to their ends, with all faults of their indexes.
     #[must_use]
     pub fn into_contents(self) -> BagContents {
         BagContents { files: self.read }
@@ -51,13 +51,13 @@ impl Iterator for Messages<'_> {
     }
 }
 
-/// Latched messages that were read, to know them again.
+/// Latched messages that were read, by which repetitions are recognized.
 #[derive(Default)]
 struct Repeats {
-    /// Sequence number and publish time by topic.
+    /// Sequence number and publish time of the messages, by topic.
     read: BTreeMap<String, VecDeque<(u32, u64)>>,
     files: usize,
-    /// Whether a later file has given nothing yet but what was read before.
+    /// Whether the current file is not the first and has contained only repetitions so far.
     is_at_head: bool,
 }
 
@@ -67,7 +67,7 @@ impl Repeats {
         self.files += 1;
     }
 
-    /// Whether a message was in a file before.
+    /// Whether a message repeats one of an earlier file; remembers it if not.
     fn has(&mut self, message: &BagMessage) -> bool {
         let is_latched = message.topic.qos.is_some_and(|qos| qos.durability == Durability::TransientLocal);
         if !is_latched {

@@ -1,22 +1,22 @@
-//! `metadata.yaml` as any version of rosbag2 writes it, as far as it is of use: what it tells of topics is in the
-//! MCAP files too, and better known there.
+//! Reads `metadata.yaml` of any version of rosbag2, except for the details of topics, for which the MCAP files are the
+//! better source.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Deserialize;
 
-/// The largest file taken: bags with hundreds of topics have some hundred kilobytes.
+/// Maximum size of the file, bytes: bags with hundreds of topics have some hundred kilobytes.
 const BYTES_MAX: u64 = 16 << 20;
 
-/// What `metadata.yaml` tells.
+/// The content of `metadata.yaml`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct BagMetadata {
     /// Version of the format.
     pub version: u32,
-    /// `mcap` or `sqlite3`.
+    /// Storage of the files: `mcap` or `sqlite3`.
     pub storage_identifier: String,
-    /// Messages in all files.
+    /// Number of messages in all files.
     pub message_count: u64,
     duration: Span,
     starting_time: Instant,
@@ -26,19 +26,19 @@ pub struct BagMetadata {
     relative_file_paths: Vec<String>,
     #[serde(default)]
     files: Vec<FileEntry>,
-    /// `file`, `message`, or nothing.
+    /// Compression mode: `file`, `message`, or empty.
     #[serde(default)]
     pub compression_mode: String,
 }
 
-/// What `metadata.yaml` tells of one file.
+/// The entry of `metadata.yaml` for one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ToldFile {
-    /// The file, without folders.
+pub struct FileMetadata {
+    /// The file's name, without folders.
     pub name: String,
     /// First and last log time, ns.
     pub span_ns: (u64, u64),
-    /// Its messages.
+    /// Number of messages.
     pub messages: u64,
 }
 
@@ -77,31 +77,31 @@ struct MetadataFile {
 }
 
 impl BagMetadata {
-    /// Messages of each topic.
+    /// Number of messages of each topic.
     #[must_use]
     pub fn messages(&self) -> BTreeMap<&str, u64> {
         let topics = self.topics_with_message_count.iter();
         topics.map(|topic| (topic.topic_metadata.name.as_str(), topic.message_count)).collect()
     }
 
-    /// First and last log time of all, ns.
+    /// First and last log time of the bag, ns.
     #[must_use]
     pub fn span_ns(&self) -> (u64, u64) {
         span_ns(self.starting_time, self.duration)
     }
 
-    /// What it tells of each file; older versions do not.
+    /// The entries of the files; older versions have none.
     #[must_use]
-    pub fn files(&self) -> Vec<ToldFile> {
-        let told = |file: &FileEntry| ToldFile {
+    pub fn files(&self) -> Vec<FileMetadata> {
+        let reported = |file: &FileEntry| FileMetadata {
             name: super::name_of(Path::new(&file.path)),
             span_ns: span_ns(file.starting_time, file.duration),
             messages: file.message_count,
         };
-        self.files.iter().map(told).collect()
+        self.files.iter().map(reported).collect()
     }
 
-    /// Names of the files without folders: older versions have paths from elsewhere.
+    /// Names of the files without folders, since older versions have paths from elsewhere.
     #[must_use]
     pub fn file_names(&self) -> Vec<String> {
         self.relative_file_paths.iter().map(|path| super::name_of(Path::new(path))).collect()
@@ -113,7 +113,7 @@ fn span_ns(from: Instant, span: Span) -> (u64, u64) {
     (first_ns, first_ns.saturating_add(span.nanoseconds))
 }
 
-/// Reads it from a bag's folder; none where there is none, or why it cannot be read.
+/// Reads the metadata in a bag's folder; `None` if there is no such file. The error says why it cannot be read.
 pub(super) fn read(folder: &Path) -> Result<Option<BagMetadata>, String> {
     let path = folder.join("metadata.yaml");
     if !path.exists() {

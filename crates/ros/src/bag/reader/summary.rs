@@ -1,4 +1,4 @@
-//! What a file holds by its own summary, which is at its end: nothing else is read.
+//! Reads a file's content from the summary at its end, without reading anything else.
 
 use std::fs::File;
 use std::io::{Read, Seek};
@@ -7,14 +7,15 @@ use std::sync::Arc;
 
 use mcap::sans_io::{SummaryReadEvent, SummaryReader, SummaryReaderOptions};
 use mcap::{McapResult, Summary};
+use selene_base::input::open_regular;
 
 use super::RECORD_BYTES_MAX;
 use super::contents::{BagFile, FileEnding};
 use super::message::BagTopic;
 
-/// What a file tells of itself; none where it has no summary that tells of its messages.
+/// The content of a file; `None` if it has no summary with message counts.
 pub(super) fn contents(path: &Path) -> Option<BagFile> {
-    let mut file = File::open(path).ok()?;
+    let mut file = open_regular(path).ok()?;
     let bytes = file.metadata().ok()?.len();
     let Summary { stats, channels, chunk_indexes, .. } = read(&mut file, bytes).ok()??;
     let stats = stats?;
@@ -33,7 +34,7 @@ pub(super) fn contents(path: &Path) -> Option<BagFile> {
     Some(contents)
 }
 
-/// The summary of a file of so many bytes; none where it has none.
+/// The summary of a file of this size; `None` if it has none.
 pub(super) fn read(file: &mut File, bytes: u64) -> McapResult<Option<Summary>> {
     let options = SummaryReaderOptions::default().with_file_size(bytes).with_record_length_limit(RECORD_BYTES_MAX);
     let mut reader = SummaryReader::new_with_options(options);

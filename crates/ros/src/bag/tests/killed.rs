@@ -1,4 +1,4 @@
-//! A recorder that is killed.
+//! Tests with a recorder process that is killed.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -9,13 +9,13 @@ use crate::Qos;
 use crate::bag::{BagReader, BagRecorder, RecordOptions};
 use crate::transport::Publisher;
 
-/// Tells the child process where to record.
+/// Variable with the folder in which the child process records.
 const CHILD_BAG: &str = "SELENE_TEST_CHILD_BAG";
-/// What the child writes at most, should nobody end it.
+/// Maximum number of messages that the child writes if nobody kills it.
 const CHILD_MESSAGES_MAX: i64 = 200_000;
-/// Messages that the child has written before it is killed.
+/// Number of messages that the child must have written before it is killed.
 const ENOUGH: u64 = 50;
-/// Looks at the child's file before giving up, 10 ms apart.
+/// Maximum number of checks of the child's file, 10 ms apart.
 const CHILD_LOOKS_MAX: u32 = 3000;
 
 /// Not a test by itself: the process that the next test kills.
@@ -40,16 +40,16 @@ fn a_bag_is_whole_after_kill_9_in_mid_recording() {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    let told = || BagReader::open(&scratch.0).ok()?.metadata().map(|told| told.message_count);
-    let looks = (0..CHILD_LOOKS_MAX).take_while(|_| told().is_none_or(|messages| messages < ENOUGH));
+    let reported = || BagReader::open(&scratch.0).ok()?.metadata().map(|reported| reported.message_count);
+    let looks = (0..CHILD_LOOKS_MAX).take_while(|_| reported().is_none_or(|messages| messages < ENOUGH));
     looks.for_each(|_| std::thread::sleep(Duration::from_millis(10)));
     child.kill().unwrap();
     child.wait().unwrap();
     let bag = scratch.reader();
-    let told = bag.metadata().unwrap();
-    // The write that was under way may have left part of a chunk, which is told as damage.
+    let reported = bag.metadata().unwrap();
+    // The last write may have left part of a chunk, which is reported as damage.
     let stamps: Vec<u64> = bag.messages().filter_map(Result::ok).map(|message| message.log_ns).collect();
-    assert!(stamps.len() as u64 >= told.message_count && told.message_count >= ENOUGH);
+    assert!(stamps.len() as u64 >= reported.message_count && reported.message_count >= ENOUGH);
     assert_eq!(stamps, (0..stamps.len() as u64).map(|step| step * 100_000_000).collect::<Vec<_>>());
-    assert!(bag.files().len() > 1 && told.messages()["/image"] == told.message_count);
+    assert!(bag.files().len() > 1 && reported.messages()["/image"] == reported.message_count);
 }

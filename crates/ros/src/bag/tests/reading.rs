@@ -1,13 +1,21 @@
-//! Bags that are not whole, and what is told of them.
+//! Tests with damaged bags.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
+
+use selene_base::InputError;
 
 use super::{Scratch, at, noise, read_all, stamps, text};
 use crate::Qos;
-use crate::bag::{BagCompression, BagFile, BagMessage, BagReader, FileEnding, ReadError, RecordOptions};
+use crate::bag::{BagCompression, BagFile, BagMessage, BagReader, FileEnding, RecordOptions};
 use crate::transport::Publisher;
 
+/// Longest wait for a reader that a pipe may block.
+const PATIENCE: Duration = Duration::from_secs(60);
 /// MCAP's opcodes.
 const MESSAGE_INDEX: u8 = 0x07;
 const CHUNK: u8 = 0x06;
@@ -25,7 +33,7 @@ fn recorded(name: &str, compression: BagCompression) -> (Scratch, PathBuf) {
     (scratch, file)
 }
 
-/// Messages and damages of a file, and what is told of it.
+/// Messages and damages of a file, and its content.
 fn read(file: &Path) -> (Vec<BagMessage>, Vec<String>, BagFile) {
     let bag = BagReader::open(file).unwrap();
     let (mut messages, mut damages, mut all) = (Vec::new(), Vec::new(), bag.messages());
@@ -43,13 +51,13 @@ fn log_times(messages: &[BagMessage]) -> Vec<u64> {
     messages.iter().map(|message| message.log_ns).collect()
 }
 
-/// How many messages `mcap recover` finds: it reads on until the first record that it cannot parse.
+/// Number of messages that `mcap recover` finds: it reads on until the first record that it cannot parse.
 fn recovered(bytes: &[u8]) -> usize {
     let options = mcap::sans_io::LinearReaderOptions::default().with_skip_end_magic(true);
     mcap::io::MessageReader::new_with_options(bytes, options).map_while(Result::ok).count()
 }
 
-/// Place and length of each record of a file, with its opcode.
+/// Opcode, offset and length of each record of a file.
 fn records(bytes: &[u8]) -> Vec<(u8, usize, usize)> {
     let (mut records, mut place) = (Vec::new(), mcap::MAGIC.len());
     while place + 9 < bytes.len() {
@@ -85,7 +93,7 @@ fn a_file_cut_anywhere_gives_the_messages_before_the_cut() {
 
 #[test]
 fn a_damaged_chunk_is_left_out_and_what_follows_is_read() {
-    // The first chunk tells of schemas and channels too.
+    // The first chunk also contains schemas and channels.
     for (compression, number) in [(BagCompression::None, 0), (BagCompression::Zstd, 1)] {
         let (_scratch, file) = recorded(&format!("damaged-{number}"), compression);
         let mut bytes = fs::read(&file).unwrap();
@@ -98,7 +106,7 @@ fn a_damaged_chunk_is_left_out_and_what_follows_is_read() {
         assert!(damages.len() == 1 && damages[0].contains(&format!("chunk at byte {place}")), "{damages:?}");
         let lost = whole.len() - messages.len();
         assert!((1..40).contains(&lost) && log_times(&messages).last() == log_times(&whole).last(), "{lost}");
-        assert!(contents.faults.iter().any(|fault| fault.contains("tell of 40 messages")), "{:?}", contents.faults);
+        assert!(contents.faults.iter().any(|fault| fault.contains("count 40 messages")), "{:?}", contents.faults);
     }
 }
 
@@ -117,17 +125,17 @@ fn an_index_that_does_not_fit_is_found_and_a_sound_one_is_not() {
 }
 
 #[test]
-fn a_summary_tells_what_reading_tells() {
+fn a_summary_reports_what_reading_finds() {
     let (_scratch, file) = recorded("summary", BagCompression::Zstd);
-    let told = BagReader::open(&file).unwrap().contents();
-    assert_eq!(told.files[0], read(&file).2);
-    let (first, last) = told.span_ns().unwrap();
-    assert_eq!((first, last, told.messages()), (0, 3_900_000_000, 40));
-    assert_eq!(told.files[0].compression.iter().collect::<Vec<_>>(), ["zstd"]);
+    let reported = BagReader::open(&file).unwrap().contents();
+    assert_eq!(reported.files[0], read(&file).2);
+    let (first, last) = reported.span_ns().unwrap();
+    assert_eq!((first, last, reported.messages()), (0, 3_900_000_000, 40));
+    assert_eq!(reported.files[0].compression.iter().collect::<Vec<_>>(), ["zstd"]);
 }
 
 #[test]
-fn files_that_old_metadata_do_not_tell_of_are_read_after_the_others() {
+fn files_that_old_metadata_do_not_list_are_read_after_the_others() {
     let scratch = Scratch::new("old");
     let bag = scratch.recorder_with(RecordOptions { max_span: Some(at(100)), ..RecordOptions::default() });
     let publisher = Publisher::new(&bag, "/a", Qos::reliable()).unwrap();
@@ -164,7 +172,7 @@ fn reading_begins_with_the_file_that_holds_an_instant() {
 fn what_is_no_bag_is_refused_with_the_reason() {
     let scratch = Scratch::new("none");
     let refusal = |path: &Path| BagReader::open(path).err().map(|error| error.to_string()).unwrap();
-    assert!(matches!(BagReader::open(&scratch.0), Err(ReadError::Read { .. })));
+    assert!(matches!(BagReader::open(&scratch.0), Err(InputError::Read { .. })));
     fs::create_dir(&scratch.0).unwrap();
     assert!(refusal(&scratch.0).contains("no .mcap file"));
     let sqlite = "rosbag2_bagfile_information:\n  version: 5\n  storage_identifier: sqlite3\n  duration: {nanoseconds: 0}\n  \
@@ -178,4 +186,24 @@ fn what_is_no_bag_is_refused_with_the_reason() {
     fs::write(&empty, "no bag").unwrap();
     let (messages, damages, contents) = read(&empty);
     assert!(messages.is_empty() && damages.len() == 1 && contents.ending == FileEnding::Cut, "{damages:?}");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_pipe_in_place_of_a_file_is_refused_and_blocks_nothing() {
+    let (scratch, file) = recorded("pipe", BagCompression::None);
+    let bag = scratch.reader();
+    fs::remove_file(&file).unwrap();
+    assert!(Command::new("mkfifo").arg(&file).status().unwrap().success());
+    let (say, said) = channel();
+    thread::spawn(move || {
+        let reopened = BagReader::open(&file).err().map(|error| error.to_string());
+        let first = bag.messages().next();
+        say.send((reopened, first, bag.contents()))
+    });
+    let (reopened, first, contents) = said.recv_timeout(PATIENCE).expect("the pipe blocks the reader");
+    assert!(reopened.as_ref().is_some_and(|told| told.contains("_0.mcap: is no regular file")), "{reopened:?}");
+    let damage = first.and_then(Result::err).expect("a refusal").to_string();
+    assert!(damage.contains("_0.mcap: is no regular file"), "{damage}");
+    assert_eq!((contents.messages(), contents.files[0].ending), (0, FileEnding::Cut));
 }

@@ -1,4 +1,4 @@
-//! Bags of several files.
+//! Tests with bags of several files.
 
 use std::fs;
 
@@ -7,10 +7,10 @@ use crate::Qos;
 use crate::bag::{BagCompression, BagReader, BagRecorder, RecordOptions};
 use crate::transport::Publisher;
 
-/// What tells one message from another: topic, sequence number, publish time and bytes.
+/// What identifies a message: topic, sequence number, publish time and bytes.
 type Identity = (String, u32, u64, Vec<u8>);
 
-/// A run with a topic that is told once, one that is told now and then, and two that flow.
+/// Records a topic with one message, one with occasional messages, and two with a continuous flow.
 fn record(bag: &BagRecorder) {
     let once = Publisher::new(bag, "/description", Qos::latched()).unwrap();
     let seldom = Publisher::new(bag, "/map", Qos::latched()).unwrap();
@@ -21,7 +21,7 @@ fn record(bag: &BagRecorder) {
     once.publish(&text("a rover"), at(0)).unwrap();
     for step in 0..200 {
         odom.publish(&text(&format!("pose {step}")), at(step * 50)).unwrap();
-        // Stamps that are older than what was recorded before.
+        // These stamps are older than those of earlier messages.
         scan.publish(&noise(step as usize), at((step * 50 - 70).max(0))).unwrap();
         if step % 45 == 7 {
             seldom.publish(&text(&format!("map {step}")), at(step * 50)).unwrap();
@@ -44,23 +44,23 @@ fn recorded(name: &str, options: RecordOptions) -> Scratch {
     scratch
 }
 
-/// Every file tells of itself what metadata tell of it, and begins with what is latched.
+/// Checks that every file agrees with the metadata, and begins with the latched messages.
 fn each_file_stands_for_itself(bag: &BagReader) {
-    let (told, contents) = (bag.metadata().unwrap(), bag.contents());
-    assert_eq!(told.files().len(), contents.files.len());
-    for (told, file) in told.files().iter().zip(&contents.files) {
+    let (reported, contents) = (bag.metadata().unwrap(), bag.contents());
+    assert_eq!(reported.files().len(), contents.files.len());
+    for (reported, file) in reported.files().iter().zip(&contents.files) {
         let held = (file.name(), file.span_ns.unwrap(), file.messages());
-        assert_eq!((told.name.clone(), told.span_ns, told.messages), held);
+        assert_eq!((reported.name.clone(), reported.span_ns, reported.messages), held);
         let alone = BagReader::open(&file.path).unwrap();
         let first = &read_all(&alone)[0];
         assert_eq!((first.topic.name.as_str(), first.sequence, first.publish_ns), ("/description", 0, 0));
         assert!(file.topics["/description"].messages == 1 && file.topics.len() == 4, "{:?}", file.topics);
         assert_eq!(first.log_ns, file.span_ns.unwrap().0, "it is recorded when the file begins");
     }
-    assert_eq!(told.message_count, contents.messages());
-    assert_eq!(told.span_ns(), contents.span_ns().unwrap());
+    assert_eq!(reported.message_count, contents.messages());
+    assert_eq!(reported.span_ns(), contents.span_ns().unwrap());
     for (topic, count) in contents.topics() {
-        assert_eq!(told.messages()[topic], count.messages, "{topic}");
+        assert_eq!(reported.messages()[topic], count.messages, "{topic}");
     }
 }
 
@@ -103,7 +103,7 @@ fn a_message_that_is_larger_than_a_file_may_be_has_a_file_of_its_own() {
 }
 
 #[test]
-fn what_a_publisher_said_that_is_gone_is_not_repeated() {
+fn messages_of_a_publisher_that_is_gone_are_not_repeated() {
     let scratch = Scratch::new("gone");
     let bag = scratch.recorder_with(RecordOptions { max_span: Some(at(1000)), ..RecordOptions::default() });
     let stays = Publisher::new(&bag, "/frames", Qos::latched()).unwrap();
@@ -122,7 +122,7 @@ fn what_a_publisher_said_that_is_gone_is_not_repeated() {
 }
 
 #[test]
-fn metadata_tell_of_a_file_from_its_beginning() {
+fn metadata_list_a_file_from_its_beginning() {
     let scratch = Scratch::new("begins");
     let bag = scratch.recorder_with(RecordOptions { max_span: Some(at(1000)), ..RecordOptions::default() });
     let publisher = Publisher::new(&bag, "/a", Qos::reliable()).unwrap();

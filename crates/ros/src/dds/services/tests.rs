@@ -1,5 +1,5 @@
-//! Services between two participants of this process, over the loopback interface.
-//! Skipped with the reason where no socket can be opened.
+//! Tests of services between two participants in this process, over the loopback interface. Skipped with a message if
+//! no socket can be opened.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,11 +8,12 @@ use std::time::{Duration, Instant};
 
 use rustdds::{DomainParticipantStatusEvent, GUID, RTPSEntity, SequenceNumber};
 
-use super::{HELD_MAX, Replies, ServiceMapping, Side};
+use super::{HELD_MAX, Replies, ServiceMapping, ServiceTopic};
 use crate::action::{GoalHandle, serve_action};
 use crate::action_msgs::{GoalStatus, GoalStatusArray};
 use crate::cdr::{Encoded, encode};
 use crate::dds::listener::Sample;
+use crate::dds::tests::skip::skip_peer;
 use crate::dds::{Dds, DdsOptions, Discovery};
 use crate::qos::Qos;
 use crate::service::{Client, Reply, Service, ServiceName, serve};
@@ -25,10 +26,10 @@ use crate::std_srvs::srv::{SetBool, SetBoolRequest, SetBoolResponse, Trigger, Tr
 use crate::transport::{Subscription, Transport, subscribe};
 use crate::unique_identifier_msgs::UUID;
 
-/// A domain of these tests' own, away from the user's nodes and the other tests.
+/// A domain for these tests only, away from the user's nodes and the other tests.
 const DOMAIN: u16 = 88;
-/// Peers find each other within seconds; a slow machine gets much longer.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Timeout: peers find each other within seconds, but a slow machine may need much longer.
+const TIMEOUT: Duration = Duration::from_secs(30);
 const BETWEEN_TRIES: Duration = Duration::from_millis(20);
 const CALLS: usize = 50;
 const BOTH: [ServiceMapping; 2] = [ServiceMapping::Enhanced, ServiceMapping::Cyclone];
@@ -39,7 +40,7 @@ fn open(node_name: &str, service_mapping: ServiceMapping) -> Option<Dds> {
     match Dds::open(DdsOptions { domain_id: DOMAIN, node_name, namespace, discovery, service_mapping }) {
         Ok(dds) => Some(dds),
         Err(error) => {
-            println!("skipped: {error}");
+            skip_peer(&error.to_string());
             None
         }
     }
@@ -52,12 +53,12 @@ fn pair(name: &str, mapping: ServiceMapping) -> Option<(Dds, Dds)> {
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let start = Instant::now();
     while !is_so() {
-        assert!(start.elapsed() < PATIENCE, "{what}");
+        assert!(start.elapsed() < TIMEOUT, "{what}");
         std::thread::sleep(BETWEEN_TRIES);
     }
 }
 
-/// A client that has found its server.
+/// A client that has discovered its server.
 fn client<S: Service>(dds: &Dds, name: &str) -> Client<S> {
     let client = Client::new(dds, name).unwrap();
     until("the service is not found", || client.is_served());
@@ -65,26 +66,26 @@ fn client<S: Service>(dds: &Dds, name: &str) -> Client<S> {
 }
 
 fn call<S: Service>(client: &Client<S>, request: &S::Request) -> S::Response {
-    client.call(request).unwrap().recv_timeout(PATIENCE).unwrap()
+    client.call(request).unwrap().recv_timeout(TIMEOUT).unwrap()
 }
 
-/// A server that says what it was asked and counts how often.
+/// A server that answers with the request's value and counts requests.
 fn echo(dds: &Dds, name: &str) -> (Subscription, Arc<AtomicUsize>) {
-    let asked = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&asked);
+    let requested = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&requested);
     let answer = move |request: SetBoolRequest, reply: Reply<SetBool>| {
         count.fetch_add(1, Ordering::SeqCst);
         reply.send(&SetBoolResponse { success: request.data, message: request.data.to_string() }).unwrap();
     };
-    (serve::<SetBool>(dds, name, answer).unwrap(), asked)
+    (serve::<SetBool>(dds, name, answer).unwrap(), requested)
 }
 
 #[test]
 fn two_clients_get_the_answers_to_their_own_requests_in_both_mappings() {
     for mapping in BOTH {
-        let Some((serving, asking)) = pair("own", mapping) else { return };
-        let (_served, asked) = echo(&serving, "/test/own");
-        let clients = [true, false].map(|data| (data, client::<SetBool>(&asking, "/test/own")));
+        let Some((serving, calling)) = pair("own", mapping) else { return };
+        let (_served, requested) = echo(&serving, "/test/own");
+        let clients = [true, false].map(|data| (data, client::<SetBool>(&calling, "/test/own")));
         std::thread::scope(|scope| {
             for (data, client) in &clients {
                 scope.spawn(move || {
@@ -94,24 +95,24 @@ fn two_clients_get_the_answers_to_their_own_requests_in_both_mappings() {
                 });
             }
         });
-        assert_eq!(asked.load(Ordering::SeqCst), 2 * CALLS);
+        assert_eq!(requested.load(Ordering::SeqCst), 2 * CALLS);
     }
 }
 
 #[test]
 fn a_reply_that_comes_later_finds_its_request() {
     for mapping in BOTH {
-        let Some((serving, asking)) = pair("later", mapping) else { return };
+        let Some((serving, calling)) = pair("later", mapping) else { return };
         let (sender, replies) = channel();
         let answer = move |_: TriggerRequest, reply: Reply<Trigger>| sender.send(reply).unwrap();
         let _served = serve::<Trigger>(&serving, "/test/later", answer).unwrap();
-        let client = client::<Trigger>(&asking, "/test/later");
+        let client = client::<Trigger>(&calling, "/test/later");
         let waiting = [(); 3].map(|()| client.call(&TriggerRequest::default()).unwrap());
-        let replies: Vec<Reply<Trigger>> = waiting.iter().map(|_| replies.recv_timeout(PATIENCE).unwrap()).collect();
+        let replies: Vec<Reply<Trigger>> = waiting.iter().map(|_| replies.recv_timeout(TIMEOUT).unwrap()).collect();
         for (number, reply) in replies.into_iter().enumerate().rev() {
             reply.send(&TriggerResponse { success: true, message: number.to_string() }).unwrap();
         }
-        let answers = waiting.map(|response| response.recv_timeout(PATIENCE).unwrap().message);
+        let answers = waiting.map(|response| response.recv_timeout(TIMEOUT).unwrap().message);
         assert_eq!(answers, ["0", "1", "2"], "{mapping:?}");
     }
 }
@@ -119,9 +120,9 @@ fn a_reply_that_comes_later_finds_its_request() {
 #[test]
 fn garbage_requests_are_dropped_without_an_answer_and_the_service_lives() {
     for mapping in BOTH {
-        let Some((serving, asking)) = pair("garbage", mapping) else { return };
-        let (_served, asked) = echo(&serving, "/test/garbage");
-        let caller = asking.client(&ServiceName::new::<SetBool>("/test/garbage").unwrap()).unwrap();
+        let Some((serving, calling)) = pair("garbage", mapping) else { return };
+        let (_served, requested) = echo(&serving, "/test/garbage");
+        let caller = calling.client(&ServiceName::new::<SetBool>("/test/garbage").unwrap()).unwrap();
         until("the service is not found", || caller.is_served());
         let (sender, answers) = channel();
         let text = encode(&std_msgs::String { data: "on".to_owned() }).unwrap();
@@ -131,33 +132,33 @@ fn garbage_requests_are_dropped_without_an_answer_and_the_service_lives() {
         }
         let good = encode(&SetBoolRequest { data: true }).unwrap();
         caller.call(&good, Box::new(move |_: &Encoded| sender.send("good").unwrap())).unwrap();
-        assert_eq!(answers.recv_timeout(PATIENCE), Ok("good"), "requests of one client come in their order");
-        assert_eq!((asked.load(Ordering::SeqCst), answers.try_recv().is_err()), (1, true), "{mapping:?}");
+        assert_eq!(answers.recv_timeout(TIMEOUT), Ok("good"), "requests of one client come in their order");
+        assert_eq!((requested.load(Ordering::SeqCst), answers.try_recv().is_err()), (1, true), "{mapping:?}");
     }
 }
 
-/// The header of one mapping is garbage to the other: neither an answer nor harm.
+/// The header of one mapping is invalid in the other: there is no answer, and no harm.
 #[test]
 fn a_client_of_the_other_mapping_gets_no_answer_and_does_no_harm() {
-    let (Some(serving), Some(asking)) =
+    let (Some(serving), Some(calling)) =
         (open("mapped_serves", ServiceMapping::Cyclone), open("mapped_asks", ServiceMapping::Enhanced))
     else {
         return;
     };
-    let (_served, asked) = echo(&serving, "/test/mapped");
-    let stranger = client::<SetBool>(&asking, "/test/mapped");
+    let (_served, requested) = echo(&serving, "/test/mapped");
+    let stranger = client::<SetBool>(&calling, "/test/mapped");
     let unanswered = stranger.call(&SetBoolRequest { data: true }).unwrap();
     let Some(fitting) = open("mapped_fits", ServiceMapping::Cyclone) else { return };
     assert!(call(&client::<SetBool>(&fitting, "/test/mapped"), &SetBoolRequest { data: true }).success);
     assert!(unanswered.try_recv().is_err());
-    assert_eq!(asked.load(Ordering::SeqCst), 1);
+    assert_eq!(requested.load(Ordering::SeqCst), 1);
 }
 
 #[test]
 fn a_service_that_ends_is_no_longer_served() {
-    let Some((serving, asking)) = pair("ends", ServiceMapping::Enhanced) else { return };
+    let Some((serving, calling)) = pair("ends", ServiceMapping::Enhanced) else { return };
     let (served, _) = echo(&serving, "/test/ends");
-    let client = client::<SetBool>(&asking, "/test/ends");
+    let client = client::<SetBool>(&calling, "/test/ends");
     drop(served);
     until("the service is still there", || !client.is_served());
     assert!(client.call(&SetBoolRequest { data: true }).is_err());
@@ -188,22 +189,22 @@ fn topics_and_types_are_named_as_ros_2_names_them() {
 #[test]
 fn a_goal_is_sent_watched_and_ends_over_the_wire() {
     for mapping in BOTH {
-        let Some((serving, asking)) = pair("action", mapping) else { return };
+        let Some((serving, calling)) = pair("action", mapping) else { return };
         let (sender, begun) = channel();
         let begin = move |goal: SimulateStepsGoal, handle| sender.send((goal.steps, handle)).unwrap();
         let _served = serve_action::<SimulateSteps>(&serving, "/test/action", |_| true, begin).unwrap();
-        let send = client::<SimulateStepsSendGoal>(&asking, "/test/action/_action/send_goal");
+        let send = client::<SimulateStepsSendGoal>(&calling, "/test/action/_action/send_goal");
         let (goal_id, goal) = (UUID { uuid: [3; 16] }, SimulateStepsGoal { steps: 4 });
         assert!(call(&send, &SimulateStepsSendGoalRequest { goal_id, goal }).accepted);
-        let (steps, handle): (u64, GoalHandle<SimulateSteps>) = begun.recv_timeout(PATIENCE).unwrap();
+        let (steps, handle): (u64, GoalHandle<SimulateSteps>) = begun.recv_timeout(TIMEOUT).unwrap();
         assert_eq!(steps, 4);
-        let result = client::<SimulateStepsGetResult>(&asking, "/test/action/_action/get_result");
+        let result = client::<SimulateStepsGetResult>(&calling, "/test/action/_action/get_result");
         let waiting = result.call(&SimulateStepsGetResultRequest { goal_id }).unwrap();
         handle.succeed(SimulateStepsResult::default());
-        assert_eq!(waiting.recv_timeout(PATIENCE).unwrap().status, GoalStatus::STATUS_SUCCEEDED, "{mapping:?}");
-        let (_heard, statuses) = statuses(&asking);
-        let latest = statuses.recv_timeout(PATIENCE).unwrap();
-        assert_eq!(latest.status_list[0].status, GoalStatus::STATUS_SUCCEEDED, "a late subscriber hears the latest");
+        assert_eq!(waiting.recv_timeout(TIMEOUT).unwrap().status, GoalStatus::STATUS_SUCCEEDED, "{mapping:?}");
+        let (_received, statuses) = statuses(&calling);
+        let latest = statuses.recv_timeout(TIMEOUT).unwrap();
+        assert_eq!(latest.status_list[0].status, GoalStatus::STATUS_SUCCEEDED, "a late subscriber receives the latest");
     }
 }
 
@@ -216,33 +217,34 @@ fn statuses(dds: &Dds) -> (Subscription, Receiver<GoalStatusArray>) {
 const WRITER: u8 = 0x03;
 const READER: u8 = 0x04;
 
-/// An endpoint of client `number` in a participant that nobody is.
+/// An endpoint of client `number` in a participant that does not exist.
 fn stranger(number: u8, kind: u8) -> GUID {
     let mut bytes = [0xee; 16];
     bytes[12..].copy_from_slice(&[0, 0, number, kind]);
     GUID::from_bytes(bytes)
 }
 
-/// A request of client `number`, which names its reply reader in the enhanced mapping alone.
-fn asked_by(number: u8, mapping: ServiceMapping) -> super::Asked {
+/// A request of client `number`, which gives its reply reader only in the enhanced mapping.
+fn requested_by(number: u8, mapping: ServiceMapping) -> super::RequestOrigin {
     let ids = super::ClientIds { writer: stranger(number, WRITER), reader: stranger(number, READER) };
-    let super::Wire { message, related } = mapping.ask(ids, 1, &encode(&TriggerRequest::default()).unwrap());
+    let super::OutgoingSample { message, related } =
+        mapping.wrap_request(ids, 1, &encode(&TriggerRequest::default()).unwrap());
     mapping.request(Sample { writer: ids.writer, number: SequenceNumber::new(1), related, message }).unwrap().0
 }
 
-/// A server's answering end, without a server.
+/// The server end of a service, without a server.
 fn replies(mapping: ServiceMapping) -> Option<(Dds, Arc<Replies>)> {
     let dds = open("held", mapping)?;
     let service = ServiceName::new::<Trigger>("/test/held").unwrap();
-    let writer = dds.service_writer(&service, Side::Reply).unwrap();
-    let reader = dds.service_reader(&service, Side::Request).unwrap();
+    let writer = dds.service_writer(&service, ServiceTopic::Reply).unwrap();
+    let reader = dds.service_reader(&service, ServiceTopic::Request).unwrap();
     let replies = Arc::new(Replies::new(&dds, &service, writer, reader.guid()));
     dds.matches.watch(replies.writer.guid(), &replies);
     Some((dds, replies))
 }
 
 #[test]
-fn a_reply_waits_until_its_client_can_hear() {
+fn a_reply_waits_until_its_client_can_receive() {
     for mapping in BOTH {
         let Some((dds, replies)) = replies(mapping) else { return };
         let (local_writer, local_reader) = (replies.writer.guid(), replies.reader);
@@ -250,7 +252,7 @@ fn a_reply_waits_until_its_client_can_hear() {
         for number in [1, 2] {
             let remote_writer = stranger(number, WRITER);
             dds.matches.learn(&DomainParticipantStatusEvent::RemoteWriterMatched { local_reader, remote_writer });
-            replies.send(asked_by(number, mapping), &response).unwrap();
+            replies.send(requested_by(number, mapping), &response).unwrap();
         }
         assert_eq!(replies.held().len(), 2, "{mapping:?}");
         let left = [1, 2].map(|number| {
@@ -258,10 +260,10 @@ fn a_reply_waits_until_its_client_can_hear() {
             dds.matches.learn(&DomainParticipantStatusEvent::RemoteReaderMatched { local_writer, remote_reader });
             replies.held().len()
         });
-        // Cyclone's requests do not name their reader: both wait for both.
+        // Cyclone's requests do not give their reader: both replies wait for both clients.
         assert_eq!(left, if mapping == ServiceMapping::Enhanced { [1, 0] } else { [2, 0] });
-        replies.send(asked_by(1, mapping), &response).unwrap();
-        assert!(replies.held().is_empty(), "a client that can hear is answered at once");
+        replies.send(requested_by(1, mapping), &response).unwrap();
+        assert!(replies.held().is_empty(), "a client that can receive is answered at once");
     }
 }
 
@@ -270,7 +272,7 @@ fn no_more_replies_wait_than_are_kept() {
     let Some((_dds, replies)) = replies(ServiceMapping::Enhanced) else { return };
     let response = encode(&TriggerResponse::default()).unwrap();
     for _ in 0..2 * HELD_MAX {
-        replies.send(asked_by(3, ServiceMapping::Enhanced), &response).unwrap();
+        replies.send(requested_by(3, ServiceMapping::Enhanced), &response).unwrap();
     }
     assert_eq!(replies.held().len(), HELD_MAX);
 }

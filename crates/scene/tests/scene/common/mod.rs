@@ -1,4 +1,4 @@
-//! A small rough site with craters and rocks, for tests and the snapshot example.
+//! A small rough site with craters and rocks, and other helpers of the tests and the snapshot example.
 #![allow(dead_code, missing_docs, unreachable_pub)]
 
 use nalgebra::{UnitQuaternion, Vector3};
@@ -6,10 +6,10 @@ use selene_base::Pose;
 use selene_scene::{CameraView, Sun};
 use selene_terrain::{Clipmap, Level, Rock, RockShape};
 
-/// Instance number of the first part of something movable, beyond those of rocks.
+/// Instance number of the first movable part, beyond the rocks' numbers.
 pub const PART: u32 = 0xF000_0000;
 
-/// A number in 0…1 of two integers and a salt.
+/// A hash of two integers and a salt, 0…1.
 fn chance(i: i64, j: i64, salt: u64) -> f64 {
     let mut h = (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (j as u64).wrapping_mul(0xc2b2_ae3d_27d4_eb4f) ^ salt;
     for _ in 0..3 {
@@ -46,7 +46,7 @@ fn craters(x: f64, y: f64) -> f64 {
     h
 }
 
-/// Height of the rough site, zero at the origin.
+/// Height of the rough site, m; zero at the origin.
 pub fn bumpy_height_m(x: f64, y: f64) -> f64 {
     raw_height_m(x, y) - raw_height_m(0.0, 0.0)
 }
@@ -84,7 +84,7 @@ pub fn bumpy_ground(levels: &[(f64, usize)], rocks: usize) -> Clipmap {
     Clipmap::new(levels, (0..rocks as u32).map(rock).collect(), (0..3).map(rock_shape).collect())
 }
 
-/// A lumpy sphere.
+/// A sphere with lumps.
 fn rock_shape(salt: u64) -> RockShape {
     let ball = selene_scene::primitives::sphere(1.0);
     let lump = |v: &[f32; 3]| {
@@ -105,7 +105,7 @@ pub fn sun(elevation_rad: f64, azimuth_rad: f64) -> Sun {
     }
 }
 
-/// A camera at `eye` that looks at `target`, 70° wide.
+/// A camera at `eye` that looks at `target`, with a field of view of 70°.
 pub fn look(eye: [f64; 3], target: [f64; 3], width: u32, height: u32) -> CameraView {
     let forward = (Vector3::from(target) - Vector3::from(eye)).normalize();
     let right = forward.cross(&Vector3::z()).try_normalize(1e-9).unwrap_or(Vector3::x());

@@ -1,5 +1,5 @@
-//! Ghosts: regular polygons with as many edges as the aperture has blades, discs where it is round, with a brighter
-//! rim. Radii and places grow with the wavelength: red outside, blue inside.
+//! Ghosts of the Sun: regular polygons with as many edges as the aperture has blades, discs if it is round, with a
+//! brighter rim. Radii and positions grow with the wavelength: red outside, blue inside.
 
 use std::f64::consts::PI;
 
@@ -7,15 +7,15 @@ use selene_scene::CameraView;
 
 use super::{FlareSpec, GhostSpec, columns, spokes};
 
-/// A ghost's light in its middle, at its rim, and their mean over its area.
+/// Relative light of a ghost in its middle and at its rim, and its mean over the area.
 const LIGHT: [f64; 3] = [0.7, 1.0, 0.85];
-/// Width of a ghost's edge over its radius.
+/// Width of a ghost's soft edge, relative to its radius.
 const EDGE: f64 = 0.2;
 
 /// The ghosts of one channel in one image.
 pub(super) struct Ghosts {
     ghosts: Vec<Ghost>,
-    /// Normals of edges; none of a disc.
+    /// Normals of the edges; empty for a disc.
     edges: Vec<[f64; 2]>,
 }
 
@@ -26,10 +26,10 @@ struct Ghost {
 }
 
 impl Ghosts {
-    /// Of the Sun's `light`; `wave` is the wavelength over that of green.
+    /// The ghosts of the Sun's `light`; `wave` is the wavelength relative to green.
     pub(super) fn new(spec: &FlareSpec, view: &CameraView, sun_px: [f64; 2], light: f64, wave: f64) -> Self {
         let grown = 1.0 + spec.chromatic * (wave - 1.0);
-        // Over the square of the radius.
+        // Area divided by the square of the radius.
         let area = spec.blades.map_or(PI, |blades| f64::from(blades) * (PI / f64::from(blades)).tan());
         let ghost = |ghost: &GhostSpec| {
             let radius_px = ghost.radius * f64::from(view.width) * grown;
@@ -50,7 +50,7 @@ impl Ghosts {
 
 impl Ghost {
     fn add(&self, edges: &[[f64; 2]], row: usize, values: &mut [f32]) {
-        // A triangle's corners are twice as far out as its edges, those of more edges nearer.
+        // The corners of a triangle are twice as far out as its edges; those of other polygons are nearer.
         let reach = 2.1 * self.radius_px;
         let down = row as f64 - self.at_px[1];
         if down.abs() > reach {

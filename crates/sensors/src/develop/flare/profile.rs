@@ -1,14 +1,13 @@
-//! How far light goes from the place that it is meant for: lobes, and a table of their sum that pixels are
-//! quickly read from.
+//! Point spread function of stray light: a sum of lobes, and a table of the sum for fast lookup.
 
 use std::f64::consts::PI;
 
-/// How far from its image light is looked for, focal lengths: half a turn for a stereographic lens.
+/// Greatest distance of stray light from its image, focal lengths: 90° for a stereographic lens.
 const OUT: f64 = 2.0;
-/// Numbers of a table: read between them it is within 1e-3 of the lobes.
+/// Number of table entries: linear interpolation between them is within 1e-3 of the lobes.
 const STEPS: usize = 4096;
 
-/// A lobe: share n (1 + t²/l²)^(−s/2), n so that within `OUT` it is all of the share.
+/// A lobe: share n (1 + t²/l²)^(−s/2), with n such that its integral within `OUT` is the whole share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lobe {
     share: f64,
@@ -20,7 +19,7 @@ pub(super) struct Lobe {
 #[derive(Clone, Debug)]
 pub(super) struct PointSpread(pub(super) Vec<Lobe>);
 
-/// A table of a sum of lobes over (t² + t₀²)^(1/4), in which steps of near and far places are in proportion.
+/// A table of a sum of lobes over (t² + t₀²)^(1/4), whose steps are fine near the image and coarse far from it.
 #[derive(Clone, Debug)]
 pub(super) struct Profile {
     soft2: f32,
@@ -41,32 +40,32 @@ impl Lobe {
         PI * self.radius * self.radius * integral
     }
 
-    /// Share per square focal length at t² = `t2`.
+    /// Fraction of the light per square focal length at t² = `t2`.
     pub(super) fn at(&self, t2: f64) -> f64 {
         self.share / self.volume(OUT) * (1.0 + t2 / (self.radius * self.radius)).powf(-self.slope / 2.0)
     }
 
-    /// Share that goes farther than `t`.
+    /// Fraction of the light that goes farther than `t`.
     fn beyond(&self, t: f64) -> f64 {
         self.share * (1.0 - self.volume(t.min(OUT)) / self.volume(OUT))
     }
 }
 
 impl PointSpread {
-    /// Share of the light per square focal length at t² = `t2`.
+    /// Fraction of the light per square focal length at t² = `t2`.
     pub(super) fn at(&self, t2: f64) -> f64 {
         self.0.iter().map(|lobe| lobe.at(t2)).sum()
     }
 
-    /// Share of the light that goes farther than `t`.
+    /// Fraction of the light that goes farther than `t`.
     pub(super) fn beyond(&self, t: f64) -> f64 {
         self.0.iter().map(|lobe| lobe.beyond(t)).sum()
     }
 }
 
 impl Profile {
-    /// Up to `out` away. Nearer than `soft`, the Sun's disc, its own image is far brighter: the flare stays finite
-    /// there.
+    /// The table up to the distance `out`. It flattens within `soft`, the Sun's disc, where the flare stays finite
+    /// because the Sun's own image is far brighter.
     pub(super) fn new(spread: &PointSpread, soft: f64, out: f64) -> Self {
         let [from, to] = [soft * soft, soft * soft + out * out].map(|t2| t2.sqrt().sqrt());
         let step = (to - from) / (STEPS - 1) as f64;
@@ -79,8 +78,8 @@ impl Profile {
         }
     }
 
-    /// Adds `peak` times itself to a row, from column `u` of a row `down` focal lengths away; a column is `per_px`
-    /// focal lengths.
+    /// Adds the profile times `peak`, centred at column `u`, to a row that is `down` focal lengths from the centre; a
+    /// column is `per_px` focal lengths.
     pub(super) fn add(&self, peak: f64, [u, down]: [f64; 2], per_px: f64, values: &mut [f32]) {
         let [peak, u, per_px] = [peak as f32, u as f32, per_px as f32];
         let y2 = (down * down) as f32 + self.soft2;

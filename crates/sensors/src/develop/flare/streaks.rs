@@ -1,14 +1,14 @@
-//! Streaks of an aperture with straight blades: along a ray (1/n)/(r + t)² r of the light, n the number of rays and
-//! r as for a round aperture, so that beyond a distance there is as much light; across it a Gaussian as wide as the
-//! Sun's disc seen from its side.
+//! Streaks of an aperture with straight blades. Along a ray the light is (1/n) r/(r + t)², n the number of rays and r
+//! as for a round aperture, so that the light beyond a distance is the same; across it is a Gaussian as wide as the
+//! Sun's disc projected on a line.
 
 use std::f64::consts::TAU;
 
 use super::{SUN_RADIUS_RAD, columns, spokes};
 
-/// The narrowest streak that pixels show, px.
+/// Least standard deviation across a streak, px.
 const SIGMA_LEAST_PX: f64 = 0.5;
-/// A Gaussian is nothing beyond so many sigmas.
+/// The Gaussian is cut off beyond this many sigmas.
 const SIGMAS: f64 = 4.0;
 
 /// The streaks of one lens.
@@ -17,7 +17,7 @@ pub(super) struct Streaks {
     rays: Vec<[f64; 2]>,
     /// r, px.
     length_px: f64,
-    /// Where the Sun's own image ends, px.
+    /// Radius of the Sun's own image, px.
     soft_px: f64,
     sigma_px: f64,
 }
@@ -33,12 +33,12 @@ impl Streaks {
         }
     }
 
-    /// Adds those of `light` at a place to a row.
+    /// Adds the streaks of `light` at the position `sun_px` to a row.
     pub(super) fn add(&self, light: f64, sun_px: [f64; 2], row: usize, values: &mut [f32]) {
         self.rays.iter().for_each(|ray| self.add_ray(light, *ray, sun_px, row, values));
     }
 
-    /// The pixels of a row that a ray comes near to.
+    /// Adds one ray to the pixels of a row near it.
     fn add_ray(&self, light: f64, [x, y]: [f64; 2], [u, v]: [f64; 2], row: usize, values: &mut [f32]) {
         let down = row as f64 - v;
         let reach = SIGMAS * self.sigma_px;

@@ -1,4 +1,4 @@
-//! The flare against its formulas: shares, places, colours.
+//! Tests of the flare against its formulas: shares, positions, colours.
 
 use super::{Flare, FlareSpec, GhostSpec, Lobe, SUN_RADIUS_RAD, ScatterSpec};
 use crate::camera::CameraSpec;
@@ -26,12 +26,12 @@ fn sun(u: f64, v: f64) -> SunSight {
     SunSight { at_px: [u, v], irradiance_w_m2: E_W_M2, cos_axis: (1.0 + tan * tan).sqrt().recip() }
 }
 
-/// The light of the Sun's image: over a pinhole's solid angle, cos³ θ/f².
+/// The light of the Sun's image: divided by a pixel's solid angle in a pinhole, cos³ θ/f².
 fn light(sun: &SunSight) -> f64 {
     FRAC_PI_4 * E_W_M2 * lens().intrinsics().fx_px.powi(2) / sun.cos_axis.powi(3)
 }
 
-/// A picture of one radiance through the flare, channel by channel.
+/// An image of uniform radiance `scene` after the flare, channel by channel.
 fn through(camera: &CameraSpec, spec: &FlareSpec, sun: Option<&SunSight>, bands: usize, scene: f32) -> Vec<Vec<f64>> {
     let mut frame = CameraFrame::sized(camera.width, camera.height);
     frame.class.fill(if scene > 0.0 { Class::Ground as u16 } else { Class::Sky as u16 });
@@ -55,7 +55,7 @@ fn only_ghost(along: f64) -> FlareSpec {
     FlareSpec { ghosts: vec![GhostSpec { along, radius: 0.04, share: 1e-2 }], ..FlareSpec::default() }
 }
 
-/// What the second flare has more than the first.
+/// The difference of two flares: `of` minus `than`.
 fn more(of: &FlareSpec, than: &FlareSpec, sun: &SunSight, bands: usize) -> Vec<Vec<f64>> {
     let (with, without) = (flare(of, Some(sun), bands), flare(than, Some(sun), bands));
     with.iter().zip(&without).map(|(a, b)| a.iter().zip(b).map(|(a, b)| a - b).collect()).collect()
@@ -129,7 +129,7 @@ fn streaks_are_as_many_as_even_blades_and_twice_as_many_as_odd_ones() {
     for (blades, rays) in [(6, 6), (5, 10)] {
         let spec = FlareSpec { blades: Some(blades), scatter: Vec::new(), ..without_ghosts() };
         let streaks = flare(&spec, Some(&sun(160.0, 90.0)), 1).remove(0);
-        // Around a circle of 60 px, peaks above their neighbourhood.
+        // Counts the peaks along a circle of 60 px.
         let around: Vec<f64> = (0..720)
             .map(|k| {
                 let (sin, cos) = (f64::from(k) * PI / 360.0).sin_cos();
@@ -152,7 +152,7 @@ fn streaks_have_the_light_that_a_round_aperture_diffracts() {
         let out = |i: usize| (i as f64 % 320.0 - 160.0).hypot((i / 320) as f64 - 90.0);
         plane.iter().enumerate().filter(|(i, _)| (20.0..85.0).contains(&out(*i))).map(|(_, value)| value).sum::<f64>()
     };
-    // Rings cut by pixels, and streaks by the border of the ring.
+    // Tolerance for rings cut by pixels, and streaks cut by the border of the ring.
     assert!((far(Some(8)) / far(None) - 1.0).abs() < 0.05, "{} {}", far(Some(8)), far(None));
 }
 
@@ -186,7 +186,7 @@ fn there_is_none_without_a_sun_and_it_fades_as_the_sun_leaves_the_frame() {
 fn a_scene_under_the_suns_flare_keeps_what_does_not_go_astray() {
     let spec = FlareSpec { scatter: vec![ScatterSpec { share: 0.1, radius_deg: 1.0, slope: 2.0 }], ..without_ghosts() };
     let plane = through(&lens(), &spec, None, 1, 8.0).remove(0);
-    // Some goes beside the frame, most of it near the frame's edge.
+    // Some light leaves the frame, most of it near the frame's edge.
     let [middle, corner] = [plane[90 * SIZE[0] + 160], plane[0]];
     assert!(middle < 8.0 && middle > 7.6 && corner < middle, "{middle} {corner}");
 }

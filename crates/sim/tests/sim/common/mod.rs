@@ -11,8 +11,8 @@ pub fn config() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config")
 }
 
-/// A rover of a scenario: its name, its file in `config/rover`, where it starts (m, m, degrees) and
-/// the waypoints that it drives to.
+/// A rover of a scenario: its name, its file in `config/rover`, its start (x, m, y, m, heading, degrees) and
+/// the waypoints of its route.
 pub struct Rover<'a> {
     pub name: &'a str,
     pub file: &'a str,
@@ -20,7 +20,7 @@ pub struct Rover<'a> {
     pub waypoints_m: &'a [[f64; 2]],
 }
 
-/// 1 cm of the soil is 2 steps of the grid; steps of 1 ms.
+/// A scenario on the test yard with steps of 1 ms and heartbeats of 10 ms; its `rest` is further YAML keys.
 pub fn yard(soil: &str, rovers: &[Rover], rest: &str) -> String {
     let mut text = format!(
         "name: test\nutc: \"2026-11-21T12:00:00Z\"\nseed: 1\ngravity_m_s2: 1.62\nstep_s: 0.001\nheartbeat_s: 0.01\n\

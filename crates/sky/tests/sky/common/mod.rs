@@ -1,15 +1,18 @@
-//! What tests of the sky share: the folder of third-party data, and small kernels that are made here.
+//! Helpers that the tests of the sky share: the folder of third-party data, and small synthetic kernels.
 #![allow(dead_code, missing_docs, unreachable_pub)]
+
+#[path = "../../../../../tests/src/skip.rs"]
+mod skip;
 
 use std::path::{Path, PathBuf};
 
-/// Half of the span about J2000.0 that the made kernels cover, s: noon of 1970-01-01 to noon of 2029-12-31.
+/// Half of the span about J2000.0 that the synthetic kernels cover, s: noon of 1970-01-01 to noon of 2029-12-31.
 const HALF_SPAN_S: f64 = 946_684_800.0;
-/// Of the made sky, km and km/s.
+/// Distances and speed in the synthetic kernels, km and km/s.
 pub const EARTH_MOON_KM: f64 = 384_400.0;
 pub const SUN_MOON_KM: f64 = 150_000_000.0;
 pub const SPEED_KM_S: f64 = 30.0;
-/// From the Moon to what it circles with the Earth, km.
+/// From the Moon to the Earth-Moon barycentre in the synthetic kernels, km.
 const MOON_CENTRE_KM: f64 = 184_400.0;
 
 const RECORD_BYTES: usize = 1024;
@@ -23,31 +26,30 @@ const FRAMES: &str = "KPL/FK\n\\begindata\nFRAME_MOON_ME_DE421 = 31007\nFRAME_31
     TKFRAME_31007_ANGLES = ( 3600 0 0 )\nTKFRAME_31007_AXES = ( 3, 2, 1 )\nTKFRAME_31007_UNITS = 'ARCSECONDS'\n\
     FRAME_MOON_PA_DE421 = 31006\nFRAME_31006_CLASS = 2\nFRAME_31006_CLASS_ID = 31006\n\\begintext\n";
 
-/// The folder of third-party data, if this machine has it; fails where `SELENE_REQUIRE_DATA` asks for it.
+/// The folder of third-party data, if this machine has it; panics if not and `SELENE_REQUIRE_DATA` is set.
 pub fn data_dir() -> Option<PathBuf> {
     let found = std::env::var_os("SELENE_DATA").map(PathBuf::from).filter(|dir| dir.is_dir());
     if found.is_none() {
-        assert!(std::env::var_os("SELENE_REQUIRE_DATA").is_none(), "data are required here: set SELENE_DATA");
-        eprintln!("skipped: needs SPICE kernels; set SELENE_DATA to the directory that has spice/");
+        skip::skip_data("needs SPICE kernels; set SELENE_DATA to the directory that has spice/");
     }
     found
 }
 
-/// A segment of type 2: whole numbers that say of what it is, three values at J2000.0 and their rates a second.
+/// A segment of type 2: integers that identify its body and frame, three values at J2000.0 and their rates per second.
 struct Segment {
     of: Vec<i32>,
     at_j2000: [f64; 3],
     rate: [f64; 3],
 }
 
-/// A binary kernel by NAIF's DAF, SPK and PCK Required Reading: one Chebyshev record of degree 1 a segment.
+/// A binary kernel by NAIF's DAF, SPK and PCK Required Reading, with one Chebyshev record of degree 1 per segment.
 fn daf(kind: &[u8; 8], segments: &[Segment]) -> Vec<u8> {
     let (mut summaries, mut numbers) = (Vec::new(), Vec::new());
     for Segment { of, at_j2000, rate } in segments {
         let first = NUMBERS_BEFORE + numbers.len() + 1;
         numbers.extend([0.0, HALF_SPAN_S]);
         numbers.extend((0..3).flat_map(|axis| [at_j2000[axis], rate[axis] * HALF_SPAN_S]));
-        // The first record's start, the length of each, its numbers, and how many there are.
+        // Start of the first record, length of each record in s, numbers per record, number of records.
         numbers.extend([-HALF_SPAN_S, 2.0 * HALF_SPAN_S, 8.0, 1.0]);
         let mut summary = float_bytes(&[-HALF_SPAN_S, HALF_SPAN_S]);
         summary.extend(int_bytes(of));
@@ -79,7 +81,8 @@ fn int_bytes(numbers: &[i32]) -> Vec<u8> {
     numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
 }
 
-/// At J2000.0 the Moon has the Sun, at rest, along x of the ICRF and the Earth along y. Moon and Earth move along y.
+/// At J2000.0, seen from the Moon, the Sun is at rest along x of the ICRF, and the Earth is along y. Moon and Earth
+/// move along y.
 pub fn spk() -> Vec<u8> {
     let at = |of: [i32; 3], at_j2000| Segment { of: of.to_vec(), at_j2000, rate: [0.0; 3] };
     let both = Segment { rate: [0.0, SPEED_KM_S, 0.0], ..at([3, 0, 1], [-SUN_MOON_KM, 0.0, 0.0]) };
@@ -89,17 +92,17 @@ pub fn spk() -> Vec<u8> {
     daf(b"DAF/SPK ", &[sun, both, earth, moon])
 }
 
-/// The Moon's axes at J2000.0: turned by 30° about x, then by 90° about z; then on about z by 10° a day.
+/// The Moon's axes are rotated at J2000.0 by 30° about x, then by 90° about z, and turn about z by 10° a day.
 pub fn pck() -> Vec<u8> {
     let at_j2000 = [0.0, 30.0, 90.0].map(f64::to_radians);
     let rate = [0.0, 0.0, 10.0_f64.to_radians() / 86_400.0];
     daf(b"DAF/PCK ", &[Segment { of: vec![31006, 1], at_j2000, rate }])
 }
 
-/// The made kernels in a folder of one test.
-pub struct Made(PathBuf);
+/// The synthetic kernels in a folder of one test, which is removed on drop.
+pub struct KernelFolder(PathBuf);
 
-impl Made {
+impl KernelFolder {
     pub fn new(test: &str) -> Self {
         let folder = std::env::temp_dir().join(format!("selene-kernels-{}-{test}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("folder");
@@ -114,13 +117,13 @@ impl Made {
         &self.0
     }
 
-    /// Bodies, the Moon's attitude, its frame.
+    /// Paths of the SPK of the bodies, the PCK of the Moon's attitude, and its frame kernel.
     pub fn files(&self) -> [PathBuf; 3] {
         ["bodies.bsp", "moon.bpc", "frames.tf"].map(|name| self.0.join(name))
     }
 }
 
-impl Drop for Made {
+impl Drop for KernelFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }

@@ -1,5 +1,8 @@
-//! What tests of sites share: the folder of third-party data, and measured ground that is made here.
+//! Helpers of the sites' tests: the folder of third-party data, and measured ground that the tests generate.
 #![allow(dead_code, missing_docs, unreachable_pub)]
+
+#[path = "../../../../../tests/src/skip.rs"]
+mod skip;
 
 use std::f64::consts::TAU;
 use std::io::Cursor;
@@ -19,12 +22,11 @@ pub fn spec(name: &str) -> SiteSpec {
     load_yaml(&site_file(name)).expect("a good file")
 }
 
-/// The folder of third-party data, if this machine has it; fails where `SELENE_REQUIRE_DATA` asks for it.
+/// The folder of third-party data, if this machine has it; panics without it where `SELENE_REQUIRE_DATA` is set.
 fn data_dir() -> Option<PathBuf> {
     let found = std::env::var_os("SELENE_DATA").map(PathBuf::from).filter(|dir| dir.is_dir());
     if found.is_none() {
-        assert!(std::env::var_os("SELENE_REQUIRE_DATA").is_none(), "data are required here: set SELENE_DATA");
-        eprintln!("on made ground alone: real ground needs the elevation data; set SELENE_DATA to their directory");
+        skip::skip_data("real ground, made ground instead: set SELENE_DATA to the directory of the elevation data");
     }
     found
 }
@@ -35,8 +37,8 @@ fn folder(test: &str) -> PathBuf {
     folder
 }
 
-/// A site and the folder with its elevation file: Hadley's laws over a picture of hills as steep as 37°, and Hadley
-/// itself where its data are here.
+/// Sites with the folders of their elevation files: Hadley's laws on a picture of hills as steep as 37°, and Hadley
+/// itself if its data are available.
 pub fn hadleys(test: &str) -> Vec<(SiteSpec, PathBuf)> {
     let wave = |post: u32, posts: f64| (f64::from(post) / posts * TAU).sin();
     let hills = GrayImage::from_fn(257, 257, |x, y| Luma([(127.5 + 62.0 * (wave(x, 50.0) + wave(y, 70.0))) as u8]));
@@ -52,8 +54,8 @@ pub fn hadleys(test: &str) -> Vec<(SiteSpec, PathBuf)> {
     [(made, folder)].into_iter().chain(real).collect()
 }
 
-/// Folder and name of a polar GeoTIFF of 33 × 33 posts that is made here, and of a real one of the same place where
-/// the data have it.
+/// Folder and name of a generated polar GeoTIFF of 33 × 33 posts, and of a real one of the same place if the data
+/// contain it.
 pub fn polar_files(test: &str) -> Vec<(PathBuf, String)> {
     let folder = folder(test);
     let crs =
@@ -66,7 +68,7 @@ pub fn polar_files(test: &str) -> Vec<(PathBuf, String)> {
     [(folder, "made.tif".to_owned())].into_iter().chain(real).collect()
 }
 
-/// A site on such a file: only its place and its levels are its own.
+/// A site on a file of `polar_files`: Hadley's spec with its own location and levels.
 pub fn on_a_geotiff(file: &str, datum_m: f64) -> SiteSpec {
     let level = |spacing_m, side_m| LevelSpec { spacing_m, side_m };
     let file = FileSpec { file: file.into(), source: "gz-common".into(), sha256: None, levels: 1 };

@@ -73,7 +73,7 @@ fn array(source: Node, accessor: Node) -> Result<Vec<f64>, String> {
     Err(refusal(array, format!("count {stated} is not allowed: there are {} numbers", numbers.len())))
 }
 
-/// What an accessor makes of numbers: `count` items from `offset` on, each `stride` after the last.
+/// The items of an accessor: `count` of them from `offset` on, each `stride` numbers after the last.
 fn items(accessor: Node, numbers: &[f64]) -> Result<Vec<Point3<f64>>, String> {
     let value = |name: &str, default: &str| number(accessor, name, attribute(accessor, name).unwrap_or(default));
     let (count, offset, stride) =

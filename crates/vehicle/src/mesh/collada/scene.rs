@@ -1,4 +1,4 @@
-//! Where the scene of a file shows its geometries.
+//! The instances of geometries in the scene of a file, with their transforms.
 
 use nalgebra::{Matrix4, Unit, Vector3};
 use roxmltree::Node;
@@ -7,16 +7,16 @@ use super::{Triangle, attribute, children, floats, reference, refusal};
 
 /// A geometry that is shown.
 pub(super) struct Instance<'a> {
-    /// The element that asks for it.
+    /// The element that instances it.
     pub(super) element: Node<'a, 'a>,
     /// The geometry's id.
     pub(super) geometry: &'a str,
-    /// To metres, from the geometry's own units.
+    /// Transform from the geometry's own units to the scene in metres.
     scene_from_geometry: Matrix4<f64>,
 }
 
 impl Instance<'_> {
-    /// Where a triangle of the geometry is shown, m.
+    /// Corners of a triangle of the geometry in the scene, m.
     pub(super) fn place(&self, triangle: &Triangle) -> [[f32; 3]; 3] {
         let place = |corner| self.scene_from_geometry.transform_point(&corner).coords.map(|m| m as f32).into();
         let [a, b, c]: [[f32; 3]; 3] = triangle.map(place);
@@ -25,7 +25,7 @@ impl Instance<'_> {
     }
 }
 
-/// All that a file shows.
+/// All instances of geometries in a file's scene.
 pub(super) fn instances<'a>(root: Node<'a, 'a>) -> Result<Vec<Instance<'a>>, String> {
     let mut instances = Vec::new();
     add_nodes(shown(root)?, &Matrix4::new_scaling(unit_m(root)?), &mut instances)?;
@@ -34,13 +34,13 @@ pub(super) fn instances<'a>(root: Node<'a, 'a>) -> Result<Vec<Instance<'a>>, Str
 
 /// The scene that is shown.
 fn shown<'a>(root: Node<'a, 'a>) -> Result<Node<'a, 'a>, String> {
-    let mut asked = children(root, "scene").flat_map(|scene| children(scene, "instance_visual_scene"));
+    let mut requested = children(root, "scene").flat_map(|scene| children(scene, "instance_visual_scene"));
     let missing = || refusal(root, "shows nothing; give a <scene> with an <instance_visual_scene>");
-    let asked = asked.next().ok_or_else(missing)?;
-    let id = reference(asked, "url")?;
+    let requested = requested.next().ok_or_else(missing)?;
+    let id = reference(requested, "url")?;
     let mut scenes = children(root, "library_visual_scenes").flat_map(|library| children(library, "visual_scene"));
     let scene = scenes.find(|scene| attribute(*scene, "id") == Some(id));
-    scene.ok_or_else(|| refusal(asked, format!("no <visual_scene> has id \"{id}\"")))
+    scene.ok_or_else(|| refusal(requested, format!("no <visual_scene> has id \"{id}\"")))
 }
 
 /// The file's unit of length, m.
@@ -51,7 +51,7 @@ fn unit_m(root: Node) -> Result<f64, String> {
     unit_m.ok_or_else(|| refusal(unit, format!("meter=\"{text}\" is not allowed: must be a number above 0")))
 }
 
-/// Adds what the nodes below `parent` show.
+/// Adds the instances of the nodes below `parent`.
 fn add_nodes<'a>(
     parent: Node<'a, 'a>,
     scene_from_parent: &Matrix4<f64>,
@@ -107,7 +107,7 @@ fn matrix(element: Node) -> Result<Matrix4<f64>, String> {
     if is_affine { Ok(matrix) } else { Err(refusal(element, "its last row must be 0 0 0 1")) }
 }
 
-/// Of a unit cube; negative where the cube is mirrored.
+/// Volume of a transformed unit cube; negative for a transform that mirrors.
 fn volume(transform: &Matrix4<f64>) -> f64 {
     transform.fixed_view::<3, 3>(0, 0).determinant()
 }

@@ -1,4 +1,4 @@
-//! `selene bag info`: what a bag holds, by its files' own summaries.
+//! `selene bag info`: prints the contents of a bag, from the summaries in its files.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -13,7 +13,7 @@ use crate::fault::Fault;
 use crate::output::print_line;
 use crate::summary::size;
 
-/// Prints what a bag holds.
+/// Prints the contents of a bag.
 pub(super) fn info(args: &BagInfoArgs) -> Result<(), Fault> {
     let bag = open(&args.bag)?;
     let contents = bag.contents();
@@ -32,13 +32,13 @@ struct Info<'a> {
 }
 
 impl Info<'_> {
-    /// First log time and span, ns.
+    /// First log time and duration, ns.
     fn span_ns(&self) -> (u64, u64) {
         let (first_ns, last_ns) = self.contents.span_ns().unwrap_or_default();
         (first_ns, last_ns - first_ns)
     }
 
-    /// How often a topic has a message; none for those that are told once or now and then.
+    /// Mean rate of a topic, Hz; `None` for latched topics and those with a single message.
     fn rate_hz(&self, count: &TopicCount) -> Option<f64> {
         let (_, span_ns) = self.span_ns();
         let is_latched = count.topic.qos.is_some_and(|qos| qos.durability == Durability::TransientLocal);
@@ -46,7 +46,7 @@ impl Info<'_> {
         flows.then(|| count.messages as f64 / seconds(span_ns))
     }
 
-    /// All that is wrong as far as it was looked at.
+    /// The faults found while reading the summaries.
     fn faults(&self) -> Vec<String> {
         let of_file = |file: &BagFile| {
             let ending = ending_fault(file.ending).map(str::to_owned);
@@ -65,7 +65,7 @@ impl Info<'_> {
             "duration_ns": duration_ns,
             "messages": self.contents.messages(),
             "bytes": self.contents.bytes(),
-            "metadata_version": self.bag.metadata().map(|told| told.version),
+            "metadata_version": self.bag.metadata().map(|reported| reported.version),
             "files": self.contents.files.iter().map(file_json).collect::<Vec<_>>(),
             "topics": self.contents.topics().values().map(|count| self.topic_json(count)).collect::<Vec<_>>(),
             "faults": self.faults(),
@@ -90,7 +90,7 @@ impl Display for Info<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let (start_ns, duration_ns) = self.span_ns();
         let files = self.contents.files.len();
-        let version = self.bag.metadata().map_or("none".to_owned(), |told| format!("version {}", told.version));
+        let version = self.bag.metadata().map_or("none".to_owned(), |reported| format!("version {}", reported.version));
         for (label, value) in [
             ("bag", self.bag.path().display().to_string()),
             ("files", format!("{files}, {}, {}", size(self.contents.bytes()), compression(self.contents))),
@@ -116,7 +116,7 @@ impl Display for Info<'_> {
     }
 }
 
-/// What the way in which a file ends says of its recording.
+/// The fault of a file by how it ends; `None` if it was closed properly.
 pub(super) fn ending_fault(ending: FileEnding) -> Option<&'static str> {
     match ending {
         FileEnding::Closed => None,
@@ -163,7 +163,7 @@ fn words(qos: Qos) -> (&'static str, &'static str) {
 }
 
 fn quality(qos: Option<Qos>) -> String {
-    let Some(qos) = qos else { return "not told".to_owned() };
+    let Some(qos) = qos else { return "not given".to_owned() };
     let (reliability, durability) = words(qos);
     format!("{reliability}, {durability}, last {}", qos.depth)
 }

@@ -1,5 +1,5 @@
-//! `selene bag play`: what was recorded goes out again, as far apart as it was recorded. Topics between Selene's own
-//! nodes are never played, so that none of them takes a bag for a run.
+//! `selene bag play`: publishes recorded messages with the same time between them. Topics between Selene's own nodes
+//! are never played, so that no node takes a bag for a run.
 
 mod player;
 
@@ -19,24 +19,24 @@ use crate::meter::Meter;
 use crate::middleware::Network;
 use crate::output::print_line;
 use crate::remap::Names;
-use crate::telling::Telling;
+use crate::verbosity::Verbosity;
 
-/// The player's ROS node.
+/// Name of the player's ROS node.
 const NODE: &str = "selene_bag";
-/// The stop flag is looked at as often, s.
+/// Greatest interval between checks of the stop flag, s.
 const SLEEP_MAX_S: f64 = 0.1;
 
-/// Plays a bag until its end, or without end until somebody stops it.
-pub(super) fn play(args: &BagPlayArgs, telling: Telling) -> Result<(), Fault> {
+/// Plays a bag to its end or, with `--loop`, until it is stopped.
+pub(super) fn play(args: &BagPlayArgs, verbosity: Verbosity) -> Result<(), Fault> {
     let stop = interrupt::watch()?;
     let bag = open(&args.bag)?;
     let contents = bag.contents();
     let begin_ns = begin_ns(args, &contents)?;
     let topics = chosen(args, &contents)?;
-    let meter = Arc::new(Meter::new(Network::asked(&args.network)?.join(&Names::plain(NODE))?));
+    let meter = Arc::new(Meter::new(Network::requested(&args.network)?.join(&Names::plain(NODE))?));
     let player = Player::open(meter.as_ref(), &topics, args.clock).map_err(Fault::run)?;
     let (bag_file, span_s) = (args.bag.display(), span_s(&contents, begin_ns));
-    telling.note(format_args!("{bag_file} · {} topics, {span_s:.1} s", topics.len()));
+    verbosity.note(format_args!("{bag_file} · {} topics, {span_s:.1} s", topics.len()));
     Pace::new(1.0, &stop).sleep_s(args.delay.secs_f64());
     let played = play_through(args, &bag, &player, begin_ns, &stop).map_err(Fault::run)?;
     print_line(format_args!("played {played} messages on {} topics", topics.len()));
@@ -64,7 +64,7 @@ fn play_through(
     }
 }
 
-/// Log time from which on it is played.
+/// The log time at which playing begins, ns.
 fn begin_ns(args: &BagPlayArgs, contents: &BagContents) -> Result<u64, Fault> {
     let (first_ns, last_ns) =
         contents.span_ns().ok_or_else(|| Fault::input(format!("{}: has no message", args.bag.display())))?;
@@ -78,7 +78,7 @@ fn span_s(contents: &BagContents, begin_ns: u64) -> f64 {
     contents.span_ns().map_or(0.0, |(_, last_ns)| seconds(last_ns - begin_ns))
 }
 
-/// The topics to be played; those that cannot be are told.
+/// The topics to play; prints a warning for those of unknown types.
 fn chosen(args: &BagPlayArgs, contents: &BagContents) -> Result<Vec<Topic>, Fault> {
     let filter = TopicFilter { include: args.topics.clone(), ..TopicFilter::default() };
     let mut chosen = Vec::new();
@@ -89,8 +89,8 @@ fn chosen(args: &BagPlayArgs, contents: &BagContents) -> Result<Vec<Topic>, Faul
         let qos = count.topic.qos.unwrap_or(Qos::reliable());
         match Topic::of_type(name, &count.topic.type_name, qos).map_err(Fault::input)? {
             Some(topic) => chosen.push(topic),
-            // A warning: it is told whatever is asked for.
-            None => Telling::Usual
+            // A warning is printed even with `--quiet`.
+            None => Verbosity::Usual
                 .note(format_args!("{name} is not played: Selene knows no type {}", count.topic.type_name)),
         }
     }
@@ -98,10 +98,10 @@ fn chosen(args: &BagPlayArgs, contents: &BagContents) -> Result<Vec<Topic>, Faul
     if chosen.is_empty() && !args.clock { Err(none()) } else { Ok(chosen) }
 }
 
-/// Waits until recorded time has come, on the machine's clock.
+/// Waits for log times, on the machine's clock.
 struct Pace<'a> {
     rate: f64,
-    /// An instant and the log time that belongs to it.
+    /// An instant and its log time, ns.
     begun: Option<(Instant, u64)>,
     stop: &'a AtomicBool,
 }
@@ -111,14 +111,14 @@ impl<'a> Pace<'a> {
         Self { rate, begun: None, stop }
     }
 
-    /// Waits; false when somebody asked to stop.
+    /// Waits until a log time is due. Returns false if the stop flag was set.
     fn wait_until(&mut self, log_ns: u64) -> bool {
         let (begun, from_ns) = *self.begun.get_or_insert_with(|| (Instant::now(), log_ns));
         let due_s = seconds(log_ns.saturating_sub(from_ns)) / self.rate;
         self.sleep_s(due_s - begun.elapsed().as_secs_f64())
     }
 
-    /// Sleeps so long; false when somebody asked to stop.
+    /// Sleeps for a span. Returns false if the stop flag was set.
     fn sleep_s(&self, span_s: f64) -> bool {
         let begun = Instant::now();
         while !self.stop.load(Ordering::Relaxed) {

@@ -1,6 +1,6 @@
-//! `selene bag verify`: every message decodes as its type, stamps do not go back, images have their camera_info,
-//! transforms form one tree, and indexes, counts and metadata tell what is there. All messages are read once, and
-//! each check sees them pass; what it keeps of them is a stamp or a name.
+//! `selene bag verify` checks that every message decodes as its type, stamps do not go back, images have their
+//! camera_info, transforms form one tree, and indexes, counts and metadata agree with the contents. All messages are
+//! read once and passed to each check, which keeps only stamps and names of them.
 
 mod cameras;
 mod decoding;
@@ -16,7 +16,7 @@ use crate::args::BagVerifyArgs;
 use crate::fault::Fault;
 use crate::output::print_line;
 
-/// Lists what is wrong with a bag.
+/// Prints the faults of a bag; fails if there are any.
 pub(super) fn verify(args: &BagVerifyArgs) -> Result<(), Fault> {
     let bag = open(&args.bag)?;
     let (contents, faults) = look(&bag);
@@ -29,7 +29,7 @@ pub(super) fn verify(args: &BagVerifyArgs) -> Result<(), Fault> {
     Ok(())
 }
 
-/// What a bag holds, and all that is wrong with it.
+/// Reads a whole bag. Returns its contents and all its faults.
 fn look(bag: &BagReader) -> (BagContents, Vec<String>) {
     let mut faults = bag.faults().to_vec();
     let (mut checks, mut messages) = (Checks::default(), bag.messages());
@@ -45,12 +45,12 @@ fn look(bag: &BagReader) -> (BagContents, Vec<String>) {
         let of_file = endings.into_iter().chain(file.faults.iter().cloned());
         faults.extend(of_file.map(|fault| format!("{}: {fault}", file.path.display())));
     }
-    faults.extend(bag.metadata().map(|told| metadata::differences(told, &contents)).unwrap_or_default());
+    faults.extend(bag.metadata().map(|reported| metadata::differences(reported, &contents)).unwrap_or_default());
     faults.extend(checks.end());
     (contents, faults)
 }
 
-/// The checks that see each message.
+/// The checks that examine each message.
 #[derive(Default)]
 struct Checks {
     decoding: decoding::Decoding,

@@ -1,4 +1,4 @@
-//! `selene check --explain`: every value of a scenario. What the file says nothing of is marked as a default.
+//! `selene check --explain`: prints every value of a scenario. Values that its file leaves out are marked as defaults.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -76,7 +76,7 @@ mod tests {
         let options = LoadOptions { configuration: vec![config], ..LoadOptions::default() };
         let text = "site: mare\nseed: 7\nrover: {file: viper, x_m: 3}\n";
         let scenario = Scenario::parse(text, Path::new("mine.yaml"), &options).expect("a scenario");
-        let told = lines(&scenario, text);
+        let reported = lines(&scenario, text);
         for line in [
             "  name: mine   (default)",
             "  seed: 7",
@@ -85,7 +85,7 @@ mod tests {
             "    x_m: 3, y_m: 0, z_m: 0, yaw_deg: 0",
             "    sensors: none",
         ] {
-            assert!(told.iter().any(|told| told == line), "{line} is missing in: {told:#?}");
+            assert!(reported.iter().any(|reported| reported == line), "{line} is missing in: {reported:#?}");
         }
     }
 }

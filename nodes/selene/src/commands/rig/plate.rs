@@ -1,4 +1,4 @@
-//! `selene rig plate`: a pressed plate.
+//! `selene rig plate`: presses a plate into soil and prints the force over time.
 
 use selene_soil::Law;
 use selene_soil::rig::{self, PlateRig};

@@ -1,4 +1,4 @@
-//! `selene rig slope`: a rover on steeper and steeper slopes.
+//! `selene rig slope`: drives a rover up steeper and steeper slopes until it stalls.
 
 use std::sync::Arc;
 
@@ -14,13 +14,13 @@ use crate::bar::Work;
 use crate::fault::Fault;
 use crate::output::print_line;
 use crate::places;
-use crate::telling::Telling;
+use crate::verbosity::Verbosity;
 
-/// The files of a folder.
+/// Names of the files in the output folder.
 const TABLE: &str = "slope.csv";
 const PLOT: &str = "slope.png";
 
-pub(super) fn slope(args: &SlopeArgs, telling: Telling) -> Result<(), Fault> {
+pub(super) fn slope(args: &SlopeArgs, verbosity: Verbosity) -> Result<(), Fault> {
     let rover = Arc::new(RoverModel::load(&places::configured(&["rover"], &args.rover)).map_err(Fault::input)?);
     let rig = SlopeRig::new(rover, soil(&args.soil, false)?);
     let rig = SlopeRig {
@@ -35,24 +35,24 @@ pub(super) fn slope(args: &SlopeArgs, telling: Telling) -> Result<(), Fault> {
         places::check_writable("--out", &folder.join(TABLE), &CSV)?;
         places::check_writable("--out", &folder.join(PLOT), &PNG)?;
     }
-    let climbs = until_it_stalls(&rig, &args.slope.0, telling)?;
+    let climbs = until_it_stalls(&rig, &args.slope.0, verbosity)?;
     let Some(folder) = &args.out else {
         print_line(csv(&climbs).trim_end());
         return Ok(());
     };
-    write_csv(&folder.join(TABLE), &csv(&climbs), telling)?;
+    write_csv(&folder.join(TABLE), &csv(&climbs), verbosity)?;
     let plot = folder.join(PLOT);
     chart(args, &rig, &climbs).save(&plot).map_err(Fault::run)?;
-    telling.wrote(&plot);
+    verbosity.wrote(&plot);
     Ok(())
 }
 
-/// Slopes from the flattest to the first on which the rover stalls. All are driven at
-/// once: the cores have nothing else to do.
-fn until_it_stalls(rig: &SlopeRig, slopes_deg: &[f64], telling: Telling) -> Result<Vec<Climb>, Fault> {
+/// Results from the flattest slope to the first on which the rover stalls. All slopes are driven in parallel: the cores
+/// have nothing else to do.
+fn until_it_stalls(rig: &SlopeRig, slopes_deg: &[f64], verbosity: Verbosity) -> Result<Vec<Climb>, Fault> {
     let mut slopes_deg = slopes_deg.to_vec();
     slopes_deg.sort_by(f64::total_cmp);
-    let work = Work::begin(telling, "slopes", slopes_deg.len() as u64);
+    let work = Work::begin(verbosity, "slopes", slopes_deg.len() as u64);
     let climb = |&slope_deg: &f64| {
         let climb = rig.climb(slope_deg);
         work.step();
@@ -60,16 +60,16 @@ fn until_it_stalls(rig: &SlopeRig, slopes_deg: &[f64], telling: Telling) -> Resu
     };
     let climbs: Vec<_> = slopes_deg.par_iter().map(climb).collect();
     drop(work);
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for climb in climbs {
         let climb = climb.map_err(fault)?;
         finite("slip", climb.slip)?;
-        told.push(climb);
+        reported.push(climb);
         if climb.stalled {
             break;
         }
     }
-    Ok(told)
+    Ok(reported)
 }
 
 fn fault(error: SlopeError) -> Fault {

@@ -1,5 +1,4 @@
-//! `selene rig wheel`: a single wheel, once or over every combination of what was
-//! given as a list or a range.
+//! `selene rig wheel`: runs a single wheel, once or for every combination of the values in lists and ranges.
 
 use std::path::PathBuf;
 
@@ -16,12 +15,12 @@ use crate::bar::Work;
 use crate::fault::Fault;
 use crate::output::print_line;
 use crate::places;
-use crate::telling::Telling;
+use crate::verbosity::Verbosity;
 
-/// Runs of one call at most.
+/// Greatest number of runs in one call.
 const RUNS_MAX: usize = 100_000;
 
-/// What a single run prints.
+/// The JSON that a single run prints.
 #[derive(Serialize)]
 struct Printed {
     sinkage_m: f64,
@@ -31,15 +30,15 @@ struct Printed {
     torque_nm: f64,
 }
 
-/// One combination.
+/// One combination of a soil and values.
 #[derive(Clone, Debug)]
 struct Case {
     soil: usize,
-    /// As `AXES` has them.
+    /// The values in the order of `AXES`.
     values: [f64; 5],
 }
 
-/// What can be swept, in the order of the CSV: name in a plot, short name in its legend.
+/// The quantities that can be swept, in the order of the CSV: axis label in a plot, unit or short name in its legend.
 const AXES: [(&str, &str); 5] = [
     ("slip", "slip"),
     ("load, N", "N"),
@@ -48,20 +47,20 @@ const AXES: [(&str, &str); 5] = [
     ("gravity, m/s²", "m/s²"),
 ];
 
-pub(super) fn wheel(args: &WheelArgs, telling: Telling) -> Result<(), Fault> {
+pub(super) fn wheel(args: &WheelArgs, verbosity: Verbosity) -> Result<(), Fault> {
     if let Some(height_m) = args.grouser_height.filter(|height_m| *height_m >= args.radius) {
         return Err(Fault::input(format!("--grouser-height {height_m}: must be below --radius {}", args.radius)));
     }
     let laws = args.soil.0.iter().map(|name| soil(name, args.bulldozing)).collect::<Result<Vec<_>, _>>()?;
     let cases = cases(args)?;
     let [table, plot] = files(args)?;
-    let states = run(args, &laws, &cases, telling)?;
+    let states = run(args, &laws, &cases, verbosity)?;
     if let Some(plot) = &plot {
         chart(args, &cases, &states).save(plot).map_err(Fault::run)?;
-        telling.wrote(plot);
+        verbosity.wrote(plot);
     }
     match (&table, &states[..]) {
-        (Some(file), _) => write_csv(file, &csv(args, &cases, &states), telling),
+        (Some(file), _) => write_csv(file, &csv(args, &cases, &states), verbosity),
         (None, [state]) => print_json(state),
         (None, _) if plot.is_some() => Ok(()),
         (None, _) => {
@@ -71,7 +70,7 @@ pub(super) fn wheel(args: &WheelArgs, telling: Telling) -> Result<(), Fault> {
     }
 }
 
-/// The table and the plot to write, if any; refused where they could not be written.
+/// The table and the plot to write, if any. Refuses files that could not be written.
 fn files(args: &WheelArgs) -> Result<[Option<PathBuf>; 2], Fault> {
     let files = match &args.out {
         Some(folder) => {
@@ -87,13 +86,13 @@ fn files(args: &WheelArgs) -> Result<[Option<PathBuf>; 2], Fault> {
     Ok(files)
 }
 
-/// Every combination, the first of `AXES` running fastest.
+/// All combinations; the first of `AXES` varies fastest.
 fn cases(args: &WheelArgs) -> Result<Vec<Case>, Fault> {
     let axes = axes(args);
     let count = axes.iter().fold(args.soil.0.len(), |count, axis| count.saturating_mul(axis.len()));
     if count > RUNS_MAX {
         return Err(Fault::input(format!(
-            "{count} combinations were asked for; at most {RUNS_MAX} are run in one call"
+            "{count} combinations were requested; at most {RUNS_MAX} are run in one call"
         )));
     }
     let case = |index: usize| {
@@ -128,9 +127,9 @@ fn shape(args: &WheelArgs) -> WheelShape {
     }
 }
 
-/// Runs all cases on all cores; results in the order of the cases.
-fn run(args: &WheelArgs, laws: &[Law], cases: &[Case], telling: Telling) -> Result<Vec<SteadyState>, Fault> {
-    let work = Work::begin(telling, "wheels", cases.len() as u64);
+/// Runs all cases on all cores. Returns the results in the order of the cases.
+fn run(args: &WheelArgs, laws: &[Law], cases: &[Case], verbosity: Verbosity) -> Result<Vec<SteadyState>, Fault> {
+    let work = Work::begin(verbosity, "wheels", cases.len() as u64);
     let run_one = |case: &Case| {
         let [slip, load_n, angle_deg, omega_rad_s, gravity_m_s2] = case.values;
         let rig = WheelRig {
@@ -142,14 +141,14 @@ fn run(args: &WheelArgs, laws: &[Law], cases: &[Case], telling: Telling) -> Resu
         };
         let state = rig::wheel(&rig);
         work.step();
-        state.map_err(|error| fault(&told(args, case, cases.len()), &error)).and_then(all_finite)
+        state.map_err(|error| fault(&reported(args, case, cases.len()), &error)).and_then(all_finite)
     };
     let results: Vec<_> = cases.par_iter().map(run_one).collect();
     results.into_iter().collect()
 }
 
-/// The combination that an error is of, where there are several.
-fn told(args: &WheelArgs, case: &Case, runs: usize) -> String {
+/// The options of a case, for its error message; empty for a single run.
+fn reported(args: &WheelArgs, case: &Case, runs: usize) -> String {
     if runs == 1 {
         return String::new();
     }
@@ -202,7 +201,7 @@ fn csv(args: &WheelArgs, cases: &[Case], states: &[SteadyState]) -> String {
     csv
 }
 
-/// Over the axis with the most values; one line for each combination of the others.
+/// The chart over the axis with the most values, with one line for each combination of the others.
 fn chart(args: &WheelArgs, cases: &[Case], states: &[SteadyState]) -> Chart {
     let counts = axes(args).map(|axis| axis.len());
     let along = (0..AXES.len()).rev().max_by_key(|&axis| counts[axis]).unwrap_or(0);
@@ -245,7 +244,7 @@ fn chart(args: &WheelArgs, cases: &[Case], states: &[SteadyState]) -> Chart {
     Chart { title, columns: 2, panels }
 }
 
-/// What sets a line apart: the soil, and every other axis with several values.
+/// The name of a line: the soil, and the values of all other axes with several values.
 fn line_name(args: &WheelArgs, case: &Case, along: usize, counts: &[usize; 5]) -> String {
     let others = (0..AXES.len()).filter(|&axis| axis != along && counts[axis] > 1);
     let parts = others.map(|axis| match axis {

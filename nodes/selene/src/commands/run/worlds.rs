@@ -1,9 +1,9 @@
-//! The worlds of a process, one after the other. What somebody asks for is loaded and checked beside the world that goes
-//! on, and takes its place only where nothing is refused: the present world ends as by the service that ends a run, and
-//! all nodes begin anew.
+//! Replaces the world of a running process. A requested world is loaded and checked while the present one runs, and
+//! replaces it only if nothing is refused: then the present world ends as by the service that ends a run, and new nodes
+//! start.
 //!
-//! What was typed of the first scenario and its ground (`--seed`, `--rover`, `--set`, `--ruts`, `--resume`, `--run` …)
-//! is not said of another one. What is written gets a number, so that nothing of an earlier world is replaced.
+//! Options about the first scenario and its ground (`--seed`, `--rover`, `--set`, `--ruts`, `--resume`, `--run` …) do
+//! not apply to another one. Outputs get a number, so that nothing of an earlier world is overwritten.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -17,55 +17,56 @@ use std::time::Duration;
 use selene_base::input;
 use selene_observe::Devices;
 use selene_sim::{Model, World};
-use selene_simulation::{Begin, Change, ChangeError, Changes, OfferedScenario, RunState, WorldRequest};
+use selene_simulation::{Change, ChangeError, Changes, OfferedScenario, RunStart, RunState, WorldRequest};
 
-use super::check_outputs;
+use super::{check_outputs, check_pictures};
 use crate::args::{CheckpointArgs, RunArgs, RunIdArgs, RutsArgs, ViewersArgs, WorldArgs};
 use crate::commands::{list, viewers};
 use crate::fault::Fault;
 use crate::overrides::Override;
 use crate::{device, places, recording};
 
-/// How often the end is looked for (wall time).
+/// Interval between checks for the end of the run (wall time).
 const POLL: Duration = Duration::from_millis(50);
-/// What an answer takes to leave before its service goes (wall time).
+/// Time for a response to be sent before its service ends (wall time).
 const ANSWER_LEAVES: Duration = Duration::from_millis(200);
-/// The largest file that is looked into, bytes, and how many of a folder are.
+/// Greatest size of a file that is examined, bytes, and greatest number of files in a folder.
 const BYTES_MAX: u64 = 4 << 20;
 const FILES_MAX: usize = 200;
-/// The key of a scenario's site. Every scenario has it, and no other file does.
+/// The key of a scenario's site. Every scenario has it, and no other kind of file does.
 const SITE: &str = "site";
 
 /// A world that is loaded and checked.
 pub(super) struct LoadedWorld {
-    /// What the command line says of it.
+    /// The arguments as they apply to this world.
     pub(super) args: RunArgs,
-    /// Which one of the process, from 1.
+    /// Number of this world in the process, from 1.
     pub(super) number: u32,
     pub(super) model: Arc<Model>,
-    pub(super) begin: Begin,
+    pub(super) begin: RunStart,
 }
 
-/// Loads what is asked for while a world runs.
+/// Loads a requested world while another one runs.
 pub(super) struct Loader<'a> {
-    /// What was typed.
+    /// The arguments of the command line.
     pub(super) typed: &'a RunArgs,
-    /// What is so of the world that runs, and its number.
+    /// The arguments as they apply to the running world, and its number.
     pub(super) present: &'a RunArgs,
     pub(super) number: u32,
     pub(super) devices: &'a Devices,
-    /// Whether other processes can be reached.
+    /// Whether the process is connected to others.
     pub(super) has_wire: bool,
-    pub(super) asked: Receiver<WorldRequest>,
-    /// The way to end the world that runs.
+    pub(super) requested: Receiver<WorldRequest>,
+    /// The queue of changes, with which the running world is ended.
     pub(super) changes: &'a Changes,
 }
 
 impl Loader<'_> {
-    /// The world to go over to; none where the run ends by itself. Whoever asked is answered.
+    /// Waits for requests and answers them. Returns the world that replaces the running one; `None` if the run ends
+    /// without a replacement.
     pub(super) fn next(self, ended: &AtomicBool) -> Option<LoadedWorld> {
         while !ended.load(Ordering::Relaxed) {
-            let request = match self.asked.recv_timeout(POLL) {
+            let request = match self.requested.recv_timeout(POLL) {
                 Ok(request) => request,
                 Err(RecvTimeoutError::Timeout) => continue,
                 Err(RecvTimeoutError::Disconnected) => return None,
@@ -73,7 +74,7 @@ impl Loader<'_> {
             match self.load(request.file()) {
                 Ok(world) => {
                     let scenario = world.model.scenario();
-                    tracing::info!("going over to {}", scenario.name);
+                    tracing::info!("switching to {}", scenario.name);
                     request.accept(scenario);
                     self.end_present(ended);
                     return Some(world);
@@ -84,17 +85,17 @@ impl Loader<'_> {
         None
     }
 
-    /// Ends the world that runs; one that has ended by itself meanwhile is gone over from too.
+    /// Ends the running world, if it has not ended by itself meanwhile.
     fn end_present(&self, ended: &AtomicBool) {
         thread::sleep(ANSWER_LEAVES);
-        let quit = || self.changes.ask(Change::Enter(RunState::Quitting));
-        // What finds no room is refused at once.
+        let quit = || self.changes.request(Change::Enter(RunState::Quitting));
+        // A full queue refuses at once: try again.
         while matches!(quit().try_recv(), Ok(Err(ChangeError::Full))) && !ended.load(Ordering::Relaxed) {
             thread::sleep(POLL);
         }
     }
 
-    /// Loads a scenario, or the present one on another site, and refuses all that can be refused.
+    /// Loads a scenario, or the present one on another site, with all checks that a run makes before it begins.
     fn load(&self, file: &Path) -> Result<LoadedWorld, Fault> {
         let number = self.number + 1;
         let (scenario, world) = world_of(file, self.typed, self.present)?;
@@ -104,16 +105,17 @@ impl Loader<'_> {
         if !self.has_wire {
             places::check_answerable(&model)?;
         }
-        // Whether its rovers can stand where they start is known when it has begun.
+        // Only the start of a world shows whether its rovers can stand at their start places.
         drop(World::begin(Arc::clone(&model), None).map_err(Fault::input)?);
         recording::check(args.record.as_deref())?;
         viewers::check(&args.viewers)?;
         check_outputs(&args)?;
-        Ok(LoadedWorld { args, number, model, begin: Begin::Start(None) })
+        check_pictures(&args, model.scenario())?;
+        Ok(LoadedWorld { args, number, model, begin: RunStart::Start(None) })
     }
 }
 
-/// The scenario that a file is, as it is written; of a site, the present scenario there.
+/// The scenario and world arguments for a file: a scenario as it is written; for a site, the present scenario on it.
 fn world_of(file: &Path, typed: &RunArgs, present: &RunArgs) -> Result<(Option<PathBuf>, WorldArgs), Fault> {
     if is_scenario(file)? {
         let world = WorldArgs { data: typed.world.data.clone(), ..WorldArgs::default() };
@@ -125,7 +127,7 @@ fn world_of(file: &Path, typed: &RunArgs, present: &RunArgs) -> Result<(Option<P
     Ok((present.scenario.clone(), world))
 }
 
-/// What was typed, as it is for world `number` of the process.
+/// The arguments of the command line as they apply to world `number` of the process.
 fn numbered_args(typed: &RunArgs, number: u32, scenario: Option<PathBuf>, world: WorldArgs) -> RunArgs {
     let place = |path: &Option<PathBuf>| path.as_deref().map(|path| numbered(path, number));
     RunArgs {
@@ -146,7 +148,7 @@ fn numbered_args(typed: &RunArgs, number: u32, scenario: Option<PathBuf>, world:
     }
 }
 
-/// Where world `number` writes what the first one writes at `path`: `bag_2`, `run_2.json`.
+/// The output path of world `number` in place of `path`, such as `bag_2` or `run_2.json`.
 fn numbered(path: &Path, number: u32) -> PathBuf {
     let Some(stem) = path.file_stem() else { return path.join(number.to_string()) };
     let mut name = stem.to_owned();
@@ -166,7 +168,7 @@ fn is_scenario(file: &Path) -> Result<bool, Fault> {
     Ok(value.get(SITE).is_some())
 }
 
-/// The scenarios that a run of the scenario `present` may go over to: those of the configuration, and those beside it.
+/// The scenarios that can replace `present`: those of the configuration, and those in the folder of `present`.
 pub(super) fn offered(present: &Path) -> Vec<OfferedScenario> {
     let whole = |file: PathBuf| file.canonicalize().unwrap_or(file);
     let configured = places::files_of("scenario").into_iter().map(|(name, file)| (whole(file), name));
@@ -183,7 +185,7 @@ pub(super) fn offered(present: &Path) -> Vec<OfferedScenario> {
     scenarios
 }
 
-/// The YAML files in the folder of a scenario, itself among them.
+/// The YAML files in the folder of a scenario, including itself.
 fn beside(present: &Path) -> Vec<PathBuf> {
     let folder = present.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
@@ -222,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_typed_of_the_first_scenario_is_not_said_of_the_next_and_what_of_the_process_is() {
+    fn options_of_the_first_scenario_do_not_hold_for_the_next_and_those_of_the_process_do() {
         let words = ["--seed", "7", "--ruts", "a.state", "--save-ruts", "a.state", "--run", "first", "--for", "9"];
         let typed = typed(&[&words[..], &["--no-dds", "--out", "pictures", "--record", "bag"]].concat());
         let next = numbered_args(&typed, 2, Some(config("scenario/sorato.yaml")), WorldArgs::default());
@@ -249,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn scenarios_are_told_from_other_files_and_those_of_the_configuration_are_offered_once() {
+    fn scenarios_are_distinguished_from_other_files_and_those_of_the_configuration_are_offered_once() {
         assert!(is_scenario(&config("scenario/polar.yaml")).expect("a file"));
         for other in ["site/polar.yaml", "rover/viper.yaml", "soil/lunar.yaml"] {
             assert!(!is_scenario(&config(other)).expect("a file"), "{other}");

@@ -1,4 +1,4 @@
-//! Sun and Earth over a span of time: when the Sun is up, for how long it is dark.
+//! Sun and Earth over a span of time: their elevations, when the Sun is visible, and how long it is dark.
 
 use selene_base::SimTime;
 use selene_pictures::chart::{Chart, Line, Mark, Panel};
@@ -9,7 +9,7 @@ use super::Observer;
 use crate::fault::Fault;
 use crate::output::print_line;
 
-/// Rows at most.
+/// Greatest number of rows.
 const ROWS_MAX: i64 = 200_000;
 const SECS_PER_DAY: f64 = 86_400.0;
 
@@ -18,13 +18,13 @@ struct Row {
     utc: Utc,
     days: f64,
     sun_deg: f64,
-    /// Of the horizon below the Sun.
+    /// Elevation of the horizon below the Sun, degrees.
     horizon_deg: f64,
     sun_visible: f64,
     earth_deg: f64,
 }
 
-/// The sky at even steps, the first at the start.
+/// The sky at even steps from the start.
 pub(super) struct SkyTable {
     rows: Vec<Row>,
     step: SimTime,
@@ -52,19 +52,18 @@ impl SkyTable {
         Ok(Self { rows: (0..=steps).map(row).collect::<Result<_, Fault>>()?, step })
     }
 
-    /// The mean visible share of the Sun.
+    /// Mean visible share of the Sun's disc, 0 to 1.
     fn mean_visible(&self) -> f64 {
         self.rows.iter().map(|row| row.sun_visible).sum::<f64>() / self.rows.len() as f64
     }
 
-    /// The longest time without any of the Sun, s: as many steps as there are dark rows
-    /// one after the other.
+    /// Longest time without any of the Sun, s: the number of consecutive dark rows times the step.
     fn longest_dark_s(&self) -> f64 {
         let dark = self.rows.split(|row| row.sun_visible > 0.0).map(<[Row]>::len).max();
         dark.unwrap_or(0) as f64 * self.step.secs_f64()
     }
 
-    pub(super) fn tell(&self) {
+    pub(super) fn print(&self) {
         let elevations = |of: fn(&Row) -> f64| {
             let bounds = |(low, high): (f64, f64), row| (low.min(of(row)), high.max(of(row)));
             self.rows.iter().fold((f64::INFINITY, f64::NEG_INFINITY), bounds)

@@ -1,9 +1,9 @@
-//! `selene study convoy`.
+//! `selene study convoy`: drives convoys of trucks between obstacles.
 
 use selene_base::output::{self, CSV, PNG};
 use selene_sim::LoadOptions;
 use selene_studies::convoy::{
-    COURSES, ConvoyCourse, Follower, Judged, Policy, Terrain, chart, csv, drive, judge, scenario, table,
+    COURSES, ConvoyCourse, Follower, Policy, Terrain, TruckResult, chart, csv, drive, judge, scenario, table,
 };
 
 use crate::args::{StudyConvoyArgs, TerrainArg};
@@ -11,10 +11,10 @@ use crate::bar::Work;
 use crate::fault::Fault;
 use crate::output::print_line;
 use crate::places;
-use crate::telling::Telling;
+use crate::verbosity::Verbosity;
 
-/// Drives the convoys; tells the figures and leaves table and chart.
-pub(super) fn study(args: &StudyConvoyArgs, telling: Telling) -> Result<(), Fault> {
+/// Drives the convoys, prints the figures, and writes table and chart.
+pub(super) fn study(args: &StudyConvoyArgs, verbosity: Verbosity) -> Result<(), Fault> {
     places::check_folder("--out", &args.out)?;
     let [rows, picture] = ["convoy.csv", "convoy.png"].map(|name| args.out.join(name));
     places::check_writable("--out", &rows, &CSV)?;
@@ -25,8 +25,8 @@ pub(super) fn study(args: &StudyConvoyArgs, telling: Telling) -> Result<(), Faul
     let options = LoadOptions { configuration: places::config_dirs(), ..LoadOptions::default() };
     let count = if args.full { COURSES } else { args.courses };
     let each = if args.courses_only { 1 } else { followers.len() };
-    let work = Work::begin(telling, "convoys", count * (terrains(args).len() * each) as u64);
-    let mut judged: Vec<Judged> = Vec::new();
+    let work = Work::begin(verbosity, "convoys", count * (terrains(args).len() * each) as u64);
+    let mut judged: Vec<TruckResult> = Vec::new();
     for number in args.first..args.first + count {
         let course = ConvoyCourse::draw(args.seed, number).map_err(Fault::run)?;
         let (length_m, obstacles) = (course.path.length_m(), course.obstacles.len());
@@ -53,7 +53,7 @@ pub(super) fn study(args: &StudyConvoyArgs, telling: Telling) -> Result<(), Faul
     print_line(table(&judged));
     output::write_bytes(&rows, &CSV, csv(&judged).as_bytes()).map_err(Fault::run)?;
     chart(&judged).save(&picture).map_err(Fault::run)?;
-    [rows, picture].iter().for_each(|file| telling.wrote(file));
+    [rows, picture].iter().for_each(|file| verbosity.wrote(file));
     Ok(())
 }
 

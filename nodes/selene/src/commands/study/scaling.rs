@@ -1,4 +1,4 @@
-//! `selene study scaling`.
+//! `selene study scaling`: measures how a shared world scales with the number of processes.
 
 use selene_base::output::{self, CSV};
 use selene_studies::scaling::{Ground, Scaling, csv, table};
@@ -8,16 +8,16 @@ use crate::bar::Work;
 use crate::fault::Fault;
 use crate::output::print_line;
 use crate::places;
-use crate::telling::Telling;
+use crate::verbosity::Verbosity;
 
-/// Runs the world with more and more processes; tells the table and leaves it.
-pub(super) fn study(args: &StudyScalingArgs, telling: Telling) -> Result<(), Fault> {
+/// Runs the world with each number of processes, and prints and writes the table.
+pub(super) fn study(args: &StudyScalingArgs, verbosity: Verbosity) -> Result<(), Fault> {
     places::check_folder("--out", &args.out)?;
     let rows = args.out.join("scaling.csv");
     places::check_writable("--out", &rows, &CSV)?;
     let program = std::env::current_exe().map_err(|e| Fault::run(format!("this program is not found: {e}")))?;
     let scaling = Scaling { program, folder: args.out.clone(), duration: args.duration };
-    let work = Work::begin(telling, "runs", (Ground::ALL.len() * args.processes.len()) as u64);
+    let work = Work::begin(verbosity, "runs", (Ground::ALL.len() * args.processes.len()) as u64);
     let mut all = Vec::new();
     for ground in Ground::ALL {
         for processes in &args.processes {
@@ -29,6 +29,6 @@ pub(super) fn study(args: &StudyScalingArgs, telling: Telling) -> Result<(), Fau
     drop(work);
     print_line(table(&all));
     output::write_bytes(&rows, &CSV, csv(&all).as_bytes()).map_err(Fault::run)?;
-    telling.wrote(&rows);
+    verbosity.wrote(&rows);
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! `selene terrain export`: a square of a site's ground as GeoTIFF, made or measured, with the
-//! ruts of earlier runs.
+//! `selene terrain export`: writes a square of a site's ground, procedural or measured, as GeoTIFF, with the ruts of
+//! earlier runs.
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ use crate::commands::check::{Kind, kind_of};
 use crate::fault::Fault;
 use crate::output::print_line;
 use crate::places;
-use crate::telling::Telling;
+use crate::verbosity::Verbosity;
 
-/// Seed of a site's ground where neither ruts nor the command line say another.
+/// Seed of a site's ground if neither the ruts nor the command line give one.
 const SEED: u64 = 1;
 
-/// Writes the square.
-pub(super) fn export(args: &ExportArgs, telling: Telling) -> Result<(), Fault> {
+/// Writes the GeoTIFF.
+pub(super) fn export(args: &ExportArgs, verbosity: Verbosity) -> Result<(), Fault> {
     places::check_writable("--out", &args.out, &TIFF)?;
     if args.height == HeightArg::Sphere && args.layer != LayerArg::Elevation {
         return Err(Fault::input("--height sphere: only --layer elevation has heights"));
@@ -37,7 +37,7 @@ pub(super) fn export(args: &ExportArgs, telling: Telling) -> Result<(), Fault> {
         .map_err(|error| Fault::input(format!("--{error}")))?;
     let head = head(args, &site, &mosaic);
     let frame = MapFrame::new(site.latitude_deg, site.longitude_deg, site.datum_m);
-    let work = Work::begin(telling, "rows of posts", head.shape[1] as u64);
+    let work = Work::begin(verbosity, "rows of posts", head.shape[1] as u64);
     let mut gaps = 0;
     let row = |row: usize, values: &mut [f32]| {
         mosaic.row(row, values);
@@ -59,7 +59,7 @@ pub(super) fn export(args: &ExportArgs, telling: Telling) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Heights of the map frame as heights above the sphere.
+/// Converts a row of heights from the map frame to heights above the sphere, m.
 fn raise(frame: &MapFrame, mosaic: &Mosaic, row: usize, values: &mut [f32]) {
     for (column, value) in values.iter_mut().enumerate().filter(|(_, value)| !value.is_nan()) {
         let [x, y] = mosaic.post_xy_m(column, row);
@@ -88,7 +88,7 @@ fn head(args: &ExportArgs, site: &SiteSpec, mosaic: &Mosaic) -> RasterHead {
     RasterHead { shape: [posts, posts], transform: mosaic.transform(), crs, description: Some(description) }
 }
 
-/// The site and its ground, with ruts, all rocks fixed.
+/// The site and its ground with ruts; all rocks count as fixed.
 fn ground(args: &ExportArgs) -> Result<(SiteSpec, Clipmap), Fault> {
     let data_dir = places::data_dir(args.data.as_deref())?;
     let file = places::configured(&["scenario", "site"], &args.file);

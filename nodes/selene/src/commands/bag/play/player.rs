@@ -1,5 +1,5 @@
-//! Recorded messages on their way out, in order, on topics with the quality of service that they were recorded
-//! with. It knows no clock: whoever plays says how long it waits for recorded time.
+//! Publishes recorded messages in order, with the quality of service that they were recorded with. It has no clock of
+//! its own: the caller provides the function that waits for recorded time.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -14,27 +14,27 @@ pub(super) const CLOCK: &str = "/clock";
 /// Recorded time from one clock message to the next, ns.
 const CLOCK_STEP_NS: u64 = 10_000_000;
 
-/// The topics on which a bag is played.
+/// The publishers with which a bag is played.
 pub(super) struct Player {
     outlets: BTreeMap<String, (Topic, Box<dyn Outlet>)>,
     clock: Option<Publisher<rosgraph_msgs::Clock>>,
 }
 
-/// One time through a bag.
+/// One pass through a bag.
 struct Pass<'a, W> {
     player: &'a Player,
     wait_until: W,
-    /// The last latched messages from before the beginning, by topic.
+    /// The last latched messages from before the start, by topic.
     before: BTreeMap<String, VecDeque<BagMessage>>,
     next_tick_ns: u64,
     played: u64,
 }
 
 impl Player {
-    /// Opens the topics, and with `with_clock` one for recorded time.
+    /// Opens the topics and, with `with_clock`, a clock of recorded time.
     ///
     /// # Errors
-    /// When the middleware refuses one.
+    /// When the middleware refuses a topic.
     pub(super) fn open(transport: &dyn Transport, topics: &[Topic], with_clock: bool) -> Result<Self, TransportError> {
         let outlet = |topic: &Topic| -> Result<_, TransportError> {
             Ok((topic.name.clone(), (topic.clone(), transport.advertise(topic)?)))
@@ -44,11 +44,11 @@ impl Player {
         Ok(Self { outlets, clock })
     }
 
-    /// Plays messages from log time `begin_ns` on; of those before it, the last latched ones come first.
-    /// `wait_until` comes back when recorded time has come, or with false when it is to end. How many were played.
+    /// Plays messages from log time `begin_ns` on, after the last latched ones from before it. `wait_until` waits for a
+    /// log time and returns false to end. Returns the number of messages played.
     ///
     /// # Errors
-    /// When a message cannot be handed over.
+    /// When a message cannot be delivered.
     pub(super) fn play(
         &self,
         messages: impl Iterator<Item = Result<BagMessage, BagDamage>>,
@@ -76,7 +76,7 @@ impl Player {
 }
 
 impl<W: FnMut(u64) -> bool> Pass<'_, W> {
-    /// Keeps a latched message from before the beginning.
+    /// Keeps a message from before the start if its topic is latched.
     fn keep(&mut self, message: BagMessage) {
         let Some((topic, _)) = self.player.outlets.get(&message.topic.name) else { return };
         if topic.qos.durability == Durability::TransientLocal {
@@ -88,7 +88,7 @@ impl<W: FnMut(u64) -> bool> Pass<'_, W> {
         }
     }
 
-    /// Plays a message when its time has come; false when it is to end.
+    /// Plays a message when it is due. Returns false to end.
     fn take(&mut self, message: &BagMessage) -> Result<bool, TransportError> {
         for kept in std::mem::take(&mut self.before).into_values().flatten() {
             self.send(&kept)?;
@@ -99,11 +99,11 @@ impl<W: FnMut(u64) -> bool> Pass<'_, W> {
         if !self.player.outlets.contains_key(&message.topic.name) {
             return Ok(true);
         }
-        let goes_on = (self.wait_until)(message.log_ns);
-        if goes_on {
+        let continues = (self.wait_until)(message.log_ns);
+        if continues {
             self.send(message)?;
         }
-        Ok(goes_on)
+        Ok(continues)
     }
 
     fn send(&mut self, message: &BagMessage) -> Result<(), TransportError> {
@@ -112,7 +112,7 @@ impl<W: FnMut(u64) -> bool> Pass<'_, W> {
         outlet.send(&message.encoded, instant(message.publish_ns))
     }
 
-    /// Tells recorded time until a message's; false when it is to end.
+    /// Publishes recorded time up to a message's log time. Returns false to end.
     fn tick_until(&mut self, log_ns: u64) -> Result<bool, TransportError> {
         let Some(clock) = &self.player.clock else { return Ok(true) };
         while self.next_tick_ns <= log_ns {
@@ -127,7 +127,7 @@ impl<W: FnMut(u64) -> bool> Pass<'_, W> {
     }
 }
 
-/// An instant of the recording's clock; none comes after year 2262.
+/// An instant of the recording's clock; times after the year 2262 become the greatest that fits.
 fn instant(ns: u64) -> SimTime {
     SimTime::from_nanos(i64::try_from(ns).unwrap_or(i64::MAX))
 }
@@ -154,7 +154,7 @@ mod tests {
         }
     }
 
-    /// A bag of two files: a latched topic told at 0 and 2 s, and one that tells the second from 0 to 4 s.
+    /// A bag of two files: a latched topic with messages at 0 and 2 s, and one with the second from 0 to 4 s.
     fn recorded(name: &str) -> Bag {
         let path = std::env::temp_dir().join(format!("selene-play-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
@@ -180,21 +180,21 @@ mod tests {
         ]
     }
 
-    /// All that is said, in order.
+    /// Subscribes to both topics; the receiver gets their values in order.
     fn listen(bus: &InProcess) -> (Vec<Subscription>, Receiver<String>) {
-        let (sender, heard) = channel();
+        let (sender, received) = channel();
         let (maps, counts) = (sender.clone(), sender);
         let on_map = move |map: std_msgs::String| maps.send(map.data).unwrap();
         let on_count = move |count: std_msgs::Float64| counts.send(count.data.to_string()).unwrap();
         let map = subscribe(bus, "/map", Qos::latched(), on_map).unwrap();
         let count = subscribe(bus, "/count", Qos::reliable(), on_count).unwrap();
-        (vec![map, count], heard)
+        (vec![map, count], received)
     }
 
     #[test]
     fn messages_come_in_order_each_at_its_time_and_latched_ones_once() {
         let (bag, bus) = (recorded("order"), InProcess::new());
-        let (_ears, heard) = listen(&bus);
+        let (_subscriptions, received) = listen(&bus);
         let player = Player::open(&bus, &topics(), false).unwrap();
         let reader = BagReader::open(&bag.0).unwrap();
         let waited = RefCell::new(Vec::new());
@@ -203,7 +203,7 @@ mod tests {
             true
         };
         assert_eq!(player.play(reader.messages(), 0, wait).unwrap(), 7);
-        assert_eq!(heard.try_iter().collect::<Vec<_>>(), ["map 0", "0", "1", "map 2", "2", "3", "4"]);
+        assert_eq!(received.try_iter().collect::<Vec<_>>(), ["map 0", "0", "1", "map 2", "2", "3", "4"]);
         assert_eq!(*waited.borrow(), [0, 0, 1, 2, 2, 3, 4]);
         let (_late, kept) = listen(&bus);
         assert_eq!(kept.try_iter().collect::<Vec<_>>(), ["map 2"], "the topic is latched as it was recorded");
@@ -213,23 +213,23 @@ mod tests {
     fn from_an_instant_on_the_last_latched_message_comes_first() {
         for (begin_s, expected) in [(1, &["map 0", "1", "map 2", "2", "3", "4"][..]), (4, &["map 2", "4"][..])] {
             let (bag, bus) = (recorded(&format!("from-{begin_s}")), InProcess::new());
-            let (_ears, heard) = listen(&bus);
+            let (_subscriptions, received) = listen(&bus);
             let player = Player::open(&bus, &topics(), false).unwrap();
             let (reader, begin_ns) = (BagReader::open(&bag.0).unwrap(), begin_s * SECOND_NS);
             player.play(reader.messages_around(begin_ns), begin_ns, |_| true).unwrap();
-            assert_eq!(heard.try_iter().collect::<Vec<_>>(), expected);
+            assert_eq!(received.try_iter().collect::<Vec<_>>(), expected);
         }
     }
 
     #[test]
-    fn the_clock_tells_recorded_time_a_hundred_times_a_second_and_playing_ends_when_asked() {
+    fn the_clock_reports_recorded_time_a_hundred_times_a_second_and_playing_ends_when_requested() {
         let (bag, bus) = (recorded("clock"), InProcess::new());
-        let (sender, heard) = channel();
+        let (sender, received) = channel();
         let on_clock = move |clock: rosgraph_msgs::Clock| sender.send(SimTime::from(clock.clock).nanos()).unwrap();
-        let _ear = subscribe(&bus, CLOCK, Qos::clock(), on_clock).unwrap();
+        let _subscription = subscribe(&bus, CLOCK, Qos::clock(), on_clock).unwrap();
         let player = Player::open(&bus, &[], true).unwrap();
         let reader = BagReader::open(&bag.0).unwrap();
         assert_eq!(player.play(reader.messages(), 0, |log_ns| log_ns < SECOND_NS).unwrap(), 0);
-        assert_eq!(heard.try_iter().collect::<Vec<_>>(), (0..100).map(|tick| tick * 10_000_000).collect::<Vec<_>>());
+        assert_eq!(received.try_iter().collect::<Vec<_>>(), (0..100).map(|tick| tick * 10_000_000).collect::<Vec<_>>());
     }
 }

@@ -1,27 +1,27 @@
-//! Each image has the camera_info beside it: one of its stamp, its size and its frame in the same namespace.
-//! Namespaces without a camera_info are left alone.
+//! Checks that each image has a camera_info with its stamp, size and frame in the same namespace. Namespaces without
+//! any camera_info are not checked.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use selene_ros::bag::BagMessage;
 use selene_ros::{Message, builtin_interfaces, decode, sensor_msgs, std_msgs};
 
-/// What an image and its camera_info have in common: stamp, size and frame.
+/// What an image and its camera_info must have in common: stamp (s, ns), size (px) and frame.
 type View = (i32, u32, [u32; 2], String);
 
 /// The images and camera_infos of a bag.
 #[derive(Default)]
 pub(super) struct Cameras {
-    /// By namespace.
+    /// The camera_infos of each namespace.
     infos: BTreeMap<String, BTreeSet<View>>,
-    /// By topic.
+    /// The images of each topic.
     images: BTreeMap<String, Vec<View>>,
 }
 
 impl Cameras {
     pub(super) fn take(&mut self, message: &BagMessage) {
         let topic = &message.topic;
-        // What does not decode is told by another check.
+        // Another check reports messages that do not decode.
         if topic.type_name == sensor_msgs::CameraInfo::TYPE_NAME {
             let Ok(info) = decode::<sensor_msgs::CameraInfo>(&message.encoded) else { return };
             if let Some((namespace, "camera_info")) = topic.name.rsplit_once('/') {

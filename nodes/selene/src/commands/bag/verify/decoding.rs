@@ -1,14 +1,14 @@
-//! Messages decode as the types that their topics have, where Selene knows these.
+//! Checks that messages decode as the types of their topics, if Selene knows these types.
 
 use std::collections::BTreeMap;
 
 use selene_ros::bag::BagMessage;
 use selene_ros::message;
 
-/// What does not.
+/// The messages that do not decode.
 #[derive(Default)]
 pub(super) struct Decoding {
-    /// By topic: how many, and why the first.
+    /// For each topic, the number of them and the error of the first.
     refused: BTreeMap<String, (u64, String)>,
 }
 
@@ -22,7 +22,8 @@ impl Decoding {
     }
 
     pub(super) fn end(self) -> Vec<String> {
-        let told = |(topic, (count, why)): (String, (u64, String))| format!("{topic}: {count} do not decode; {why}");
-        self.refused.into_iter().map(told).collect()
+        let reported =
+            |(topic, (count, why)): (String, (u64, String))| format!("{topic}: {count} do not decode; {why}");
+        self.refused.into_iter().map(reported).collect()
     }
 }

@@ -1,16 +1,16 @@
-//! The transforms of a bag form one tree: each frame has one parent, and one frame is above all others.
+//! Checks that the transforms of a bag form one tree: each frame has one parent, and one frame is the root of all.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use selene_ros::bag::BagMessage;
 use selene_ros::{Message, decode, tf2_msgs};
 
-/// The frames.
+/// The frames of a bag.
 #[derive(Default)]
 pub(super) struct Frames {
-    /// The parent of each frame that has one.
+    /// The first parent found for each frame.
     parents: BTreeMap<String, String>,
-    /// Frames with another parent too, and that parent.
+    /// Frames with a second parent, and that parent.
     others: BTreeSet<(String, String)>,
 }
 
@@ -19,7 +19,7 @@ impl Frames {
         if message.topic.type_name != tf2_msgs::TFMessage::TYPE_NAME {
             return;
         }
-        // What does not decode is told by another check.
+        // Another check reports messages that do not decode.
         let Ok(tree) = decode::<tf2_msgs::TFMessage>(&message.encoded) else { return };
         for transform in tree.transforms {
             let (child, parent) = (transform.child_frame_id, transform.header.frame_id);
@@ -45,11 +45,11 @@ impl Frames {
         faults
     }
 
-    /// A frame that is reached again from itself.
+    /// A frame that is its own ancestor.
     fn a_circle(&self) -> Option<&str> {
         let is_above_itself = |frame: &&String| {
             let mut above = self.parents.get(*frame);
-            // A way up that is longer than there are frames leads round.
+            // More steps than there are frames mean a loop.
             for _ in 0..self.parents.len() {
                 match above {
                     Some(parent) if parent == *frame => return true,

@@ -1,5 +1,5 @@
-//! Publish times and headers' stamps of a topic do not go back. Topics that several nodes publish on, each at its own
-//! time, are left out: those between Selene's own nodes, diagnostics and logs.
+//! Checks that the publish times and header stamps of a topic do not go back. Topics with several publishers, each at
+//! its own time, are not checked: those between Selene's own nodes, diagnostics and logs.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use selene_ros::{Message, diagnostic_msgs, rcl_interfaces};
 
 use crate::commands::bag::seconds;
 
-/// What is known of each topic.
+/// The latest times of each topic.
 #[derive(Default)]
 pub(super) struct Stamps {
     topics: BTreeMap<String, Times>,
@@ -21,7 +21,7 @@ struct Times {
     stamped: Latest,
 }
 
-/// The latest time so far, ns, how many were before it, and the first of these.
+/// The latest time so far, ns, the number of times that went back, and the first of these, ns.
 #[derive(Default)]
 struct Latest {
     latest_ns: Option<i64>,
@@ -35,7 +35,7 @@ impl Stamps {
             return;
         }
         let times = self.topics.entry(message.topic.name.clone()).or_default();
-        // Later than year 2262 there is nothing to compare.
+        // Times after the year 2262 do not fit and count as equal.
         times.published.take(i64::try_from(message.publish_ns).unwrap_or(i64::MAX));
         if begins_with_header(&message.topic.definition)
             && let Some(stamp) = header_stamp(&message.encoded)
@@ -74,7 +74,7 @@ impl Latest {
     }
 }
 
-/// Whether every node publishes on topics such as this one.
+/// Whether several nodes publish on a topic.
 fn is_of_many(topic: &BagTopic) -> bool {
     let types = [diagnostic_msgs::DiagnosticArray::TYPE_NAME, rcl_interfaces::Log::TYPE_NAME];
     is_internal(&topic.name) || types.contains(&topic.type_name.as_str())

@@ -1,4 +1,4 @@
-//! Bags that are sound, and bags with one fault each.
+//! Tests with bags that are sound, and bags with one fault each.
 
 use std::fs;
 use std::path::PathBuf;
@@ -46,7 +46,7 @@ fn image(step: i64, width: u32) -> sensor_msgs::Image {
     sensor_msgs::Image { header: std_msgs::Header::new(at(step), "eye"), width, height: 4, ..Default::default() }
 }
 
-/// A recorder with ten sound images, their infos and a tree of frames in it.
+/// A recorder with ten images, their camera_infos and a tree of frames, all without faults.
 fn sound(scratch: &Scratch) -> BagRecorder {
     let options = RecordOptions { compression: BagCompression::None, ..RecordOptions::default() };
     let bag = BagRecorder::create(&scratch.0, options).unwrap();
@@ -63,7 +63,7 @@ fn sound(scratch: &Scratch) -> BagRecorder {
     bag
 }
 
-/// The faults of a sound bag to which something was added.
+/// The faults of a sound bag after `add`.
 fn with(name: &str, add: impl Fn(&BagRecorder)) -> Vec<String> {
     let scratch = Scratch::new(name);
     let bag = sound(&scratch);
@@ -135,10 +135,10 @@ fn a_damaged_message_and_a_wrong_count_are_found() {
     let scratch = Scratch::new("damaged");
     drop(sound(&scratch).finish());
     let metadata = scratch.0.join("metadata.yaml");
-    let told = fs::read_to_string(&metadata).unwrap();
-    fs::write(&metadata, told.replacen("message_count: 10", "message_count: 11", 1)).unwrap();
-    one(&scratch.faults(), &["metadata.yaml tells of 11 messages on /eye/", "there are 10"]);
-    fs::write(&metadata, told).unwrap();
+    let reported = fs::read_to_string(&metadata).unwrap();
+    fs::write(&metadata, reported.replacen("message_count: 10", "message_count: 11", 1)).unwrap();
+    one(&scratch.faults(), &["metadata.yaml counts 11 messages on /eye/", "there are 10"]);
+    fs::write(&metadata, reported).unwrap();
     let file = BagReader::open(&scratch.0).unwrap().files()[0].clone();
     let mut bytes = fs::read(&file).unwrap();
     let frame = bytes.windows(4).position(|window| window == b"base").unwrap();
@@ -146,10 +146,7 @@ fn a_damaged_message_and_a_wrong_count_are_found() {
     fs::write(&file, bytes).unwrap();
     let faults = scratch.faults();
     assert!(faults[0].contains("is damaged and left out"), "{faults:?}");
-    assert!(
-        faults.iter().any(|fault| fault.contains("metadata.yaml tells of 21 messages, 0 can be read")),
-        "{faults:?}"
-    );
+    assert!(faults.iter().any(|fault| fault.contains("metadata.yaml counts 21 messages, 0 can be read")), "{faults:?}");
 }
 
 #[test]

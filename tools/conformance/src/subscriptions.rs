@@ -1,4 +1,4 @@
-//! The collector: subscribes by name and type and keeps what the checks need. Everything is judged later.
+//! The collector: subscribes to topics by name and type, and stores what the checks need. All checks run afterwards.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,7 +16,7 @@ use selene_ros::sensor_msgs::{
 use selene_ros::transport::{Subscription, Transport, TransportError, subscribe};
 use selene_ros::{Message, Qos, diagnostic_msgs, nav_msgs, rcl_interfaces, rosgraph_msgs, std_msgs, tf2_msgs};
 
-use crate::clock::{self, Tick};
+use crate::clock::{self, ClockSample};
 use crate::finding::Finding;
 use crate::image::{check_calibrated, info_topic};
 use crate::instrument::{check_truth, measured_topic};
@@ -24,58 +24,60 @@ use crate::kind::{Kind, TRUTH_RATE_HZ, offer};
 use crate::rover;
 use crate::sample::Sample;
 use crate::stream::{self, Stream};
-use crate::topics::{self, Wanted};
+use crate::topics::{self, ExpectedTopic};
 use crate::tree::{Source, Tree};
 
-/// Transforms come faster than a busy thread may take them.
+/// Deep enough for bursts of transforms while the thread is busy.
 const TF: Qos = Qos { depth: 100, ..Qos::reliable() };
-/// Several processes may each have their static transforms.
+/// Deep enough for the static transforms of several processes.
 const LATCHED: Qos = Qos { depth: 10, ..Qos::latched() };
 const ODOMETRY: &str = "/ground_truth/odom";
 
-/// What was heard.
+/// Data received so far.
 #[derive(Debug, Default)]
-pub(crate) struct Heard {
-    pub(crate) ticks: Vec<Tick>,
+pub(crate) struct ReceivedData {
+    pub(crate) ticks: Vec<ClockSample>,
     pub(crate) tree: Tree,
-    /// Topics that `/diagnostics` tells.
-    pub(crate) told: BTreeSet<String>,
+    /// Topics that `/diagnostics` names.
+    pub(crate) reported: BTreeSet<String>,
     diagnostics: usize,
     log_lines: usize,
-    /// By rover.
+    /// URDF by rover.
     descriptions: BTreeMap<String, String>,
     streams: BTreeMap<String, Stream>,
 }
 
-/// Subscriptions that fill what was heard.
-pub(crate) struct Ear<'a> {
+/// Subscriptions that store what they receive.
+pub(crate) struct Subscriptions<'a> {
     transport: &'a dyn Transport,
-    heard: Arc<Mutex<Heard>>,
+    received: Arc<Mutex<ReceivedData>>,
     begun: Instant,
 }
 
-impl<'a> Ear<'a> {
+impl<'a> Subscriptions<'a> {
     pub(crate) fn new(transport: &'a dyn Transport) -> Self {
-        Self { transport, heard: Arc::default(), begun: Instant::now() }
+        Self { transport, received: Arc::default(), begun: Instant::now() }
     }
 
-    pub(crate) fn heard(&self) -> MutexGuard<'_, Heard> {
-        lock(&self.heard)
+    pub(crate) fn received(&self) -> MutexGuard<'_, ReceivedData> {
+        lock(&self.received)
     }
 
-    /// Listens to what belongs to the world.
+    /// Subscribes to the topics that belong to the world.
     pub(crate) fn follow_world(&self) -> Result<Vec<Subscription>, TransportError> {
-        let clock = |heard: &mut Heard, at_s: f64, message: rosgraph_msgs::Clock| {
-            heard.ticks.push(Tick { at_s, time: SimTime::from(message.clock) });
+        let clock = |received: &mut ReceivedData, at_s: f64, message: rosgraph_msgs::Clock| {
+            received.ticks.push(ClockSample { at_s, time: SimTime::from(message.clock) });
         };
         let tf = |source: Source| {
-            move |heard: &mut Heard, at_s: f64, message: tf2_msgs::TFMessage| heard.tree.take(source, at_s, &message)
+            move |received: &mut ReceivedData, at_s: f64, message: tf2_msgs::TFMessage| {
+                received.tree.take(source, at_s, &message)
+            }
         };
-        let diagnostics = |heard: &mut Heard, _: f64, message: diagnostic_msgs::DiagnosticArray| {
-            heard.diagnostics += 1;
-            heard.told.extend(topics::told(&message).map(str::to_owned));
+        let diagnostics = |received: &mut ReceivedData, _: f64, message: diagnostic_msgs::DiagnosticArray| {
+            received.diagnostics += 1;
+            received.reported.extend(topics::reported(&message).map(str::to_owned));
         };
-        let log = |heard: &mut Heard, _: f64, _: rcl_interfaces::Log| heard.log_lines += 1;
+        let log = |received: &mut ReceivedData, _: f64, _: rcl_interfaces::Log| received.log_lines += 1;
         Ok(vec![
             self.on("/clock", Qos { depth: 100, ..Qos::clock() }, clock)?,
             self.on("/tf", TF, tf(Source::Moving))?,
@@ -85,16 +87,16 @@ impl<'a> Ear<'a> {
         ])
     }
 
-    /// Listens to a rover's description.
+    /// Subscribes to a rover's description.
     pub(crate) fn follow_description(&self, rover: &str) -> Result<Subscription, TransportError> {
         let of = rover.to_owned();
-        let on = move |heard: &mut Heard, _: f64, message: std_msgs::String| {
-            heard.descriptions.insert(of.clone(), message.data);
+        let on = move |received: &mut ReceivedData, _: f64, message: std_msgs::String| {
+            received.descriptions.insert(of.clone(), message.data);
         };
         self.on(&format!("{rover}/robot_description"), Qos::latched(), on)
     }
 
-    /// Listens to a topic with headers.
+    /// Subscribes to a topic whose messages have headers.
     pub(crate) fn follow(&self, topic: &str, kind: Kind) -> Result<Subscription, TransportError> {
         match kind {
             Kind::JointStates | Kind::Joints => self.follow_samples::<JointState>(topic, kind),
@@ -121,12 +123,12 @@ impl<'a> Ear<'a> {
     }
 
     fn follow_samples<M: Sample>(&self, topic: &str, kind: Kind) -> Result<Subscription, TransportError> {
-        let (heard, begun, name) = (Arc::clone(&self.heard), self.begun, topic.to_owned());
+        let (received, begun, name) = (Arc::clone(&self.received), self.begun, topic.to_owned());
         let on = move |message: M| {
             let at_s = begun.elapsed().as_secs_f64();
-            // Nobody waits for the lock while an image is looked at.
+            // Checked before locking, so that other subscriptions do not wait during the check of an image.
             let faults = message.faults(kind);
-            lock(&heard).streams.entry(name.clone()).or_default().take(at_s, &message, faults);
+            lock(&received).streams.entry(name.clone()).or_default().take(at_s, &message, faults);
         };
         subscribe(self.transport, topic, kind.qos(), on)
     }
@@ -135,21 +137,21 @@ impl<'a> Ear<'a> {
         &self,
         topic: &str,
         qos: Qos,
-        take: impl Fn(&mut Heard, f64, M) + Send + Sync + 'static,
+        take: impl Fn(&mut ReceivedData, f64, M) + Send + Sync + 'static,
     ) -> Result<Subscription, TransportError> {
-        let (heard, begun) = (Arc::clone(&self.heard), self.begun);
-        let on = move |message: M| take(&mut lock(&heard), begun.elapsed().as_secs_f64(), message);
+        let (received, begun) = (Arc::clone(&self.received), self.begun);
+        let on = move |message: M| take(&mut lock(&received), begun.elapsed().as_secs_f64(), message);
         subscribe(self.transport, topic, qos, on)
     }
 }
 
-fn lock(heard: &Mutex<Heard>) -> MutexGuard<'_, Heard> {
-    heard.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(received: &Mutex<ReceivedData>) -> MutexGuard<'_, ReceivedData> {
+    received.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Heard {
-    /// Judges all of it: of the world, of each topic and of each rover.
-    pub(crate) fn check(&self, wanted: &BTreeMap<String, Wanted>, rovers: &BTreeSet<String>) -> Vec<Finding> {
+impl ReceivedData {
+    /// Checks the data of the world, of each topic and of each rover.
+    pub(crate) fn check(&self, wanted: &BTreeMap<String, ExpectedTopic>, rovers: &BTreeSet<String>) -> Vec<Finding> {
         let mut findings = clock::check(&self.ticks);
         findings.extend(self.check_world());
         for (topic, wanted) in wanted {
@@ -173,10 +175,10 @@ impl Heard {
         ]
     }
 
-    fn check_topic(&self, topic: &str, wanted: Wanted) -> Vec<Finding> {
+    fn check_topic(&self, topic: &str, wanted: ExpectedTopic) -> Vec<Finding> {
         let silent = Stream::default();
-        let heard = self.streams.get(topic).or(wanted.is_due.then_some(&silent));
-        let Some(stream) = heard else { return Vec::new() };
+        let received = self.streams.get(topic).or(wanted.is_due.then_some(&silent));
+        let Some(stream) = received else { return Vec::new() };
         let mut findings = stream.check(topic, wanted.kind, &self.ticks);
         if matches!(wanted.kind, Kind::Image | Kind::Depth) {
             let info = self.streams.get(&info_topic(topic)).unwrap_or(&silent);

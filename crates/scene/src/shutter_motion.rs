@@ -1,7 +1,6 @@
-//! What moves while an image is taken: a rigid motion from the pose at the span's start
-//! to that at its end, at an even pace along a straight line and about one axis (as
-//! `frames::interpolate` has it), by less than half a turn. A share of 0 to 1 counts within
-//! the span.
+//! Motion during an image: rigid, from the pose at the start of the time span to that at its end, at constant speed
+//! along a straight line and about one axis (as in `frames::interpolate`), by less than half a turn. Times within the
+//! span are shares from 0 to 1.
 
 use nalgebra::Vector3;
 use selene_base::Pose;
@@ -11,23 +10,22 @@ use crate::record::{MotionRecord, moved};
 use crate::tree::Bounds;
 use crate::view::CameraView;
 
-/// Poses at which a moving box is taken; between them it bulges by a sagitta.
+/// Number of poses at which a moving box is evaluated; between them the box grows by the sagitta of the arc.
 const STATIONS: u32 = 8;
 
 /// The shutter of a camera that moves or reads its rows one by one.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sweep {
-    /// Pose of the optical frame where the first row begins to be exposed, and where the last
-    /// one ends.
+pub struct ShutterMotion {
+    /// Pose of the optical frame at the start of the first row's exposure and at the end of the last row's.
     pub world_from_optical: [Pose; 2],
-    /// The part of the span in which a row is exposed.
+    /// Share of the time span for which a row is exposed.
     pub exposure_share: f64,
-    /// The part of the span from one row's exposure to the next one's.
+    /// Share of the time span between the exposures of successive rows.
     pub row_share: f64,
 }
 
-impl Sweep {
-    /// Where in the span the middle of a row's exposure is.
+impl ShutterMotion {
+    /// Share of the time span at the middle of a row's exposure.
     #[must_use]
     pub fn row_middle(&self, row: f64) -> f64 {
         0.5 * self.exposure_share + self.row_share * row
@@ -49,7 +47,7 @@ impl CameraView {
 }
 
 impl MotionRecord {
-    /// The motion from one pose to another in a scene whose frame lies at `middle_m`.
+    /// The motion between two poses, in a scene whose frame has its origin at `middle_m` in the map frame.
     #[must_use]
     pub fn between(poses: &[Pose; 2], middle_m: Vector3<f64>) -> Self {
         let [start, end] = poses.map(|pose| moved(&pose, middle_m));
@@ -66,7 +64,7 @@ impl MotionRecord {
     }
 }
 
-/// A box that holds an object's box all along a motion.
+/// Bounding box of an object over a whole motion; `of` gives the box at a pose.
 pub(crate) fn swept_bounds(poses: &[Pose; 2], of: impl Fn(&Pose) -> Bounds) -> Bounds {
     let [start, end] = poses;
     if start == end {

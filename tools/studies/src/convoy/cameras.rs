@@ -1,4 +1,4 @@
-//! What followers with a camera see: the newest image, one heartbeat old.
+//! Camera images of the followers: the newest one, one heartbeat old.
 
 use std::sync::Arc;
 
@@ -11,21 +11,21 @@ use selene_sim::{EntityId, World};
 use super::policy::IMAGE_PX;
 use crate::Failure;
 
-/// How old an image is that is looked at: its exposure is over then.
+/// Age of an image when it is used: its exposure is complete then.
 const AGE: SimTime = SimTime::from_nanos(10_000_000);
-/// What the camera is called.
+/// Name of the camera.
 const CAMERA: &str = "convoy_camera";
 
-/// The cameras of some followers; none where they have none.
+/// The cameras of the followers; empty if they have none.
 #[derive(Debug, Default)]
-pub(super) struct Eyes {
+pub(super) struct FollowerCameras {
     cameras: Vec<RoverCameras>,
-    /// Numbers of the images taken.
+    /// Number of images taken by each camera.
     taken: Vec<u64>,
 }
 
-impl Eyes {
-    /// Opens a camera of each of these trucks, traced on the processor.
+impl FollowerCameras {
+    /// Opens the camera of each of these trucks, traced on the CPU.
     pub(super) fn open(world: &World, feed: &Feed, trucks: &[EntityId]) -> Result<Self, Failure> {
         let (ruts, devices) = (&world.state().ruts, Device::cpu().into());
         let open = |id: &EntityId| {
@@ -41,17 +41,17 @@ impl Eyes {
         self.cameras.iter_mut().try_for_each(|cameras| Ok(cameras.see(interval)?))
     }
 
-    /// The image of a follower by its place in the row.
+    /// Takes the image of a follower, by its index.
     pub(super) fn see(&mut self, follower: usize, now: SimTime) -> Result<RgbImage, Failure> {
         let index = self.taken[follower];
         self.taken[follower] += 1;
         let sample = Sample { index, instant: now - AGE };
         let image = self.cameras[follower].expose(CAMERA, sample)?.image;
-        let told = format!(
+        let reported = format!(
             "{CAMERA}: gives {} × {} of {}, must be {IMAGE_PX:?} of rgb8",
             image.width, image.height, image.encoding
         );
         let fits = [image.width, image.height] == IMAGE_PX && image.encoding == "rgb8";
-        fits.then(|| RgbImage::from_raw(image.width, image.height, image.data)).flatten().ok_or_else(|| told.into())
+        fits.then(|| RgbImage::from_raw(image.width, image.height, image.data)).flatten().ok_or_else(|| reported.into())
     }
 }

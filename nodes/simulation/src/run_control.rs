@@ -1,5 +1,5 @@
-//! Whether simulated time passes: it plays, stands, or goes on by so many heartbeats while it is paused. A step is
-//! one heartbeat of the world, as fast as it can be made.
+//! Whether simulated time advances: it plays, is paused, or makes a given number of steps while paused. A step is one
+//! heartbeat of the world, made as fast as possible.
 
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
@@ -13,62 +13,62 @@ use selene_ros::simulation_interfaces::srv::{StepSimulation, StepSimulationRespo
 use crate::changes::{Answer, ChangeError};
 use crate::control::response::{ok, result_of};
 
-/// What a run does, in the words of `simulation_interfaces`.
+/// The state of a run, in the terms of `simulation_interfaces`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunState {
-    /// The world is where it began and stays there.
+    /// The world is at its beginning and stays there.
     Stopped,
-    /// Time passes at its pace.
+    /// Simulated time advances at its pace.
     Playing,
-    /// Time stands.
+    /// Simulated time stands still.
     Paused,
-    /// The run ends.
+    /// The run is ending.
     Quitting,
 }
 
-/// Whether time passes.
-pub(crate) struct Going {
+/// The run state, the steps under way and the wall time spent running.
+pub(crate) struct RunControl {
     state: RunState,
     steps: Option<Steps>,
     clock: Stopwatch,
-    /// Simulated time that the clock counts from.
+    /// Simulated time from which `clock` counts.
     since: SimTime,
 }
 
-/// Heartbeats that are made while time stands.
+/// Heartbeats to make while time is paused.
 struct Steps {
-    asked: u64,
+    requested: u64,
     done: u64,
-    /// Whether a heartbeat that counts as one of them is under way.
+    /// Whether the current heartbeat counts as one of them.
     is_made: bool,
-    waiting: Waiting,
+    waiting: StepClient,
 }
 
-/// Who waits for the end of steps.
-pub(crate) enum Waiting {
-    /// Somebody in the process.
+/// The client that waits for the steps to end.
+pub(crate) enum StepClient {
+    /// Code in this process.
     Process(Sender<Answer>),
-    /// A client of the service.
+    /// A client of the service `StepSimulation`.
     Service(Reply<StepSimulation>),
-    /// A client of the action.
+    /// A client of the action `SimulateSteps`.
     Action(GoalHandle<SimulateSteps>),
 }
 
-/// Wall time while something goes on.
+/// Wall time spent running, without pauses.
 #[derive(Default)]
 struct Stopwatch {
     since: Option<Instant>,
     before: Duration,
 }
 
-impl Going {
+impl RunControl {
     /// A run that plays, or begins paused.
     pub(crate) fn new(starts_paused: bool) -> Self {
         let state = if starts_paused { RunState::Paused } else { RunState::Playing };
         Self { state, steps: None, clock: Stopwatch::default(), since: SimTime::ZERO }
     }
 
-    /// The first heartbeat may be made from now on, at simulated time `now`.
+    /// Starts the stopwatch; the first heartbeat may be made from now on, at simulated time `now`.
     pub(crate) fn start(&mut self, now: SimTime) {
         self.since = now;
         self.clock.run(self.moves());
@@ -88,14 +88,14 @@ impl Going {
         self.state == RunState::Quitting
     }
 
-    /// Goes over to another state; steps that are under way end.
+    /// Changes to another state; ends steps that are under way.
     pub(crate) fn enter(&mut self, state: RunState) {
         self.end_steps("the simulation went over to another state");
         self.state = state;
         self.clock.run(self.moves());
     }
 
-    /// The world was reset, and stands at `now`: what is measured of the run begins anew.
+    /// Begins measuring the run anew after the world was reset to simulated time `now`.
     pub(crate) fn begin_anew(&mut self, now: SimTime) {
         self.since = now;
         self.end_steps("the world was reset");
@@ -103,12 +103,12 @@ impl Going {
         self.clock.run(self.moves());
     }
 
-    /// Makes so many heartbeats, if time stands and nobody else has asked for some.
-    pub(crate) fn begin_steps(&mut self, asked: u64, waiting: Waiting) {
+    /// Begins `requested` steps if time is paused and no other steps are under way.
+    pub(crate) fn begin_steps(&mut self, requested: u64, waiting: StepClient) {
         match (self.state, self.steps.is_some()) {
-            (RunState::Paused, false) if asked == 0 => waiting.end(),
+            (RunState::Paused, false) if requested == 0 => waiting.end(),
             (RunState::Paused, false) => {
-                self.steps = Some(Steps { asked, done: 0, is_made: false, waiting });
+                self.steps = Some(Steps { requested, done: 0, is_made: false, waiting });
                 self.clock.run(true);
             }
             (RunState::Paused, true) => waiting.fail(ChangeError::Stepping),
@@ -116,45 +116,45 @@ impl Going {
         }
     }
 
-    /// A heartbeat is about to be made.
+    /// Notes that a heartbeat is about to be made.
     pub(crate) fn begin_heartbeat(&mut self) {
         if let Some(steps) = &mut self.steps {
             steps.is_made = true;
         }
     }
 
-    /// Whether steps are under way and the heartbeat that is made is the last of them.
+    /// Whether the current heartbeat is the last of the requested steps.
     pub(crate) fn is_last_step(&self) -> bool {
-        self.steps.as_ref().is_some_and(|steps| steps.is_made && steps.done + 1 == steps.asked)
+        self.steps.as_ref().is_some_and(|steps| steps.is_made && steps.done + 1 == steps.requested)
     }
 
-    /// A heartbeat was made and dealt with; it is no step for who asked for steps only after it was made.
+    /// Counts a completed heartbeat as a step, unless the steps were requested only after it had begun.
     pub(crate) fn stepped(&mut self) {
         let Some(steps) = &mut self.steps else { return };
         if !std::mem::take(&mut steps.is_made) {
             return;
         }
         steps.done += 1;
-        steps.waiting.tell(steps.done, steps.asked - steps.done);
-        let is_over = steps.done == steps.asked || steps.waiting.is_cancelled();
+        steps.waiting.report(steps.done, steps.requested - steps.done);
+        let is_over = steps.done == steps.requested || steps.waiting.is_cancelled();
         if let Some(steps) = is_over.then(|| self.take_steps()).flatten() {
             steps.end();
         }
     }
 
-    /// Ends steps that are under way before their time, and says why.
+    /// Ends steps early and reports why.
     pub(crate) fn end_steps(&mut self, why: &'static str) {
         if let Some(Steps { done, waiting, .. }) = self.take_steps() {
             waiting.fail(ChangeError::StepsEnded { done, why });
         }
     }
 
-    /// Wall time since the run began or the world was reset, without the time in which it stood, s.
+    /// Wall time since the run began or the world was reset, without pauses, s.
     pub(crate) fn wall_s(&self) -> f64 {
         self.clock.read().as_secs_f64()
     }
 
-    /// Simulated time at which the run began or the world stood after its last reset.
+    /// Simulated time at which the run began, or at which its last reset left the world.
     pub(crate) fn since(&self) -> SimTime {
         self.since
     }
@@ -167,10 +167,10 @@ impl Going {
 }
 
 impl Steps {
-    /// All were made, or somebody has asked for their end.
+    /// Answers the client: all steps were made, or it cancelled them.
     fn end(self) {
         match self.waiting {
-            Waiting::Action(goal) if self.done < self.asked => {
+            StepClient::Action(goal) if self.done < self.requested => {
                 let why = ChangeError::StepsEnded { done: self.done, why: "it was cancelled" };
                 goal.cancelled(SimulateStepsResult { result: result_of(&why) });
             }
@@ -179,8 +179,8 @@ impl Steps {
     }
 }
 
-impl Waiting {
-    fn tell(&self, completed_steps: u64, remaining_steps: u64) {
+impl StepClient {
+    fn report(&self, completed_steps: u64, remaining_steps: u64) {
         match self {
             Self::Action(goal) => goal.feedback(&SimulateStepsFeedback { completed_steps, remaining_steps }),
             Self::Process(_) | Self::Service(_) => {}
@@ -196,25 +196,25 @@ impl Waiting {
 
     fn end(self) {
         match self {
-            // Who asked may not wait for the answer.
+            // The receiver may already be dropped.
             Self::Process(answer) => drop(answer.send(Ok(None))),
-            Self::Service(reply) => told(reply.send(&StepSimulationResponse { result: ok() })),
+            Self::Service(reply) => reported(reply.send(&StepSimulationResponse { result: ok() })),
             Self::Action(goal) => goal.succeed(SimulateStepsResult { result: ok() }),
         }
     }
 
-    /// Says why there are no steps, or no more.
+    /// Answers that no steps, or no more steps, are made, and why.
     pub(crate) fn fail(self, why: ChangeError) {
         match self {
             Self::Process(answer) => drop(answer.send(Err(why))),
-            Self::Service(reply) => told(reply.send(&StepSimulationResponse { result: result_of(&why) })),
+            Self::Service(reply) => reported(reply.send(&StepSimulationResponse { result: result_of(&why) })),
             Self::Action(goal) => goal.abort(SimulateStepsResult { result: result_of(&why) }),
         }
     }
 }
 
-/// Whoever asked may be gone.
-fn told(sent: Result<(), selene_ros::transport::TransportError>) {
+/// Only logs an error: the client may be gone.
+fn reported(sent: Result<(), selene_ros::transport::TransportError>) {
     if let Err(error) = sent {
         tracing::debug!("{error}");
     }
@@ -239,73 +239,73 @@ impl Stopwatch {
 
 #[cfg(test)]
 mod tests {
-    use super::{Going, RunState, Waiting};
+    use super::{RunControl, RunState, StepClient};
     use crate::changes::{Answer, ChangeError};
     use selene_base::SimTime;
     use std::sync::mpsc::{Receiver, channel};
 
-    fn ask(going: &mut Going, steps: u64) -> Receiver<Answer> {
+    fn request(run_control: &mut RunControl, steps: u64) -> Receiver<Answer> {
         let (answer, answered) = channel();
-        going.begin_steps(steps, Waiting::Process(answer));
+        run_control.begin_steps(steps, StepClient::Process(answer));
         answered
     }
 
-    fn make_step(going: &mut Going) {
-        going.begin_heartbeat();
-        going.stepped();
+    fn make_step(run_control: &mut RunControl) {
+        run_control.begin_heartbeat();
+        run_control.stepped();
     }
 
     #[test]
-    fn a_heartbeat_made_before_steps_were_asked_for_is_none_of_them() {
-        let mut going = Going::new(false);
-        going.begin_heartbeat();
-        // While the heartbeat is waited for.
-        going.enter(RunState::Paused);
-        let answered = ask(&mut going, 1);
-        going.stepped();
-        assert!(going.moves() && answered.try_recv().is_err());
-        make_step(&mut going);
-        assert!(!going.moves() && matches!(answered.try_recv(), Ok(Ok(None))));
+    fn a_heartbeat_made_before_steps_were_requested_is_none_of_them() {
+        let mut run_control = RunControl::new(false);
+        run_control.begin_heartbeat();
+        // Pause while this heartbeat is still waited for.
+        run_control.enter(RunState::Paused);
+        let answered = request(&mut run_control, 1);
+        run_control.stepped();
+        assert!(run_control.moves() && answered.try_recv().is_err());
+        make_step(&mut run_control);
+        assert!(!run_control.moves() && matches!(answered.try_recv(), Ok(Ok(None))));
     }
 
     #[test]
     fn steps_are_made_while_time_stands_and_then_it_stands_again() {
-        let mut going = Going::new(true);
-        assert!(!going.moves());
-        let answered = ask(&mut going, 2);
-        assert!(going.moves() && !going.is_last_step() && going.state() == RunState::Paused);
-        make_step(&mut going);
-        assert!(!going.is_last_step() && answered.try_recv().is_err());
-        going.begin_heartbeat();
-        assert!(going.is_last_step());
-        going.stepped();
-        assert!(!going.moves() && matches!(answered.try_recv(), Ok(Ok(None))));
-        assert!(matches!(ask(&mut going, 0).try_recv(), Ok(Ok(None))) && !going.moves());
+        let mut run_control = RunControl::new(true);
+        assert!(!run_control.moves());
+        let answered = request(&mut run_control, 2);
+        assert!(run_control.moves() && !run_control.is_last_step() && run_control.state() == RunState::Paused);
+        make_step(&mut run_control);
+        assert!(!run_control.is_last_step() && answered.try_recv().is_err());
+        run_control.begin_heartbeat();
+        assert!(run_control.is_last_step());
+        run_control.stepped();
+        assert!(!run_control.moves() && matches!(answered.try_recv(), Ok(Ok(None))));
+        assert!(matches!(request(&mut run_control, 0).try_recv(), Ok(Ok(None))) && !run_control.moves());
     }
 
     #[test]
     fn steps_are_refused_while_time_passes_and_while_others_are_made() {
-        let mut going = Going::new(false);
-        assert!(matches!(ask(&mut going, 1).try_recv(), Ok(Err(ChangeError::NotPaused))));
-        going.enter(RunState::Paused);
-        let first = ask(&mut going, 5);
-        assert!(matches!(ask(&mut going, 1).try_recv(), Ok(Err(ChangeError::Stepping))));
-        make_step(&mut going);
-        going.enter(RunState::Playing);
+        let mut run_control = RunControl::new(false);
+        assert!(matches!(request(&mut run_control, 1).try_recv(), Ok(Err(ChangeError::NotPaused))));
+        run_control.enter(RunState::Paused);
+        let first = request(&mut run_control, 5);
+        assert!(matches!(request(&mut run_control, 1).try_recv(), Ok(Err(ChangeError::Stepping))));
+        make_step(&mut run_control);
+        run_control.enter(RunState::Playing);
         assert!(matches!(first.try_recv(), Ok(Err(ChangeError::StepsEnded { done: 1, .. }))));
-        assert!(going.moves());
+        assert!(run_control.moves());
     }
 
     #[test]
     fn wall_time_counts_while_something_goes_on() {
-        let mut going = Going::new(true);
-        going.start(SimTime::ZERO);
-        assert_eq!(going.wall_s(), 0.0);
-        going.enter(RunState::Playing);
-        going.enter(RunState::Paused);
-        let stood = going.wall_s();
-        assert_eq!(going.wall_s(), stood);
-        going.begin_anew(SimTime::ZERO);
-        assert_eq!(going.wall_s(), 0.0);
+        let mut run_control = RunControl::new(true);
+        run_control.start(SimTime::ZERO);
+        assert_eq!(run_control.wall_s(), 0.0);
+        run_control.enter(RunState::Playing);
+        run_control.enter(RunState::Paused);
+        let stood = run_control.wall_s();
+        assert_eq!(run_control.wall_s(), stood);
+        run_control.begin_anew(SimTime::ZERO);
+        assert_eq!(run_control.wall_s(), 0.0);
     }
 }

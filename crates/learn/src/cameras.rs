@@ -1,5 +1,6 @@
-//! What learners see: the image that one camera of each takes as a step ends. All environments of a course share
-//! the ground that is looked at, as it was made: images show no tracks. Everything else in them is as in a run.
+//! Cameras of learners: one camera of each learner takes an image at the end of each step. All environments of a course
+//! share the undisturbed ground for their images, which therefore show no tracks. Everything else in them is as in a
+//! run.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,20 +13,20 @@ use selene_terrain::Ruts;
 
 use crate::LearnError;
 
-/// The size of an image: numbers of 8 bits, row by row from the top, channels of a pixel side by side.
+/// The size of an image: 8-bit values, row by row from the top, channels of a pixel side by side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImageShape {
-    /// Rows.
+    /// Number of rows.
     pub height: usize,
-    /// Columns.
+    /// Number of columns.
     pub width: usize,
-    /// One for grey, three for red, green and blue.
+    /// Number of channels: one for grey, three for red, green and blue.
     pub channels: usize,
 }
 
-/// What all environments of a course have in common for their cameras.
+/// The part of the cameras that all environments of a course share.
 #[derive(Clone, Debug)]
-pub(crate) struct Sight {
+pub(crate) struct CourseCameras {
     camera: String,
     ground: SceneGround,
     shape: ImageShape,
@@ -33,10 +34,10 @@ pub(crate) struct Sight {
 
 /// The cameras of one environment's learners in one episode.
 #[derive(Debug)]
-pub(crate) struct Eyes {
+pub(crate) struct EpisodeCameras {
     camera: String,
     of_learners: Vec<RoverCameras>,
-    /// Number of the episode's first image: what is drawn for images goes by their numbers.
+    /// Index of the episode's first image: random numbers of an image follow from its index.
     first: u64,
 }
 
@@ -57,8 +58,8 @@ impl ImageShape {
     }
 }
 
-impl Sight {
-    /// The camera of this name on each learner of a scenario as it begins. One image of each is taken, to know its
+impl CourseCameras {
+    /// The camera of this name on each learner, for a scenario at its start. Takes one image of each, to get its
     /// size.
     pub(crate) fn new(
         camera: &str,
@@ -90,22 +91,22 @@ impl Sight {
         self.shape
     }
 
-    /// The learners' cameras as an episode begins.
+    /// The learners' cameras at the start of an episode.
     pub(crate) fn open(
         &self,
         model: &Arc<Model>,
         learners: &[EntityId],
         now: &Arc<Snapshot>,
         first: u64,
-    ) -> Result<Eyes, ObserveError> {
+    ) -> Result<EpisodeCameras, ObserveError> {
         let open = |id: &EntityId| RoverCameras::on(self.ground.clone(), model, *id, now);
         let of_learners = learners.iter().map(open).collect::<Result<_, _>>()?;
-        Ok(Eyes { camera: self.camera.clone(), of_learners, first })
+        Ok(EpisodeCameras { camera: self.camera.clone(), of_learners, first })
     }
 }
 
-impl Eyes {
-    /// Goes on by a heartbeat.
+impl EpisodeCameras {
+    /// Lets the cameras observe a heartbeat.
     pub(crate) fn go_on(
         &mut self,
         model: &Arc<Model>,
@@ -113,7 +114,7 @@ impl Eyes {
         next: &Arc<Snapshot>,
     ) -> Result<(), ObserveError> {
         let (model, previous, next) = (Arc::clone(model), Arc::clone(previous), Arc::clone(next));
-        let interval = Interval { model, previous, next, edits: Vec::new(), told_until: None };
+        let interval = Interval { model, previous, next, edits: Vec::new(), published_until: None };
         self.of_learners.iter_mut().try_for_each(|cameras| cameras.see(&interval))
     }
 
@@ -130,7 +131,7 @@ impl Eyes {
     }
 }
 
-/// The first snapshot of a scenario.
+/// The first snapshot of a model.
 fn begun(model: &Model) -> Result<Arc<Snapshot>, selene_sim::WorldError> {
     let (mut state, edits) = model.start(None)?;
     Ok(Arc::new(model.first_snapshot(&mut state, &mut Scratch::without_prefetch(), edits)?))

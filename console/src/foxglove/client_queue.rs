@@ -1,6 +1,6 @@
-//! What waits to be written to one client. It is bounded: of a client that reads more slowly than the run goes on, the
-//! oldest messages are dropped and counted, those of the topic that holds most first, so that images do not push out
-//! transforms. Who puts something in never waits.
+//! The bounded queue of messages to one client. When a client reads too slowly, the oldest messages are dropped and
+//! counted, first those of the topic that takes most bytes, so that images do not displace transforms. Publishers never
+//! wait.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,84 +9,84 @@ use selene_base::SimTime;
 use selene_ros::Encoded;
 use tokio::sync::Notify;
 
-/// Bytes that wait for a client, at most; a message that waits alone may be larger.
+/// Greatest number of bytes that wait for a client; a single message may be larger.
 pub(super) const BYTES_MAX: usize = 64 << 20;
-/// Messages of one topic that wait for a client, at most: more than any topic latches.
+/// Greatest number of messages of one topic that wait for a client: more than any topic latches.
 pub(super) const MESSAGES_MAX: usize = 1024;
 
 /// A message for a client.
 pub(super) struct Queued {
-    /// What the client calls it.
+    /// The client's id of the subscription.
     pub(super) subscription: u32,
     pub(super) stamp: SimTime,
     pub(super) message: Encoded,
 }
 
-/// What is to be written next.
+/// The next item to write to a client.
 pub(super) enum Next {
-    /// Topics came or went.
+    /// The list of topics has changed.
     Topics,
-    /// The clock's newest time.
+    /// The newest time of the clock.
     Time(SimTime),
     Message(Queued),
 }
 
-/// What waits for one client.
+/// The queue of one client.
 #[derive(Default)]
-pub(super) struct Outbox {
-    waiting: Mutex<Waiting>,
+pub(super) struct ClientQueue {
+    waiting: Mutex<QueueState>,
     news: Notify,
 }
 
 #[derive(Default)]
-struct Waiting {
+struct QueueState {
     has_other_topics: bool,
     time: Option<SimTime>,
-    /// By their places in the order in which they came.
+    /// Messages by their places in the order of arrival.
     messages: BTreeMap<u64, Queued>,
-    shares: BTreeMap<u32, Share>,
+    shares: BTreeMap<u32, SubscriptionQueue>,
     last_place: u64,
     bytes: usize,
 }
 
-/// What waits of one subscription.
+/// The waiting messages of one subscription: their places in the queue, and their bytes in sum.
 #[derive(Default)]
-struct Share {
+struct SubscriptionQueue {
     places: VecDeque<u64>,
     bytes: usize,
 }
 
-impl Outbox {
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+impl ClientQueue {
+    fn waiting(&self) -> MutexGuard<'_, QueueState> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says that topics came or went.
-    pub(super) fn tell_topics(&self) {
+    /// Notes that the list of topics has changed.
+    pub(super) fn report_topics(&self) {
         self.waiting().has_other_topics = true;
         self.news.notify_one();
     }
 
-    /// Says what time it is, in place of what was said before.
-    pub(super) fn tell_time(&self, time: SimTime) {
+    /// Queues the present time; it replaces an earlier one that still waits.
+    pub(super) fn send_time(&self, time: SimTime) {
         self.waiting().time = Some(time);
         self.news.notify_one();
     }
 
-    /// Puts a message behind the others; how many were dropped for it.
+    /// Appends a message. Returns the number of messages dropped to make room.
     pub(super) fn put(&self, queued: Queued) -> u64 {
         let dropped = self.waiting().put(queued);
         self.news.notify_one();
         dropped
     }
 
-    /// Drops what waits of a subscription that has ended.
+    /// Drops the waiting messages of a subscription that has ended.
     pub(super) fn forget(&self, subscription: u32) {
         let mut waiting = self.waiting();
         while waiting.drop_oldest(subscription) {}
     }
 
-    /// What is to be written next, as soon as there is something. Nothing is lost if nobody waits for the end.
+    /// Waits for the next item to write. It is safe to cancel: no item is lost.
     pub(super) async fn next(&self) -> Next {
         loop {
             if let Some(next) = self.take() {
@@ -108,7 +108,7 @@ impl Outbox {
     }
 }
 
-impl Waiting {
+impl QueueState {
     fn put(&mut self, queued: Queued) -> u64 {
         let (subscription, bytes) = (queued.subscription, queued.message.bytes().len());
         self.last_place += 1;
@@ -121,7 +121,7 @@ impl Waiting {
         u64::from(is_long && self.drop_oldest(subscription)) + self.shrink()
     }
 
-    /// Drops messages of the topic that holds most until the others fit.
+    /// Drops messages of the topic that takes most bytes, until the rest fits.
     fn shrink(&mut self) -> u64 {
         let mut dropped = 0;
         while self.bytes > BYTES_MAX && self.messages.len() > 1 {
@@ -135,7 +135,7 @@ impl Waiting {
         dropped
     }
 
-    /// Drops a subscription's oldest message; whether there was one.
+    /// Drops a subscription's oldest message. Returns whether there was one.
     fn drop_oldest(&mut self, subscription: u32) -> bool {
         let place = self.shares.get(&subscription).and_then(|share| share.places.front().copied());
         place.and_then(|place| self.remove(place)).is_some()
@@ -146,7 +146,7 @@ impl Waiting {
         self.remove(place)
     }
 
-    /// Takes out a message that is its subscription's oldest.
+    /// Removes a message that is the oldest of its subscription.
     fn remove(&mut self, place: u64) -> Option<Queued> {
         let queued = self.messages.remove(&place)?;
         let bytes = queued.message.bytes().len();
@@ -164,7 +164,7 @@ impl Waiting {
 
 #[cfg(test)]
 mod tests {
-    use super::{BYTES_MAX, MESSAGES_MAX, Next, Outbox, Queued};
+    use super::{BYTES_MAX, ClientQueue, MESSAGES_MAX, Next, Queued};
     use selene_base::SimTime;
     use selene_ros::Encoded;
 
@@ -173,8 +173,8 @@ mod tests {
         Queued { subscription, stamp: SimTime::from_nanos(stamp), message }
     }
 
-    /// Subscription and stamp of all that waits.
-    fn taken(outbox: &Outbox) -> Vec<(u32, i64)> {
+    /// Subscription and stamp of each waiting message.
+    fn taken(outbox: &ClientQueue) -> Vec<(u32, i64)> {
         let message = |next| match next {
             Next::Message(queued) => (queued.subscription, queued.stamp.nanos()),
             Next::Topics | Next::Time(_) => panic!("no message"),
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn messages_come_out_in_the_order_in_which_they_went_in() {
-        let outbox = Outbox::default();
+        let outbox = ClientQueue::default();
         let order = [(7, 1), (9, 2), (7, 3), (8, 3)];
         let dropped: u64 = order.iter().map(|(subscription, stamp)| outbox.put(queued(*subscription, *stamp, 8))).sum();
         assert_eq!((dropped, taken(&outbox)), (0, order.to_vec()));
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn what_holds_most_is_dropped_first_and_the_oldest_of_it() {
-        let outbox = Outbox::default();
+        let outbox = ClientQueue::default();
         outbox.put(queued(1, 0, 100));
         let dropped: Vec<u64> = (1..=9).map(|stamp| outbox.put(queued(2, stamp, BYTES_MAX / 8))).collect();
         // Eight of them fill it to the last byte, so with the small message seven fit.
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn a_topic_has_so_many_messages_and_a_subscription_that_ended_has_none() {
-        let outbox = Outbox::default();
+        let outbox = ClientQueue::default();
         let dropped: u64 = (0..MESSAGES_MAX as i64 + 5).map(|stamp| outbox.put(queued(1, stamp, 1))).sum();
         outbox.put(queued(2, 0, 1));
         assert_eq!(dropped, 5);
@@ -213,11 +213,11 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_time_alone_is_told_and_before_messages() {
-        let outbox = Outbox::default();
+    fn only_the_newest_time_is_sent_and_before_messages() {
+        let outbox = ClientQueue::default();
         outbox.put(queued(1, 3, 1));
-        [1, 2, 3].map(SimTime::from_nanos).into_iter().for_each(|time| outbox.tell_time(time));
-        outbox.tell_topics();
+        [1, 2, 3].map(SimTime::from_nanos).into_iter().for_each(|time| outbox.send_time(time));
+        outbox.report_topics();
         assert!(matches!(outbox.take(), Some(Next::Topics)));
         assert!(matches!(outbox.take(), Some(Next::Time(time)) if time.nanos() == 3));
         assert_eq!(taken(&outbox), [(1, 3)]);

@@ -1,6 +1,5 @@
-//! A recorded run: whether its world is the one at hand, and what its messages tell. A frame that only sensors have is
-//! no part of a rover's body: where these frames differ, those of the recording are taken away and those of the
-//! scenario added.
+//! A recorded run: checks that it has the same world as the given model, and decodes its messages. Frames that exist
+//! only for sensors are not part of a rover's body: where they differ, the scenario's frames replace the recorded ones.
 
 use std::collections::BTreeSet;
 
@@ -12,31 +11,31 @@ use selene_sim::{EntityId, Fingerprint, Model, RoverSnapshot, Snapshot};
 use super::fault;
 use crate::publishers::name_of;
 
-/// What a recording has of a run's internal topics.
+/// A message on one of a run's internal topics.
 #[derive(Clone, Debug)]
-pub enum Told {
-    /// What was added to the world.
+pub enum RecordedMessage {
+    /// The entities that were added to the world.
     Entities(selene_msgs::EntityTable),
-    /// A part of the driven ground that the run began on.
+    /// A part of the driven ground with which the run began.
     Terrain(selene_msgs::TerrainSnapshot),
     /// A snapshot.
     State(Box<selene_msgs::WorldState>),
 }
 
-/// A recorded run of a world that is at hand.
+/// A recorded run whose world is that of the given model.
 #[derive(Clone, Debug)]
 pub struct RecordedRun {
     pub(super) run: RunId,
     pub(super) info: selene_msgs::RunInfo,
-    /// Rovers whose sensors had other frames then.
+    /// Rovers whose sensors had other frames in the recording.
     remounted: BTreeSet<EntityId>,
 }
 
 impl RecordedRun {
-    /// The run that told `info`, if its world is that of `model`, whatever rovers sense it with.
+    /// The run that published `info`, if its world is that of `model`; sensors may differ.
     ///
     /// # Errors
-    /// When it is another world.
+    /// When the worlds differ.
     pub fn new(info: &selene_msgs::RunInfo, model: &Model) -> Result<Self, NodeError> {
         let run = info.run.parse::<RunId>().map_err(|error| fault(error.to_string()))?;
         let (here, there) = (Fingerprint::of(model.scenario(), model.terrain()), fingerprint_of(info));
@@ -49,35 +48,35 @@ impl RecordedRun {
         Ok(Self { run, info: info.clone(), remounted })
     }
 
-    /// Its id: nodes that watch it belong to this run.
+    /// The run's id, which nodes that watch it must use.
     #[must_use]
     pub fn run(&self) -> &RunId {
         &self.run
     }
 
-    /// What a message of the recording tells; none where it is of no use here.
+    /// Decodes a recorded message; `None` if its topic is not needed here.
     ///
     /// # Errors
-    /// When it is not of its topic's type.
-    pub fn told(&self, topic: &str, message: &Encoded) -> Result<Option<Told>, NodeError> {
+    /// When the message is not of its topic's type.
+    pub fn reported(&self, topic: &str, message: &Encoded) -> Result<Option<RecordedMessage>, NodeError> {
         let name = topic.strip_prefix(&self.run.topic("")).unwrap_or_default();
-        let told = match name {
-            "entities" => decode(message).map(Told::Entities),
-            "terrain_snapshot" => decode(message).map(Told::Terrain),
-            "world_state" => decode(message).map(|state| Told::State(Box::new(state))),
+        let reported = match name {
+            "entities" => decode(message).map(RecordedMessage::Entities),
+            "terrain_snapshot" => decode(message).map(RecordedMessage::Terrain),
+            "world_state" => decode(message).map(|state| RecordedMessage::State(Box::new(state))),
             _ => return Ok(None),
         };
-        told.map(Some).map_err(|error| fault(format!("{topic}: {error}")))
+        reported.map(Some).map_err(|error| fault(format!("{topic}: {error}")))
     }
 
-    /// Until when data were told before it was resumed.
+    /// Simulated time until which an earlier run had published data, if this one was resumed.
     #[must_use]
-    pub fn told_until(&self) -> Option<SimTime> {
-        let told_until = SimTime::from(self.info.told_until);
-        (told_until > SimTime::ZERO).then_some(told_until)
+    pub fn published_until(&self) -> Option<SimTime> {
+        let published_until = SimTime::from(self.info.told_until);
+        (published_until > SimTime::ZERO).then_some(published_until)
     }
 
-    /// Gives rovers the frames of their sensors in `model` in place of those that they had.
+    /// Replaces the recorded frames of sensors with those of `model`.
     pub(super) fn remount(&self, snapshot: &mut Snapshot, model: &Model) -> Result<(), NodeError> {
         let mut remounted = snapshot.rovers.iter_mut().filter(|rover| self.remounted.contains(&rover.id));
         remounted.try_for_each(|rover| remount(model, rover))

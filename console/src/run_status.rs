@@ -1,5 +1,5 @@
-//! What the console knows of the run now, and how clients are told of it. All of it comes from messages; what was not
-//! told is left out, and what is no number is told as none.
+//! The console's knowledge of the run, and the JSON in which clients get it. All of it comes from messages. What no
+//! message contained is left out, and numbers that are not finite become `null`.
 
 use std::collections::BTreeMap;
 
@@ -16,60 +16,60 @@ use crate::catalogue::{Catalogue, Kind};
 use crate::counts::Counts;
 use crate::tree::{self, Tree};
 
-/// The way of a rover has a point each so far, m; when it has too many, every second one is forgotten and they are
-/// twice as far apart.
+/// Least distance between the points of a rover's track, m, and greatest number of points; at more, every second point
+/// is removed and the distance doubled.
 const WAY_STEP_M: f64 = 0.1;
 const WAY_POINTS_MAX: usize = 4000;
-/// More statuses than any run has.
+/// Upper limit of diagnostic statuses, more than any run has.
 const STATUSES_MAX: usize = 512;
 
-/// What is known.
+/// The console's knowledge of the run.
 #[derive(Default)]
-pub(crate) struct Known {
-    /// Which run this is, where somebody answers for it.
-    pub(crate) run: Option<RunNow>,
-    /// How many runs there were: each begins with another world.
+pub(crate) struct RunStatus {
+    /// Which run this is; `None` until its parameters answered.
+    pub(crate) run: Option<RunIdentity>,
+    /// Number of runs before this one: each change of the world starts a new run.
     pub(crate) runs: u64,
     pub(crate) time: SimTime,
-    /// Simulated seconds a second, over the last while.
+    /// Recent pace: simulated seconds per second of wall time.
     pub(crate) pace: Option<f64>,
-    /// A state of `SimulationState`, where somebody answers for it.
+    /// A constant of `SimulationState`; `None` if the simulation does not answer.
     pub(crate) run_state: Option<u8>,
     pub(crate) catalogue: Catalogue,
     pub(crate) tree: Tree,
-    /// By what the names of its topics begin with.
+    /// Rovers by their topic prefix, such as `/viper`.
     pub(crate) rovers: BTreeMap<String, Rover>,
-    pub(crate) statuses: BTreeMap<String, Status>,
+    pub(crate) statuses: BTreeMap<String, NodeStatus>,
     pub(crate) lamps: Vec<Lamp>,
-    pub(crate) places: Vec<Place>,
+    pub(crate) places: Vec<Landmark>,
     pub(crate) spawnables: Vec<Spawnable>,
-    /// None until the run told them.
+    /// `None` until the run has listed them.
     pub(crate) scenarios: Option<Vec<OfferedScenario>>,
 }
 
-/// Which run goes on.
+/// The id of a run and the name of its scenario.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct RunNow {
+pub(crate) struct RunIdentity {
     pub(crate) id: String,
     pub(crate) scenario: String,
 }
 
-/// A rover.
+/// The latest values of a rover.
 #[derive(Default)]
 pub(crate) struct Rover {
-    /// Its frame, `viper/base_link`.
+    /// The frame of its body, such as `viper/base_link`.
     pub(crate) frame: String,
-    /// In `map`.
+    /// The pose of its body in `map`.
     pub(crate) pose: Pose,
-    /// In its frame, m/s and rad/s.
+    /// Linear velocity in its own frame, m/s.
     linear: [f64; 3],
     turn_rad_s: f64,
     wheels: Vec<Wheel>,
     pub(crate) batteries: BTreeMap<String, Battery>,
-    pub(crate) way: Way,
+    pub(crate) way: Track,
 }
 
-/// What a wheel does.
+/// The latest values of a wheel.
 #[derive(Clone, Debug, Serialize)]
 struct Wheel {
     name: String,
@@ -80,7 +80,7 @@ struct Wheel {
     in_contact: bool,
 }
 
-/// What a battery tells.
+/// The latest values of a battery; `charge` is 0 to 1.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Battery {
     charge: f32,
@@ -88,15 +88,15 @@ pub(crate) struct Battery {
     current_a: f32,
 }
 
-/// A place that the scenario names, in `map`.
+/// A place that the scenario names; x and y in `map`.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Place {
+pub(crate) struct Landmark {
     pub(crate) name: String,
     pub(crate) at_m: [f64; 2],
     pub(crate) is_waypoint: bool,
 }
 
-/// A lamp by the name of its parameter, and how bright it is of its most, 0 to 1, where the run tells.
+/// A lamp by the name of its parameter, and its brightness as a share of its greatest, 0 to 1, if the run reports it.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Lamp {
     pub(crate) name: String,
@@ -110,7 +110,7 @@ pub(crate) struct Spawnable {
     pub(crate) name: String,
 }
 
-/// A scenario that can be gone over to.
+/// A scenario that the run can load in place of its own.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct OfferedScenario {
     pub(crate) uri: String,
@@ -118,27 +118,27 @@ pub(crate) struct OfferedScenario {
     pub(crate) about: String,
 }
 
-/// What a node tells of itself.
+/// The latest diagnostic status of a node.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct Status {
+pub(crate) struct NodeStatus {
     level: &'static str,
     text: String,
 }
 
-/// Where a rover was, in `map`, m.
-pub(crate) struct Way {
+/// The track of a rover: points in `map`, m.
+pub(crate) struct Track {
     step_m: f64,
     points_m: Vec<[f64; 2]>,
 }
 
-impl Default for Way {
+impl Default for Track {
     fn default() -> Self {
         Self { step_m: WAY_STEP_M, points_m: Vec::new() }
     }
 }
 
-impl Way {
-    /// Adds a place if it is far enough from the last one.
+impl Track {
+    /// Adds a point if it is far enough from the last one.
     fn add(&mut self, at_m: [f64; 2]) {
         let is_far = |last: &[f64; 2]| (last[0] - at_m[0]).hypot(last[1] - at_m[1]) >= self.step_m;
         if self.points_m.last().is_none_or(is_far) {
@@ -151,51 +151,51 @@ impl Way {
     }
 }
 
-impl Known {
-    /// Takes in which run this is; with another one all that was known of the one before is forgotten.
-    pub(crate) fn take_run(&mut self, run: RunNow) {
+impl RunStatus {
+    /// Sets which run this is. When it is a new one, all knowledge of the previous run is discarded.
+    pub(crate) fn take_run(&mut self, run: RunIdentity) {
         if self.run.as_ref() == Some(&run) {
             return;
         }
-        // Until the first answer all that is known is of this run.
+        // Before the first answer, all knowledge is already of this run.
         if self.run.is_some() {
             *self = Self { runs: self.runs + 1, run_state: self.run_state, time: self.time, ..Self::default() };
         }
         self.run = Some(run);
     }
 
-    /// What the scenario of a URI is called, if it is one that can be gone over to.
+    /// The name of the scenario of a URI, if it is one that the run offers.
     pub(crate) fn name_of_scenario(&self, uri: &str) -> Option<String> {
         let known = self.scenarios.iter().flatten().find(|known| known.uri == uri);
         known.map(|known| known.name.clone())
     }
 
-    /// Takes in the clock; when it goes back the world was reset, and the ways begin anew.
+    /// Sets the simulated time. When it goes back the world was reset, and the tracks start again.
     pub(crate) fn take_time(&mut self, time: SimTime) {
         if time < self.time {
-            self.rovers.values_mut().for_each(|rover| rover.way = Way::default());
+            self.rovers.values_mut().for_each(|rover| rover.way = Track::default());
         }
         self.time = time;
     }
 
-    /// Takes in what nodes tell of themselves.
+    /// Adds topics and statuses from a message on `/diagnostics`.
     pub(crate) fn take_diagnostics(&mut self, message: DiagnosticArray) {
         self.catalogue.take(&message);
         for status in message.status {
             let name = status.name.strip_prefix("selene: ").unwrap_or(&status.name).to_owned();
             if self.statuses.len() < STATUSES_MAX || self.statuses.contains_key(&name) {
-                self.statuses.insert(name, Status { level: level(status.level), text: status.message });
+                self.statuses.insert(name, NodeStatus { level: level(status.level), text: status.message });
             }
         }
     }
 
-    /// Takes topics from the names of frames.
+    /// Adds topics that follow from the names of frames.
     pub(crate) fn take_frames(&mut self) {
         let Self { catalogue, tree, .. } = self;
         tree.each().for_each(|(frame, _)| catalogue.take_frame(frame));
     }
 
-    /// Takes in where a rover is.
+    /// Sets a rover's pose and velocity.
     pub(crate) fn take_odometry(&mut self, rover: &str, message: &Odometry) {
         let Some(pose) = tree::pose_of(&message.pose.pose) else { return };
         let map_from_odom = self.tree.map_from(&message.header.frame_id).unwrap_or_else(Pose::identity);
@@ -208,7 +208,7 @@ impl Known {
         of.way.add([of.pose.translation.x, of.pose.translation.y]);
     }
 
-    /// Takes in what a rover's wheels do.
+    /// Sets the states of a rover's wheels.
     pub(crate) fn take_wheels(&mut self, rover: &str, message: WheelStates) {
         let wheel = |wheel: selene_ros::selene_msgs::WheelState| Wheel {
             name: wheel.name,
@@ -222,7 +222,7 @@ impl Known {
         of.wheels = message.wheels.into_iter().map(wheel).collect();
     }
 
-    /// Takes in what a battery tells; it is the rover's whose topics its name begins with.
+    /// Sets the state of a battery. It belongs to the rover with the longest prefix of the topic's name.
     pub(crate) fn take_battery(&mut self, topic: &str, message: &BatteryState) {
         let owners = self.rovers.iter_mut().filter(|(rover, _)| topic.starts_with(&format!("{rover}/")));
         if let Some((_, of)) = owners.max_by_key(|(rover, _)| rover.len()) {
@@ -251,7 +251,7 @@ fn run_state(of: u8) -> &'static str {
     }
 }
 
-/// The state of the run as a client gets it.
+/// The state message that a client gets.
 #[derive(Serialize)]
 struct StateMessage<'a> {
     is: &'static str,
@@ -269,17 +269,17 @@ struct StateMessage<'a> {
     boxes: Vec<&'a str>,
     points: Vec<&'a str>,
     lamps: &'a [Lamp],
-    statuses: &'a BTreeMap<String, Status>,
+    statuses: &'a BTreeMap<String, NodeStatus>,
 }
 
 #[derive(Serialize)]
 struct RoverMessage<'a> {
     rover: &'a str,
     name: &'a str,
-    /// Of its body, in TF.
+    /// The TF frame of its body.
     frame: &'a str,
     at_m: [f64; 3],
-    /// x y z w.
+    /// Quaternion in the order x, y, z, w.
     attitude: [f64; 4],
     roll_pitch_yaw_deg: [f64; 3],
     speed_m_s: f64,
@@ -288,16 +288,16 @@ struct RoverMessage<'a> {
     batteries: &'a BTreeMap<String, Battery>,
 }
 
-/// What is told of the console itself.
-pub(crate) struct Own<'a> {
+/// The state of the console itself.
+pub(crate) struct ConsoleState<'a> {
     pub(crate) has_control: bool,
     pub(crate) clients: usize,
     pub(crate) counts: &'a Counts,
 }
 
-impl Known {
-    /// The state as message `number`.
-    pub(crate) fn state(&self, number: u64, own: &Own) -> Result<String, serde_json::Error> {
+impl RunStatus {
+    /// The state message with this number, as JSON.
+    pub(crate) fn state(&self, number: u64, own: &ConsoleState) -> Result<String, serde_json::Error> {
         let of = |kind| self.catalogue.of(kind).collect();
         serde_json::to_string(&StateMessage {
             is: "state",
@@ -309,7 +309,7 @@ impl Known {
             scenario: self.run.as_ref().map(|run| run.scenario.as_str()),
             has_control: own.has_control,
             clients: own.clients,
-            refused: own.counts.told().into_iter().map(|(refusal, count)| (refusal.word(), count)).collect(),
+            refused: own.counts.reported().into_iter().map(|(refusal, count)| (refusal.word(), count)).collect(),
             rovers: self.rovers.iter().map(|(rover, of)| of.message(rover)).collect(),
             images: of(Kind::Image),
             boxes: of(Kind::Boxes),
@@ -319,7 +319,7 @@ impl Known {
         })
     }
 
-    /// Where each frame stands, with its parent.
+    /// Position and attitude of each frame in `map`, and its parent, as JSON.
     pub(crate) fn frames(&self) -> Result<String, serde_json::Error> {
         let placed = self.tree.each().filter_map(|(frame, parent)| {
             let pose = self.tree.map_from(frame)?;
@@ -328,7 +328,7 @@ impl Known {
         serde_json::to_string(&serde_json::json!({ "is": "frames", "frames": placed.collect::<Vec<_>>() }))
     }
 
-    /// The ways driven so far, places, what can be put there, and scenarios that can be gone over to.
+    /// As JSON: the tracks driven so far, named places, what can be spawned, and the scenarios that can be loaded.
     pub(crate) fn paths(&self) -> Result<String, serde_json::Error> {
         let ways: BTreeMap<&String, &[[f64; 2]]> =
             self.rovers.iter().map(|(rover, of)| (rover, of.way.points_m.as_slice())).collect();
@@ -362,14 +362,14 @@ fn place(pose: &Pose) -> [f64; 3] {
     pose.translation.vector.into()
 }
 
-/// x y z w.
+/// A quaternion in the order x, y, z, w.
 fn attitude(pose: &Pose) -> [f64; 4] {
     pose.rotation.coords.into()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Known, Own, RunNow, Status, WAY_POINTS_MAX, Way};
+    use super::{ConsoleState, NodeStatus, RunIdentity, RunStatus, Track, WAY_POINTS_MAX};
     use crate::counts::Counts;
     use selene_base::SimTime;
     use selene_ros::diagnostic_msgs::{DiagnosticArray, DiagnosticStatus};
@@ -386,21 +386,21 @@ mod tests {
         message
     }
 
-    fn told(known: &Known) -> Value {
-        let own = Own { has_control: false, clients: 1, counts: &Counts::default() };
+    fn reported(known: &RunStatus) -> Value {
+        let own = ConsoleState { has_control: false, clients: 1, counts: &Counts::default() };
         serde_json::from_str(&known.state(7, &own).expect("a state")).expect("JSON")
     }
 
     #[test]
-    fn a_client_is_told_what_the_messages_said() {
-        let mut known = Known::default();
+    fn a_client_gets_what_the_messages_contain() {
+        let mut known = RunStatus::default();
         known.take_time(SimTime::from_secs_f64(2.5));
         known.take_odometry("/viper", &odometry(3.0));
         let wheel =
             WheelState { name: "left".to_owned(), slip_ratio: 0.25, sinkage: f64::NAN, ..WheelState::default() };
         known.take_wheels("/viper", WheelStates { wheels: vec![wheel], ..WheelStates::default() });
         known.take_battery("/viper/battery/state", &BatteryState { percentage: 0.5, ..BatteryState::default() });
-        let state = told(&known);
+        let state = reported(&known);
         assert_eq!((state["number"].as_u64(), state["time_s"].as_f64()), (Some(7), Some(2.5)));
         let rover = &state["rovers"][0];
         assert_eq!(rover["at_m"][0].as_f64(), Some(3.0));
@@ -412,20 +412,20 @@ mod tests {
 
     #[test]
     fn statuses_are_the_newest_of_each_node() {
-        let mut known = Known::default();
+        let mut known = RunStatus::default();
         for (level, message) in [(DiagnosticStatus::OK, "running"), (DiagnosticStatus::WARN, "slower than its pace")] {
             let name = "selene: simulation".to_owned();
             let status = DiagnosticStatus { level, name, message: message.to_owned(), ..DiagnosticStatus::default() };
             known.take_diagnostics(DiagnosticArray { status: vec![status], ..DiagnosticArray::default() });
         }
-        let expected = Status { level: "warning", text: "slower than its pace".to_owned() };
+        let expected = NodeStatus { level: "warning", text: "slower than its pace".to_owned() };
         assert_eq!(known.statuses["simulation"], expected);
     }
 
     #[test]
     fn what_was_of_another_run_is_forgotten_and_what_came_before_the_first_answer_is_not() {
-        let run = |id: &str| RunNow { id: id.to_owned(), scenario: "polar".to_owned() };
-        let mut known = Known::default();
+        let run = |id: &str| RunIdentity { id: id.to_owned(), scenario: "polar".to_owned() };
+        let mut known = RunStatus::default();
         known.take_odometry("/viper", &odometry(3.0));
         known.take_run(run("r1"));
         known.take_run(run("r1"));
@@ -436,7 +436,7 @@ mod tests {
 
     #[test]
     fn ways_begin_anew_when_the_clock_goes_back() {
-        let mut known = Known::default();
+        let mut known = RunStatus::default();
         known.take_time(SimTime::from_secs_f64(5.0));
         known.take_odometry("/viper", &odometry(3.0));
         known.take_time(SimTime::ZERO);
@@ -445,7 +445,7 @@ mod tests {
 
     #[test]
     fn a_long_way_gets_coarser_and_not_longer() {
-        let mut way = Way::default();
+        let mut way = Track::default();
         for step in 0..20_000 {
             way.add([0.11 * f64::from(step), 0.0]);
         }

@@ -1,6 +1,6 @@
-//! The veil that the scene itself lays over the frame: light of each block of pixels, at most 64 along a side, spread
-//! over all other blocks; between the blocks' middles it is read along straight lines. Light that goes less far than
-//! a block is wide stays with its pixel. What leaves a block is taken from it, so that no light is made.
+//! Veiling glare of the scene itself: the light of each block of pixels, at most 64 along a side, is spread over all
+//! other blocks and interpolated linearly between the blocks' middles. Light that travels less than a block's width
+//! stays with its pixel. What leaves a block is subtracted from it, so that light is conserved.
 
 use std::f64::consts::PI;
 
@@ -9,25 +9,25 @@ use rayon::prelude::*;
 use super::profile::PointSpread;
 use crate::camera::Intrinsics;
 
-/// Blocks along the longer side, at most.
+/// The largest number of blocks along the longer side.
 const BLOCKS: usize = 64;
 
-/// How blocks of one channel give light to each other.
+/// The exchange of light between the blocks of one channel.
 #[derive(Clone, Debug)]
-pub(super) struct Veil {
+pub(super) struct VeilingGlare {
     /// Side of a block, px.
     block: usize,
     /// Columns of the image.
     width: usize,
     columns: usize,
     rows: usize,
-    /// Share of a block's light that the block so many rows and columns away gets, from −(n − 1) to n − 1.
+    /// Fraction of a block's light that a block at an offset of rows and columns from −(n − 1) to n − 1 receives.
     kernel: Vec<f32>,
-    /// Share of its light that a pixel keeps.
+    /// Fraction of its light that a pixel keeps.
     kept: f32,
 }
 
-impl Veil {
+impl VeilingGlare {
     pub(super) fn new(spread: &PointSpread, lens: Intrinsics, [width, height]: [usize; 2]) -> Self {
         let block = width.max(height).div_ceil(BLOCKS).max(1);
         let [columns, rows] = [width, height].map(|side| side.div_ceil(block).max(1));
@@ -43,7 +43,7 @@ impl Veil {
         Self { block, width, columns, rows, kernel, kept: 1.0 - spread.beyond((area / PI).sqrt()) as f32 }
     }
 
-    /// What each block gets from the others, where `is_source(row, column)` says which pixels send any.
+    /// The light that each block receives from the others; `is_source(row, column)` says which pixels emit.
     pub(super) fn received(&self, plane: &[f32], is_source: impl Fn(usize, usize) -> bool + Sync) -> Vec<f32> {
         let sent = self.sent(plane, is_source);
         let mut received = vec![0.0; sent.len()];
@@ -69,7 +69,7 @@ impl Veil {
                 let row = strip * self.block + line;
                 for (at, (sum, values)) in sums.iter_mut().zip(values.chunks(self.block)).enumerate() {
                     for (value, column) in values.iter().zip(at * self.block..) {
-                        // Nothing but light: a pixel without a number sends none.
+                        // Pixels that are NaN, infinite or negative emit nothing.
                         if *value > 0.0 && value.is_finite() && is_source(row, column) {
                             *sum += value * per_block;
                         }
@@ -80,7 +80,7 @@ impl Veil {
         sent
     }
 
-    /// A row as it is left by what goes astray, with what it gets.
+    /// Applies the veil to a row: subtracts the light that it loses and adds the light that it receives.
     pub(super) fn spread(&self, received: &[f32], row: usize, values: &mut [f32]) {
         let (above, below, part) = between(row, self.block, self.rows);
         let [above, below] = [above, below].map(|line| &received[line * self.columns..][..self.columns]);
@@ -92,7 +92,7 @@ impl Veil {
     }
 }
 
-/// The blocks whose middles a pixel lies between, and how far on from the first to the second.
+/// The two blocks between whose middles a pixel lies, and the fraction of the way from the first to the second.
 fn between(pixel: usize, block: usize, count: usize) -> (usize, usize, f32) {
     let last = count - 1;
     let at = ((pixel as f32 + 0.5) / block as f32 - 0.5).clamp(0.0, last as f32);
@@ -102,7 +102,7 @@ fn between(pixel: usize, block: usize, count: usize) -> (usize, usize, f32) {
 
 #[cfg(test)]
 mod tests {
-    use super::Veil;
+    use super::VeilingGlare;
     use crate::camera::Intrinsics;
     use crate::develop::flare::profile::{Lobe, PointSpread};
 
@@ -113,7 +113,7 @@ mod tests {
         PointSpread(vec![Lobe::new(0.05, 0.02, 2.0)])
     }
 
-    fn veiled(veil: &Veil, plane: &[f32]) -> Vec<f32> {
+    fn veiled(veil: &VeilingGlare, plane: &[f32]) -> Vec<f32> {
         let received = veil.received(plane, |_, _| true);
         let mut out = plane.to_vec();
         out.chunks_exact_mut(SIZE[0]).enumerate().for_each(|(row, values)| veil.spread(&received, row, values));
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_bright_block_lights_the_others_by_the_lobes_and_loses_that_light() {
-        let veil = Veil::new(&spread(), LENS, SIZE);
+        let veil = VeilingGlare::new(&spread(), LENS, SIZE);
         let mut plane = vec![0.0; SIZE[0] * SIZE[1]];
         // One block of 5 × 5 px, its middle at (102, 52).
         for row in 50..55 {
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn far_from_the_edges_even_light_stays_as_it_is_but_for_what_comes_from_outside() {
-        let veil = Veil::new(&spread(), LENS, SIZE);
+        let veil = VeilingGlare::new(&spread(), LENS, SIZE);
         let out = veiled(&veil, &vec![10.0; SIZE[0] * SIZE[1]]);
         let middle = out[90 * SIZE[0] + 160];
         let corner = out[0];

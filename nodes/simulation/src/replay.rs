@@ -1,9 +1,9 @@
-//! A recorded run told again: snapshots, what was added, and the driven ground that it began on come from a
-//! recording in the place of a world that is stepped. Sensor nodes watch them as they watch a simulation, in
-//! lockstep, so that none leaves out a sample. Beside them is told all that follows from snapshots: clock,
-//! transforms, joint states and truth; what only a world knows (diagnostics, maps, rocks) is not.
+//! Replays a recorded run to sensor nodes: snapshots, added entities and the initial driven ground come from a
+//! recording instead of a world that is stepped. Sensor nodes watch them as they watch a simulation, in lockstep, so
+//! that none skips a sample. The replay also publishes what follows from snapshots: clock, transforms, joint states and
+//! ground truth. It leaves out what only a world knows: diagnostics, maps and rocks.
 //!
-//! Sensors may be others than those of the recording.
+//! The sensors may differ from those of the recording.
 
 mod recorded;
 
@@ -25,50 +25,49 @@ use crate::publishers::name_of;
 use crate::rover_publishers::RoverPublishers;
 use crate::terrain::TerrainAnswers;
 
-pub use recorded::{RecordedRun, Told};
+pub use recorded::{RecordedMessage, RecordedRun};
 
-/// Snapshots that may come before the ground that the run began on: they follow each other at once.
+/// Maximum number of snapshots recorded before the initial ground, which follows the first ones closely.
 const WAITING_MAX: usize = 1000;
 
-/// What was told again.
+/// The result of a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Retold {
-    /// Snapshots.
+pub struct ReplayResult {
+    /// Number of snapshots.
     pub heartbeats: u64,
-    /// Simulated time of the last one.
+    /// Simulated time of the last snapshot.
     pub until: SimTime,
 }
 
-/// Tells a recorded run again to `participants`, who are waited for, until its end or `stop`.
+/// Replays a recorded run to `participants` in lockstep until its end or `stop`.
 ///
 /// # Errors
-/// When a topic cannot be opened, `told` fails, or the recording lacks what sensors need.
-pub fn retell(
+/// When a topic cannot be opened, `reported` fails, or the recording lacks what sensors need.
+pub fn replay(
     context: &NodeContext,
     recorded: &RecordedRun,
-    told: impl Iterator<Item = Result<Told, NodeError>>,
+    reported: impl Iterator<Item = Result<RecordedMessage, NodeError>>,
     participants: &[String],
     stop: &AtomicBool,
-) -> Result<Retold, NodeError> {
-    let mut retelling = Retelling::new(context, recorded, participants)?;
-    for told in told {
+) -> Result<ReplayResult, NodeError> {
+    let mut replaying = Replay::new(context, recorded, participants)?;
+    for reported in reported {
         if stop.load(Ordering::Relaxed) {
             break;
         }
-        match told? {
-            Told::Entities(table) => retelling.take_entities(&table)?,
-            Told::Terrain(part) => retelling.take_terrain(&part, stop)?,
-            Told::State(state) => retelling.take_state(&state, stop)?,
+        match reported? {
+            RecordedMessage::Entities(table) => replaying.take_entities(&table)?,
+            RecordedMessage::Terrain(part) => replaying.take_terrain(&part, stop)?,
+            RecordedMessage::State(state) => replaying.take_state(&state, stop)?,
         }
     }
-    retelling.end(stop)
+    replaying.end(stop)
 }
 
-struct Retelling {
+struct Replay {
     recorded: RecordedRun,
-    /// The scenario's world, with what was added since.
+    /// The scenario's world with the entities that were added since.
     model: Arc<Model>,
-    entities_added: usize,
     folders: AllowedFolders,
     clock: Publisher<rosgraph_msgs::Clock>,
     rovers: RoverPublishers,
@@ -78,28 +77,27 @@ struct Retelling {
     lockstep: Lockstep,
     terrain: TerrainAnswers,
     ground: Option<Ground>,
-    /// The driven ground that the run began on, as far as it has come.
+    /// Parts of the initial driven ground that have been read so far.
     parts: Vec<Edit>,
-    /// Snapshots that wait for it.
+    /// Snapshots that wait for that ground.
     waiting: VecDeque<Snapshot>,
     last: Option<Snapshot>,
     heartbeats: u64,
 }
 
-/// The driven ground before a snapshot, and how many edits led to it.
+/// The driven ground before a snapshot, and the number of edits that led to it.
 struct Ground {
     edits: u64,
     ruts: Ruts,
 }
 
-impl Retelling {
+impl Replay {
     fn new(context: &NodeContext, recorded: &RecordedRun, participants: &[String]) -> Result<Self, NodeError> {
         let NodeContext { links, model, folders, .. } = context;
         let (public, internal) = (links.public.as_ref(), links.internal.as_ref());
         Ok(Self {
             recorded: recorded.clone(),
             model: Arc::clone(model),
-            entities_added: 0,
             folders: folders.clone(),
             clock: Publisher::new(public, "/clock", Qos::clock())?,
             rovers: RoverPublishers::new(&links.public)?,
@@ -116,16 +114,15 @@ impl Retelling {
         })
     }
 
-    /// Tables only grow; a run that is split over files tells the last one again.
+    /// Publishes a table and adds its new entities; a recording in several files repeats the last table.
     fn take_entities(&mut self, table: &selene_msgs::EntityTable) -> Result<(), NodeError> {
-        let spawned = entities_from_message(table);
-        let new = spawned.get(self.entities_added..).unwrap_or_default();
-        self.model = Arc::new(self.model.with_spawned(new, &self.folders)?);
-        self.entities_added = self.entities_added.max(spawned.len());
+        let mut new = entities_from_message(table);
+        new.retain(|(entity, _)| !self.model.knows(*entity));
+        self.model = Arc::new(self.model.with_spawned(&new, &self.folders)?);
         Ok(self.entities.publish(table, self.time())?)
     }
 
-    /// Takes a part of the ground that the run began on; later answers are to nodes that came late then.
+    /// Reads a part of the initial ground. Later parts are ignored: they answered nodes that joined late in that run.
     fn take_terrain(&mut self, part: &selene_msgs::TerrainSnapshot, stop: &AtomicBool) -> Result<(), NodeError> {
         if self.ground.is_some() {
             return Ok(());
@@ -141,7 +138,7 @@ impl Retelling {
         ruts.apply(&std::mem::take(&mut self.parts));
         self.ground = Some(Ground { edits: part.terrain_sequence, ruts });
         let waiting = std::mem::take(&mut self.waiting);
-        waiting.into_iter().try_for_each(|snapshot| self.tell(snapshot, stop))
+        waiting.into_iter().try_for_each(|snapshot| self.publish_snapshot(snapshot, stop))
     }
 
     fn take_state(&mut self, message: &selene_msgs::WorldState, stop: &AtomicBool) -> Result<(), NodeError> {
@@ -150,7 +147,7 @@ impl Retelling {
         }
         if message.epoch != 0 {
             return Err(fault(
-                "the run was reset while it was recorded; what came after cannot be told again".to_owned(),
+                "the run was reset while it was recorded; what came after cannot be replayed".to_owned(),
             ));
         }
         let mut snapshot = state_from_message(message);
@@ -159,15 +156,15 @@ impl Retelling {
             self.ground.get_or_insert_with(|| Ground { edits: 0, ruts: Ruts::default() });
         }
         if self.ground.is_some() {
-            return self.tell(snapshot, stop);
+            return self.publish_snapshot(snapshot, stop);
         }
         self.waiting.push_back(snapshot);
         if self.waiting.len() > WAITING_MAX { Err(no_ground()) } else { Ok(()) }
     }
 
-    /// Tells a snapshot and what follows from it. Those that a simulation said again, and those from before the
-    /// ground was asked for, are passed over.
-    fn tell(&mut self, mut snapshot: Snapshot, stop: &AtomicBool) -> Result<(), NodeError> {
+    /// Publishes a snapshot and what follows from it. Skips snapshots that the simulation repeated, and those from
+    /// before the ground was requested.
+    fn publish_snapshot(&mut self, mut snapshot: Snapshot, stop: &AtomicBool) -> Result<(), NodeError> {
         let Some(Ground { edits, .. }) = self.ground else { return Ok(()) };
         let follows = self.last.as_ref().map(|last| last.sequence + 1);
         let is_old = follows.is_some_and(|follows| snapshot.sequence < follows);
@@ -179,10 +176,10 @@ impl Retelling {
             return Err(fault(format!("{what}; the recording was damaged, or does not begin with the run")));
         }
         if let Some(last) = &self.last {
-            // Sensors may be others than those of the recording: they remember what they would have.
+            // The sensors may differ from the recorded ones: compute the memory that they would have.
             self.model.remember(last, &mut snapshot);
         }
-        self.tell_public(&snapshot)?;
+        self.publish_public(&snapshot)?;
         let name = |id| name_of(&self.model, id);
         let message = state_to_message(&self.recorded.run, &snapshot, name);
         self.states.publish(&message, snapshot.time)?;
@@ -194,24 +191,24 @@ impl Retelling {
         Ok(())
     }
 
-    /// Clock, transforms and truth, as the simulation tells them; what was told before the run was resumed is only
-    /// read by encoders.
-    fn tell_public(&mut self, snapshot: &Snapshot) -> Result<(), NodeError> {
-        let was_told = self.recorded.told_until().is_some_and(|until| snapshot.time <= until);
+    /// Publishes clock, transforms and ground truth as the simulation does. What was published before the run was
+    /// resumed only updates the encoders.
+    fn publish_public(&mut self, snapshot: &Snapshot) -> Result<(), NodeError> {
+        let was_reported = self.recorded.published_until().is_some_and(|until| snapshot.time <= until);
         let rovers: Vec<_> = snapshot.rovers.iter().map(|rover| rover.id).collect();
         self.rovers.follow(&self.model, &rovers, snapshot.time)?;
         let last = self.time();
-        if was_told || self.last.is_some() {
-            self.rovers.truth(last, snapshot, was_told)?;
+        if was_reported || self.last.is_some() {
+            self.rovers.truth(last, snapshot, was_reported)?;
         }
-        if !was_told {
+        if !was_reported {
             self.clock.publish(&rosgraph_msgs::Clock { clock: snapshot.time.into() }, snapshot.time)?;
         }
         Ok(())
     }
 
-    /// Waits while a participant is too far behind, answers who misses terrain, and says the latest snapshot again
-    /// to who has not heard it.
+    /// Waits while a participant is too far behind, answers requests for terrain, and repeats the latest snapshot for
+    /// those that have not received it.
     fn await_participants(
         &mut self,
         latest: &selene_msgs::WorldState,
@@ -229,7 +226,7 @@ impl Retelling {
         Ok(())
     }
 
-    /// The snapshot's edits are in the ground from here on.
+    /// Applies the last snapshot's edits to the ground.
     fn end_heartbeat(&mut self) {
         if let (Some(ground), Some(last)) = (&mut self.ground, &self.last) {
             ground.ruts.apply(&last.edits);
@@ -237,8 +234,8 @@ impl Retelling {
         }
     }
 
-    /// Everybody finishes what they have before the run is called ended.
-    fn end(mut self, stop: &AtomicBool) -> Result<Retold, NodeError> {
+    /// Waits for all participants, then publishes that the run has ended.
+    fn end(mut self, stop: &AtomicBool) -> Result<ReplayResult, NodeError> {
         let until = self.time();
         match self.last.clone() {
             Some(last) => {
@@ -251,7 +248,7 @@ impl Retelling {
         }
         let info = selene_msgs::RunInfo { finished: true, ..self.recorded.info.clone() };
         self.info.publish(&info, until)?;
-        Ok(Retold { heartbeats: self.heartbeats, until })
+        Ok(ReplayResult { heartbeats: self.heartbeats, until })
     }
 
     /// Simulated time of the last snapshot.

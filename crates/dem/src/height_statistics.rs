@@ -1,4 +1,4 @@
-//! What can be said of a whole file, however large: read band by band, or told from a sample of its blocks.
+//! Statistics and bounds of a whole file, however large: from a pass band by band, or from a sample of its blocks.
 
 use std::f64::consts::{PI, TAU};
 
@@ -11,32 +11,32 @@ use crate::window::Window;
 
 /// Posts of a band: 32 MiB of heights.
 const BAND_POSTS: usize = 8 << 20;
-/// Bands begin at multiples of this, so that few tiles are decoded twice.
+/// Bands begin at multiples of this row, so that few tiles are decoded twice.
 const BAND_ROWS: usize = 512;
-/// Points on each side of a file at which its bounds are looked for.
+/// Points on each side of a file from which its bounds are computed.
 const SIDE_POINTS: usize = 64;
 
-/// Heights and gaps of the posts of a file that were read.
+/// Statistics of the posts that were read from a file.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Survey {
-    /// Posts that were read.
+pub struct HeightStatistics {
+    /// Number of posts that were read.
     pub posts: usize,
-    /// Lowest and highest post, m; none when no post has data.
+    /// Lowest and highest height, m; `None` when no post has data.
     pub height_range_m: Option<[f64; 2]>,
-    /// Posts without data.
+    /// Number of posts without data.
     pub no_data_count: usize,
 }
 
-/// The least box of latitudes and longitudes around a file.
+/// The smallest box of latitudes and longitudes that contains a file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
-    /// Least latitude, rad.
+    /// Lowest latitude, rad.
     pub south_rad: f64,
-    /// Greatest latitude, rad.
+    /// Highest latitude, rad.
     pub north_rad: f64,
-    /// Where it begins in the west, rad.
+    /// Longitude of its western edge, rad.
     pub west_rad: f64,
-    /// Where it ends in the east, rad: above `west_rad`, perhaps beyond π.
+    /// Longitude of its eastern edge, rad: above `west_rad`, and possibly above π.
     pub east_rad: f64,
 }
 
@@ -58,8 +58,8 @@ impl ElevationFile {
         starts.flat_map(|row| (0..columns).step_by(width).map(move |column| window(row, column))).collect()
     }
 
-    /// Windows of at most about `posts_max` posts: all of a smaller file, else whole blocks of it, as it stores them,
-    /// evenly spread from its first to its last; one block at least.
+    /// Windows with about `posts_max` posts at most. They cover a file that is smaller than that; otherwise they are
+    /// whole blocks as the file stores them, evenly spread from first to last, at least one.
     #[must_use]
     pub fn sample(&self, posts_max: usize) -> Vec<Window> {
         let shape = self.shape();
@@ -69,7 +69,7 @@ impl ElevationFile {
         let block = self.block();
         let blocks = [0, 1].map(|i| shape[i].div_ceil(block[i]));
         let wanted = (posts_max / (block[0] * block[1])).max(1);
-        // As far apart one way as the other, as far as there are blocks.
+        // Chosen evenly in both directions, as far as there are blocks.
         let across = (wanted as f64 * blocks[0] as f64 / blocks[1] as f64).sqrt().round() as usize;
         let across = across.clamp(1, blocks[0]).min(wanted);
         let taken = [across, (wanted / across).clamp(1, blocks[1])];
@@ -87,22 +87,22 @@ impl ElevationFile {
     /// Reads all heights, band by band.
     ///
     /// # Errors
-    /// As `read_window`.
-    pub fn survey(&mut self) -> Result<Survey, ElevationError> {
+    /// Same as `read_window`.
+    pub fn survey(&mut self) -> Result<HeightStatistics, ElevationError> {
         let bands = self.bands();
         self.survey_of(&bands, |_| {})
     }
 
-    /// Reads the heights of windows, telling after each how many are read.
+    /// Reads the heights of windows, and calls `windows_read` after each with the number read so far.
     ///
     /// # Errors
-    /// As `read_window`.
+    /// Same as `read_window`.
     pub fn survey_of(
         &mut self,
         windows: &[Window],
         mut windows_read: impl FnMut(usize),
-    ) -> Result<Survey, ElevationError> {
-        let mut survey = Survey { posts: 0, height_range_m: None, no_data_count: 0 };
+    ) -> Result<HeightStatistics, ElevationError> {
+        let mut survey = HeightStatistics { posts: 0, height_range_m: None, no_data_count: 0 };
         for (number, window) in windows.iter().enumerate() {
             let dem = self.read_window(window)?;
             windows_read(number + 1);
@@ -116,11 +116,10 @@ impl ElevationFile {
         Ok(survey)
     }
 
-    /// Every n-th post of every n-th row, so that neither side has more than
-    /// `side_max` posts.
+    /// Every n-th post of every n-th row, with n such that neither side has more than `side_max` posts.
     ///
     /// # Errors
-    /// As `read_window`.
+    /// Same as `read_window`.
     pub fn thinned(&mut self, side_max: usize) -> Result<Dem, ElevationError> {
         let [columns, rows] = self.shape();
         let n = columns.max(rows).div_ceil(side_max.max(1)).max(1);
@@ -139,7 +138,7 @@ impl ElevationFile {
             }
         }
         let (t, n) = (*self.transform(), n as f64);
-        // The middle of the first thin pixel is that of the first post taken.
+        // The first coarse pixel is centred on the first post taken.
         let corner = t.xy([first as f64 + 0.5 - n / 2.0; 2]);
         let [column_step, row_step] = [t.column_step, t.row_step].map(|step| step.map(|value| value * n));
         let transform = GeoTransform { corner, column_step, row_step };
@@ -147,8 +146,8 @@ impl ElevationFile {
         Ok(Dem { columns: shape[0], rows: shape[1], transform, crs, heights_m, filled: Vec::new() })
     }
 
-    /// The box of latitudes and longitudes; none of a local grid. Found by a walk
-    /// around the border: one that has gone around the axis has a pole inside.
+    /// The box of latitudes and longitudes that contains the file; `None` for a local grid. It is found by following
+    /// the border; a border that goes around the Moon's axis has a pole inside.
     #[must_use]
     pub fn bounds(&self) -> Option<Bounds> {
         let [columns, rows] = self.shape().map(|count| count as f64);
@@ -177,8 +176,8 @@ impl ElevationFile {
         Some(Bounds { south_rad, north_rad, west_rad, east_rad })
     }
 
-    /// The place of a point of the border; labels that round put it a part of a pixel
-    /// beyond the pole, which is then taken.
+    /// The position of a point on the border. Rounding in labels may put it a fraction of a pixel beyond the pole; the
+    /// pole is then used.
     fn place_on_border(&self, pixel: [f64; 2]) -> Option<GeoPoint> {
         let place = |pixel: [f64; 2]| self.crs().inverse(self.transform().xy(pixel));
         let on_border = place(pixel);
@@ -190,7 +189,7 @@ impl ElevationFile {
     }
 }
 
-/// `count` of the numbers below `of`, evenly from the first to the last; the middle one where one is wanted.
+/// Picks `count` indices below `of`, evenly from first to last; the middle one if `count` is 1.
 fn spread(count: usize, of: usize) -> impl Iterator<Item = usize> + Clone {
     (0..count).map(move |i| if count == 1 { of / 2 } else { i * (of - 1) / (count - 1) })
 }

@@ -1,5 +1,5 @@
-//! A recorded run told again: the same sensors tell every byte that they told in it, other sensors tell others at
-//! the same times.
+//! Replay of a recorded run: the same sensors publish every byte again, and other sensors publish other data at the
+//! same times.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,15 +14,15 @@ use selene_ros::transport::Transport;
 use selene_ros::{BagRecorder, decode, selene_msgs};
 use selene_sensors::SensorSpec;
 use selene_sim::{DrivenGround, LoadOptions, Model, Scenario};
-use selene_simulation::{Begin, NodeError, RecordedRun, Retold, retell};
-use selene_tests::witness::{Published, Witness};
+use selene_simulation::{NodeError, RecordedRun, ReplayResult, RunStart, replay};
+use selene_tests::recording_transport::{Published, RecordingTransport};
 use selene_tests::{context, drive, model, options, repository_file, scenario, world};
 
 const SIMULATED: SimTime = SimTime::from_nanos(600_000_000);
 const PARTICIPANTS: [&str; 3] = ["camera", "lidar", "navigation"];
 const IMAGE: &str = "/navcam_left/image_raw";
 
-/// A recorded run, and all that was published of it.
+/// A recorded run, and all that was published during it.
 struct Run {
     bag: PathBuf,
     published: Published,
@@ -39,56 +39,56 @@ fn record(name: &str, model: &Arc<Model>, driven: Option<DrivenGround>) -> Run {
     let _ = std::fs::remove_dir_all(&bag);
     let topics = TopicFilter { internal: true, ..TopicFilter::default() };
     let recorder = BagRecorder::create(&bag, RecordOptions { topics, ..RecordOptions::default() }).expect("bag");
-    let witness = Witness::default();
-    let parts: Vec<Arc<dyn Transport>> = vec![Arc::new(witness.clone()), Arc::new(recorder.clone())];
+    let recording = RecordingTransport::default();
+    let parts: Vec<Arc<dyn Transport>> = vec![Arc::new(recording.clone()), Arc::new(recorder.clone())];
     let (context, stop) = (context(Arc::new(Fanout::new(parts)), model), AtomicBool::new(false));
     std::thread::scope(|scope| {
         scope.spawn(|| selene_camera::run(&context, Device::cpu(), &stop).expect("camera"));
         scope.spawn(|| selene_lidar::run(&context, Device::cpu(), &stop).expect("lidar"));
         scope.spawn(|| selene_navigation::run(&context, &stop).expect("navigation"));
         let options = options(SIMULATED, &PARTICIPANTS);
-        selene_simulation::run(&context, Begin::Start(driven), &options, &stop).expect("simulation");
+        selene_simulation::run(&context, RunStart::Start(driven), &options, &stop).expect("simulation");
     });
     assert_eq!(recorder.finish().fault, None);
-    Run { bag, published: of_the_world(&witness) }
+    Run { bag, published: of_the_world(&recording) }
 }
 
-fn of_the_world(witness: &Witness) -> Published {
-    let mut published = witness.take();
+fn of_the_world(recording: &RecordingTransport) -> Published {
+    let mut published = recording.take();
     published.retain(|topic, _| !is_internal(topic));
     published
 }
 
-/// What the run told of itself, against a world at hand.
+/// The run's description of itself in a bag, checked against a model.
 fn recorded(bag: &BagReader, model: &Model) -> Result<RecordedRun, NodeError> {
     let first = bag.messages().map(|message| message.expect("sound")).find(|message| message.topic.name == RUN_INFO);
-    let info: selene_msgs::RunInfo = decode(&first.expect("told").encoded).expect("decodes");
+    let info: selene_msgs::RunInfo = decode(&first.expect("published").encoded).expect("decodes");
     RecordedRun::new(&info, model)
 }
 
-fn tell_again(run: &Run, model: &Arc<Model>) -> (Retold, Published) {
+fn send_again(run: &Run, model: &Arc<Model>) -> (ReplayResult, Published) {
     let bag = BagReader::open(&run.bag).expect("bag");
     let recorded = recorded(&bag, model).expect("the same world");
-    let (witness, stop) = (Witness::default(), AtomicBool::new(false));
-    let context = context(Arc::new(witness.clone()), model);
-    let told = bag.messages().filter_map(|message| {
+    let (recording, stop) = (RecordingTransport::default(), AtomicBool::new(false));
+    let context = context(Arc::new(recording.clone()), model);
+    let reported = bag.messages().filter_map(|message| {
         let message = message.expect("sound");
-        recorded.told(&message.topic.name, &message.encoded).transpose()
+        recorded.reported(&message.topic.name, &message.encoded).transpose()
     });
-    let retold = std::thread::scope(|scope| {
+    let replayed = std::thread::scope(|scope| {
         scope.spawn(|| selene_camera::run(&context, Device::cpu(), &stop).expect("camera"));
         scope.spawn(|| selene_lidar::run(&context, Device::cpu(), &stop).expect("lidar"));
         scope.spawn(|| selene_navigation::run(&context, &stop).expect("navigation"));
-        let retold = retell(&context, &recorded, told, &PARTICIPANTS.map(str::to_owned), &stop);
-        // Nobody ends the nodes of a run that broke off.
-        stop.store(retold.is_err(), Ordering::Relaxed);
-        retold
+        let replayed = replay(&context, &recorded, reported, &PARTICIPANTS.map(str::to_owned), &stop);
+        // The nodes of a failed replay must be stopped.
+        stop.store(replayed.is_err(), Ordering::Relaxed);
+        replayed
     });
-    (retold.expect("told again"), of_the_world(&witness))
+    (replayed.expect("replayed"), of_the_world(&recording))
 }
 
-/// That all but the topics named is as it was; what sensor nodes tell of themselves is of their own run.
-fn assert_told_again(again: &Published, then: &Published, but: &[&str]) {
+/// Checks that all topics but those named are unchanged; `/diagnostics` describes the sensor nodes' own run.
+fn assert_replayed(again: &Published, then: &Published, but: &[&str]) {
     for topic in ["/lidar/points", "/imu/data", "/gps/fix", "/clock", "/tf", "/joint_states", "/ground_truth/odom"] {
         assert!(again.get(topic).is_some_and(|messages| !messages.is_empty()), "{topic} is missing");
     }
@@ -99,7 +99,7 @@ fn assert_told_again(again: &Published, then: &Published, but: &[&str]) {
     }
 }
 
-/// A camera's file with fewer pixels, more often.
+/// A camera's file with fewer pixels and a higher rate.
 fn small(sensor: &str, folder: &Path) -> PathBuf {
     let text = std::fs::read_to_string(repository_file(&format!("config/sensor/{sensor}.yaml"))).expect("text");
     let small = text.replace("width: 960", "width: 96").replace("height: 540", "height: 54");
@@ -111,22 +111,22 @@ fn small(sensor: &str, folder: &Path) -> PathBuf {
 }
 
 #[test]
-fn the_same_sensors_tell_every_byte_again_and_others_other_bytes_at_the_same_times() {
+fn the_same_sensors_publish_every_byte_again_and_others_other_bytes_at_the_same_times() {
     let model = model(scenario("polar", None));
     let run = record("same", &model, None);
-    let (retold, again) = tell_again(&run, &model);
-    assert_eq!((retold.heartbeats, retold.until), (121, SIMULATED));
+    let (replayed, again) = send_again(&run, &model);
+    assert_eq!((replayed.heartbeats, replayed.until), (121, SIMULATED));
     assert!(!again[IMAGE].is_empty());
-    assert_told_again(&again, &run.published, &[]);
+    assert_replayed(&again, &run.published, &[]);
 
     let mut half = scenario("polar", None);
     let SensorSpec::Camera(camera) = &mut half.rovers[0].sensors[0].spec else { panic!("a camera") };
     (camera.width, camera.height) = (320, 180);
-    let (_, again) = tell_again(&run, &selene_tests::model(half));
+    let (_, again) = send_again(&run, &selene_tests::model(half));
     let stamps = |of: &Published| of[IMAGE].iter().map(|(stamp, _)| stamp.nanos()).collect::<Vec<_>>();
     assert_eq!(stamps(&again), stamps(&run.published));
     assert!(again[IMAGE].iter().zip(&run.published[IMAGE]).all(|(ours, theirs)| ours.1.len() < theirs.1.len()));
-    assert_told_again(&again, &run.published, &["/navcam_left"]);
+    assert_replayed(&again, &run.published, &["/navcam_left"]);
 
     let folder = std::env::temp_dir().join(format!("selene-retold-sensors-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("folder");
@@ -136,20 +136,20 @@ fn the_same_sensors_tell_every_byte_again_and_others_other_bytes_at_the_same_tim
         &LoadOptions { sensors, ..LoadOptions::default() },
     );
     std::fs::remove_dir_all(&folder).expect("clean");
-    let (_, again) = tell_again(&run, &selene_tests::model(with_another.expect("good")));
+    let (_, again) = send_again(&run, &selene_tests::model(with_another.expect("good")));
     assert!(!again["/viper_birdseye/image_raw"].is_empty(), "a camera with a frame of its own sees the drive");
     assert!(again["/tf_static"][0].1.len() > run.published["/tf_static"][0].1.len());
-    assert_told_again(&again, &run.published, &["/viper_birdseye", "/tf_static"]);
+    assert_replayed(&again, &run.published, &["/viper_birdseye", "/tf_static"]);
 }
 
 #[test]
-fn a_run_that_began_on_driven_ground_is_told_again_on_it() {
+fn a_run_that_began_on_driven_ground_is_replayed_on_it() {
     let model = model(scenario("polar", None));
     let mut before = world(&model);
     drive(&mut before, 1.0, None);
     let run = record("driven", &model, Some(DrivenGround::of(before.state())));
-    let (_, again) = tell_again(&run, &model);
-    assert_told_again(&again, &run.published, &[]);
+    let (_, again) = send_again(&run, &model);
+    assert_replayed(&again, &run.published, &[]);
 }
 
 #[test]

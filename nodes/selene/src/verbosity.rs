@@ -1,27 +1,26 @@
-//! How much a command tells while it works. Results go to standard output whatever is asked for, warnings and errors to
-//! standard error.
+//! Verbosity of a command while it works. Results always go to standard output, warnings and errors to standard error.
 
 use std::fmt::Display;
 use std::io::Write;
 use std::path::Path;
 
-use crate::args::TellingArgs;
+use crate::args::VerbosityArgs;
 use crate::places;
 
-/// What `--verbose` and `--quiet` ask for.
+/// The verbosity that `--verbose` and `--quiet` set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Telling {
-    /// Results, warnings and errors alone.
+pub(crate) enum Verbosity {
+    /// Only results, warnings and errors.
     Quiet,
-    /// Also what is done, and how far it is.
+    /// Also notes on what the command does, and its progress.
     #[default]
     Usual,
-    /// Also rates of topics, and what the log has.
+    /// Also rates of topics, and informative lines of the log.
     Verbose,
 }
 
-impl From<&TellingArgs> for Telling {
-    fn from(args: &TellingArgs) -> Self {
+impl From<&VerbosityArgs> for Verbosity {
+    fn from(args: &VerbosityArgs) -> Self {
         match (args.quiet, args.verbose) {
             (true, _) => Self::Quiet,
             (false, true) => Self::Verbose,
@@ -30,22 +29,22 @@ impl From<&TellingArgs> for Telling {
     }
 }
 
-impl Telling {
-    /// Tells a line of what is done, unless nothing is to be told.
+impl Verbosity {
+    /// Prints a line to standard error, unless quiet.
     pub(crate) fn note(self, text: impl Display) {
         if self != Self::Quiet {
-            // A launcher that has ended reads no more; that must not end the work.
+            // A launcher that has ended closes the pipe; that must not end the work.
             let _ = writeln!(std::io::stderr(), "{text}");
         }
     }
 
-    /// Tells where a file or a folder was written, from the root on.
+    /// Prints the absolute path of a file or folder that was written.
     pub(crate) fn wrote(self, path: &Path) {
         self.note(places::whole(path).display());
     }
 
-    /// What is logged where RUST_LOG says nothing. RustDDS reports peers' oddities as warnings, which are none for
-    /// people who drive a rover.
+    /// The log filter if RUST_LOG is not set. RustDDS logs oddities of its peers as warnings; for people who drive a
+    /// rover they are none.
     pub(crate) fn log_filter(self) -> &'static str {
         match self {
             Self::Quiet | Self::Usual => "warn,rustdds=error,ros2_client=error",

@@ -1,6 +1,6 @@
-//! Listens to what every client may want to know, twenty times a second: time, rovers, wheels, batteries, frames and
-//! diagnostics. Of fast topics only the newest message is decoded; statuses and fixed frames come from several nodes,
-//! so all of theirs are, from a short queue that leaves out what it has no room for.
+//! Collects the state that every client gets, twenty times a second: time, rovers, wheels, batteries, frames and
+//! diagnostics. Of fast topics only the newest message is decoded. Statuses and static frames come from several nodes,
+//! so all their messages are decoded, from a short queue that drops what exceeds it.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -19,51 +19,51 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::MissedTickBehavior;
 
 use crate::catalogue::{Kind, ODOMETRY};
-use crate::feed::Feed;
-use crate::server::{Server, Told};
+use crate::feed::TopicFeed;
+use crate::server::{PublishedState, Server};
 
-/// How often the state is made (wall time).
+/// Period of the state messages (wall time).
 const TICK: Duration = Duration::from_millis(50);
-/// The pace is measured over the last so much (wall time).
+/// Time over which the pace is averaged (wall time).
 const PACE_SPAN: Duration = Duration::from_secs(2);
-/// Ticks with a clock after which topics that nobody told are guessed from frames.
-const UNTOLD_TICKS: u32 = 60;
-/// Messages that wait for the next tick.
+/// Ticks with a clock message after which, if diagnostics listed no rover, topics are guessed from frames.
+const UNREPORTED_TICKS: u32 = 60;
+/// Greatest number of messages that wait for the next tick.
 const QUEUE: usize = 64;
-/// Rovers and batteries that are followed, at most.
+/// Greatest number of rovers, and of batteries, that are followed.
 const FOLLOWED_MAX: usize = 256;
 
-/// Listens, and tells the server.
-pub(crate) struct Survey {
+/// Subscribes to the topics of the state, and gives their values to the server.
+pub(crate) struct StateCollector {
     server: Arc<Server>,
-    told: watch::Sender<Told>,
+    reported: watch::Sender<PublishedState>,
     number: u64,
-    /// Which run is listened to.
+    /// Value of `RunStatus::runs` at the last tick.
     runs: u64,
-    /// Ticks in which the clock was heard.
-    heard: u32,
-    clock: Newer,
-    frames: Newer,
+    /// Number of ticks with a message on `/clock`.
+    received: u32,
+    clock: FeedReader,
+    frames: FeedReader,
     fixed_frames: Queue,
     diagnostics: Queue,
-    odometry: BTreeMap<String, Newer>,
-    wheels: BTreeMap<String, Newer>,
-    batteries: BTreeMap<String, Newer>,
+    odometry: BTreeMap<String, FeedReader>,
+    wheels: BTreeMap<String, FeedReader>,
+    batteries: BTreeMap<String, FeedReader>,
     times: VecDeque<(Instant, SimTime)>,
 }
 
-/// A feed, and which message of it was seen last.
-struct Newer {
-    feed: Arc<Feed>,
+/// A feed, and the number of its last message that was read.
+struct FeedReader {
+    feed: Arc<TopicFeed>,
     seen: u64,
 }
 
-impl Newer {
-    fn new(feed: Arc<Feed>) -> Self {
+impl FeedReader {
+    fn new(feed: Arc<TopicFeed>) -> Self {
         Self { feed, seen: 0 }
     }
 
-    /// The newest message, if it is another than the last time and can be read.
+    /// The newest message, if it is new since the last call and can be decoded.
     fn take<M: Message>(&mut self) -> Option<M> {
         let newest = self.feed.newest().filter(|newest| newest.number > self.seen)?;
         self.seen = newest.number;
@@ -71,7 +71,7 @@ impl Newer {
     }
 }
 
-/// Messages in the order in which they came.
+/// A subscription that queues all messages in order of arrival.
 struct Queue {
     messages: mpsc::Receiver<Encoded>,
     _subscription: Subscription,
@@ -80,7 +80,7 @@ struct Queue {
 impl Queue {
     fn open<M: Message>(transport: &dyn Transport, name: &str, qos: Qos) -> Result<Self, TransportError> {
         let (sender, messages) = mpsc::channel(QUEUE);
-        // The sender never waits: what there is no room for is left out.
+        // The publisher never waits: messages that exceed the queue are dropped.
         let sink = move |message: &Encoded| _ = sender.try_send(message.clone());
         let subscription = transport.subscribe(&Topic::new::<M>(name, qos)?, Box::new(sink))?;
         Ok(Self { messages, _subscription: subscription })
@@ -99,17 +99,17 @@ fn fixed_frames(transport: &dyn Transport) -> Result<Queue, TransportError> {
     Queue::open::<TFMessage>(transport, "/tf_static", Qos::latched())
 }
 
-impl Survey {
-    /// Listens on `transport`.
+impl StateCollector {
+    /// Subscribes on `transport`.
     pub(crate) fn open(
         transport: &dyn Transport,
         server: Arc<Server>,
-        told: watch::Sender<Told>,
+        reported: watch::Sender<PublishedState>,
     ) -> Result<Self, TransportError> {
         let feeds = &server.feeds;
         Ok(Self {
-            clock: Newer::new(feeds.get::<Clock>("/clock", Qos::clock())?),
-            frames: Newer::new(feeds.get::<TFMessage>("/tf", Qos::reliable())?),
+            clock: FeedReader::new(feeds.get::<Clock>("/clock", Qos::clock())?),
+            frames: FeedReader::new(feeds.get::<TFMessage>("/tf", Qos::reliable())?),
             fixed_frames: fixed_frames(transport)?,
             diagnostics: Queue::open::<DiagnosticArray>(transport, "/diagnostics", Qos::reliable())?,
             odometry: BTreeMap::new(),
@@ -118,13 +118,13 @@ impl Survey {
             times: VecDeque::new(),
             number: 0,
             runs: 0,
-            heard: 0,
+            received: 0,
             server,
-            told,
+            reported,
         })
     }
 
-    /// Listens as long as the console is there.
+    /// Collects the state until the console is dropped.
     pub(crate) async fn run(mut self) {
         let mut ticks = tokio::time::interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -139,13 +139,14 @@ impl Survey {
         self.listen_to_world();
         self.listen_to_rovers();
         self.follow();
-        // Nobody reads it where nobody is connected.
+        // Without clients the message would be for nobody.
         if self.server.clients() > 0 {
-            self.tell();
+            self.publish();
         }
     }
 
-    /// With another run its topics are listened to anew; fixed frames, which are told once, are told again to who asks.
+    /// When the run has changed, discards its topics and subscribes to the static frames again: they are latched, so a
+    /// new subscription gets them.
     fn follow_the_run(&mut self) {
         let runs = self.server.known().runs;
         if std::mem::replace(&mut self.runs, runs) == runs {
@@ -153,19 +154,19 @@ impl Survey {
         }
         [&mut self.odometry, &mut self.wheels, &mut self.batteries].into_iter().for_each(BTreeMap::clear);
         self.times.clear();
-        self.heard = 0;
+        self.received = 0;
         match fixed_frames(self.server.feeds.transport()) {
             Ok(frames) => self.fixed_frames = frames,
-            Err(error) => tracing::warn!("the console does not hear the fixed frames of the new world: {error}"),
+            Err(error) => tracing::warn!("the console does not receive the fixed frames of the new world: {error}"),
         }
     }
 
-    fn tell(&mut self) {
+    fn publish(&mut self) {
         self.number += 1;
         let state = self.server.known().state(self.number, &self.server.own());
         match state {
-            Ok(state) => drop(self.told.send_replace(Told { number: self.number, state: state.into() })),
-            Err(error) => tracing::warn!("the console's state is not told: {error}"),
+            Ok(state) => drop(self.reported.send_replace(PublishedState { number: self.number, state: state.into() })),
+            Err(error) => tracing::warn!("the console's state is not published: {error}"),
         }
     }
 
@@ -177,8 +178,8 @@ impl Survey {
         if let Some(time) = clock {
             known.take_time(time);
             known.pace = pace;
-            self.heard += 1;
-            if self.heard.is_multiple_of(UNTOLD_TICKS) && known.catalogue.rovers().next().is_none() {
+            self.received += 1;
+            if self.received.is_multiple_of(UNREPORTED_TICKS) && known.catalogue.rovers().next().is_none() {
                 known.take_frames();
             }
         } else if self.times.back().is_some_and(|(at, _)| at.elapsed() > PACE_SPAN) {
@@ -193,7 +194,7 @@ impl Survey {
         }
     }
 
-    /// Simulated seconds a second.
+    /// Simulated seconds per second of wall time.
     fn pace(&mut self, time: SimTime) -> Option<f64> {
         if self.times.back().is_some_and(|(_, last)| time < *last) {
             self.times.clear();
@@ -220,11 +221,11 @@ impl Survey {
         }
     }
 
-    /// Begins to listen to rovers and batteries that are new.
+    /// Subscribes to the topics of new rovers and batteries.
     fn follow(&mut self) {
         let (rovers, batteries) = {
             let known = self.server.known();
-            let new = |of: &BTreeMap<String, Newer>, name: &&str| !of.contains_key(*name);
+            let new = |of: &BTreeMap<String, FeedReader>, name: &&str| !of.contains_key(*name);
             let rovers = known.catalogue.rovers().filter(|rover| new(&self.odometry, rover)).map(str::to_owned);
             let batteries = known.catalogue.of(Kind::Battery).filter(|name| new(&self.batteries, name));
             (rovers.collect::<Vec<_>>(), batteries.map(str::to_owned).collect::<Vec<_>>())
@@ -234,14 +235,14 @@ impl Survey {
             let odometry = feeds.get::<Odometry>(&format!("{rover}{ODOMETRY}"), Qos::reliable());
             let wheels = feeds.get::<WheelStates>(&format!("{rover}/ground_truth/wheels"), Qos::reliable());
             if let (Ok(odometry), Ok(wheels)) = (odometry, wheels) {
-                self.odometry.insert(rover.clone(), Newer::new(odometry));
-                self.wheels.insert(rover, Newer::new(wheels));
+                self.odometry.insert(rover.clone(), FeedReader::new(odometry));
+                self.wheels.insert(rover, FeedReader::new(wheels));
             }
         }
         for topic in batteries.into_iter().take(FOLLOWED_MAX.saturating_sub(self.batteries.len())) {
-            // A topic of this name may be of another type.
+            // A topic of this name may have another type.
             if let Ok(feed) = feeds.get::<BatteryState>(&topic, Qos::sensor_data()) {
-                self.batteries.insert(topic, Newer::new(feed));
+                self.batteries.insert(topic, FeedReader::new(feed));
             }
         }
     }

@@ -1,12 +1,12 @@
-//! Stages of a sensor's row that other processes do. What such a stage is given leaves on `SENSOR/stages/NAME/in`; what
-//! the other process makes of it comes back on `SENSOR/stages/NAME/out`, of the same type and with the same stamp.
-//! Both topics are reliable.
+//! Augmentation stages that other processes carry out. The input of such a stage is published on
+//! `SENSOR/stages/NAME/in`; the other process publishes its output on `SENSOR/stages/NAME/out`, with the same type and
+//! the same stamp. Both topics are reliable.
 //!
-//! The node waits for each answer, so that where the simulation waits for the node, simulated time is held. First
-//! answers are waited for until `START_TIMEOUT` after the first question of this process, whichever stage asks it, for
-//! the other processes may only just begin; every later one up to the stage's own timeout. A sample without an answer
-//! is lost and counted. Who missed one, or was silent from the start, is asked on but not waited for until he answers
-//! again.
+//! The node waits for each answer; if the simulation waits for the node, this holds simulated time. First answers are
+//! waited for until `START_TIMEOUT` after the first request of this process, whichever stage sends it, since the other
+//! processes may only just be starting. Every later answer is waited for up to the stage's own timeout. A sample
+//! without an answer is lost and counted. A stage that missed an answer, or never gave one, still gets requests, but is
+//! not waited for until it answers again.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,70 +20,70 @@ use selene_ros::transport::{Publisher, Subscription, Transport, TransportError};
 use selene_ros::{Encoded, Message, Qos, Topic, decode};
 use selene_sensors::{AugmentSpec, OwnTopicSpec, StageRow};
 
-/// How long first answers are waited for, from the first question on (wall time).
+/// How long first answers are waited for, counted from the first request (wall time).
 const START_TIMEOUT: Duration = Duration::from_secs(30);
-/// How often, until the first answer, it is looked whether there are new subscribers (wall time).
+/// How often new subscribers are looked for until the first answer (wall time).
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
-/// How often, until the first answer, a message is said again where there are none, or that is not known: an answer
-/// may have been lost (wall time). Over DDS each is a new sample; within `START_TIMEOUT` fewer than the ten that a queue
-/// has by default.
-const SAY_AGAIN: Duration = Duration::from_secs(5);
-/// How many answers are kept that nobody has looked at yet; only one is asked for at a time.
+/// How often a request is repeated until the first answer, without new subscribers or if the transport does not know
+/// them: an answer may have been lost (wall time). Over DDS each repetition is a new sample; within `START_TIMEOUT`
+/// there are fewer than ten, the default queue depth.
+const REPEAT_EVERY: Duration = Duration::from_secs(5);
+/// Number of unread answers that are kept; there is only one open request at a time.
 const KEPT: usize = 8;
 
-/// When this process stops waiting for first answers; set by its first question.
+/// When this process stops waiting for first answers; set by its first request.
 static START_ENDS: OnceLock<Instant> = OnceLock::new();
 
-/// What became of a sample.
+/// What happened to a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum SampleOutcome {
     /// It was published.
     Published,
-    /// Its sensor saw nothing to measure.
+    /// The sensor had nothing to measure.
     Nothing,
-    /// Another process, whose stage it was to pass, did not answer in time.
+    /// A stage in another process did not answer in time.
     Unanswered,
-    /// What another process made of it is not of its type.
+    /// The answer of another process has another layout than the sample.
     Misfit,
 }
 
-/// The stages of other processes in a sensor's row, whose data are messages `M` with a header.
-pub struct OwnStages<M> {
+/// The stages of a sensor that other processes carry out. Its data are messages `M` with a header.
+pub struct RemoteStages<M> {
     row: StageRow,
     stages: Vec<OwnStage<M>>,
 }
 
 struct OwnStage<M> {
-    /// Its place in the row.
+    /// Index of the stage in the row.
     at: usize,
     timeout: Duration,
     to: Publisher<M>,
     answers: Receiver<(SimTime, M)>,
     start_ends: &'static OnceLock<Instant>,
-    standing: Standing,
+    standing: StageState,
     _subscription: Subscription,
 }
 
-/// What is known of who does a stage.
+/// What is known about the process that carries out a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Standing {
-    /// He never answered, and is still waited for.
+enum StageState {
+    /// It has never answered, and is still waited for.
     New,
-    /// He answered last.
+    /// It has answered the latest request or a late one.
     Answers,
-    /// He missed a sample, and has not answered since.
+    /// It missed a request and has not answered since.
     Silent,
 }
 
-/// Whether a topic is the one on which a stage of another process is asked.
+/// Whether a topic is the input of a stage in another process.
 #[must_use]
 pub fn is_question(topic: &str) -> bool {
     let mut ends = topic.rsplit('/');
     ends.next() == Some("in") && ends.nth(1) == Some("stages")
 }
 
-impl<M: Message> OwnStages<M> {
-    /// Those of a row; `sensor` is what the sensor's topics begin with.
+impl<M: Message> RemoteStages<M> {
+    /// Opens the topics of a row's stages; `sensor` is the prefix of the sensor's topics.
     ///
     /// # Errors
     /// When a topic cannot be opened.
@@ -96,14 +96,14 @@ impl<M: Message> OwnStages<M> {
         Ok(Self { row, stages })
     }
 
-    /// The row.
+    /// All stages of the sensor.
     #[must_use]
     pub fn row(&self) -> &StageRow {
         &self.row
     }
 
-    /// Takes a datum, which came to the first of them, through the rest of its row: `told` makes a message of it,
-    /// `take` takes in what came back and says whether that fits.
+    /// Takes a datum that has reached the first of these stages through the rest of its row. `reported` converts it to a
+    /// message; `take` takes over an answer and returns whether its layout fits.
     ///
     /// # Errors
     /// When a message cannot be sent.
@@ -111,28 +111,30 @@ impl<M: Message> OwnStages<M> {
         &mut self,
         datum: &mut D,
         stamp: SimTime,
-        told: impl Fn(&D) -> M,
+        reported: impl Fn(&D) -> M,
         take: impl Fn(&mut D, M) -> bool,
         stop: &AtomicBool,
-    ) -> Result<Outcome, TransportError> {
+    ) -> Result<SampleOutcome, TransportError> {
         for stage in &mut self.stages {
-            let Some(answer) = stage.ask(&told(datum), stamp, stop)? else { return Ok(Outcome::Unanswered) };
+            let Some(answer) = stage.request(&reported(datum), stamp, stop)? else {
+                return Ok(SampleOutcome::Unanswered);
+            };
             if !take(datum, answer) {
-                return Ok(Outcome::Misfit);
+                return Ok(SampleOutcome::Misfit);
             }
             augment(datum, &self.row, stage.at + 1);
         }
-        Ok(Outcome::Published)
+        Ok(SampleOutcome::Published)
     }
 
-    /// Has all of them change a message; none where one did not answer.
+    /// Sends a message through all of these stages; `None` if one did not answer.
     ///
     /// # Errors
     /// When a message cannot be sent.
     pub fn pass(&mut self, message: M, stamp: SimTime, stop: &AtomicBool) -> Result<Option<M>, TransportError> {
         let mut message = message;
         for stage in &mut self.stages {
-            let Some(answer) = stage.ask(&message, stamp, stop)? else { return Ok(None) };
+            let Some(answer) = stage.request(&message, stamp, stop)? else { return Ok(None) };
             message = answer;
         }
         Ok(Some(message))
@@ -143,8 +145,8 @@ impl<M: Message> OwnStage<M> {
     fn open(transport: &dyn Transport, sensor: &str, at: usize, own: &OwnTopicSpec) -> Result<Self, TransportError> {
         let name = |end: &str| format!("{sensor}/stages/{}/{end}", own.name);
         let (sender, answers) = sync_channel(KEPT);
-        // Bytes that do not decode or have no stamp are no answer. A full channel holds what nobody asked for, a closed
-        // one means that nobody asks any more.
+        // Bytes that do not decode or have no stamp are no answer. A full channel holds unrequested messages; a closed
+        // one has no reader any more.
         let sink = move |encoded: &Encoded| {
             if let (Some(stamp), Ok(message)) = (header_stamp(encoded), decode::<M>(encoded)) {
                 drop(sender.try_send((stamp, message)));
@@ -157,21 +159,21 @@ impl<M: Message> OwnStage<M> {
             to: Publisher::new(transport, &name("in"), Qos::reliable())?,
             answers,
             start_ends: &START_ENDS,
-            standing: Standing::New,
+            standing: StageState::New,
             _subscription: transport.subscribe(&out, Box::new(sink))?,
         })
     }
 
-    /// What the other process makes of a message; none where it does not answer in time.
-    fn ask(&mut self, message: &M, stamp: SimTime, stop: &AtomicBool) -> Result<Option<M>, TransportError> {
-        // What came too late for its own sample.
+    /// The answer to a message; `None` if none arrives in time.
+    fn request(&mut self, message: &M, stamp: SimTime, stop: &AtomicBool) -> Result<Option<M>, TransportError> {
+        // Answers that came too late for their own sample.
         if self.answers.try_iter().take(KEPT).count() > 0 {
-            self.standing = Standing::Answers;
+            self.standing = StageState::Answers;
         }
-        let until = Instant::now() + self.patience();
-        let (mut subscribers, mut said) = (self.to.subscribers(), Instant::now());
+        let until = Instant::now() + self.wait_max();
+        let (mut subscribers, mut sent) = (self.to.subscribers(), Instant::now());
         self.to.publish(message, stamp)?;
-        // Both are looked at each time round: others may publish answers without end.
+        // Stop flag and time are checked in every round, since others may publish answers without end.
         while !stop.load(Ordering::Relaxed) {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -179,17 +181,17 @@ impl<M: Message> OwnStage<M> {
                 break;
             }
             match self.answers.recv_timeout(left.min(LOOK_AGAIN)) {
-                Ok((told, answer)) => {
-                    self.standing = Standing::Answers;
-                    if told == stamp {
+                Ok((reported, answer)) => {
+                    self.standing = StageState::Answers;
+                    if reported == stamp {
                         return Ok(Some(answer));
                     }
                 }
-                Err(_) if self.standing == Standing::New => {
+                Err(_) if self.standing == StageState::New => {
                     let before = std::mem::replace(&mut subscribers, self.to.subscribers());
-                    if subscribers > before || said.elapsed() >= SAY_AGAIN {
+                    if subscribers > before || sent.elapsed() >= REPEAT_EVERY {
                         self.to.repeat(message, stamp)?;
-                        said = Instant::now();
+                        sent = Instant::now();
                     }
                 }
                 Err(_) => {}
@@ -198,21 +200,21 @@ impl<M: Message> OwnStage<M> {
         Ok(None)
     }
 
-    /// How long the next answer is waited for.
-    fn patience(&self) -> Duration {
+    /// How long to wait for the next answer.
+    fn wait_max(&self) -> Duration {
         match self.standing {
-            Standing::New => {
+            StageState::New => {
                 let now = Instant::now();
                 self.start_ends.get_or_init(|| now + START_TIMEOUT).saturating_duration_since(now)
             }
-            Standing::Answers => self.timeout,
-            Standing::Silent => Duration::ZERO,
+            StageState::Answers => self.timeout,
+            StageState::Silent => Duration::ZERO,
         }
     }
 
-    /// Nobody answered to a sample; said once until somebody does again.
+    /// Notes that a sample was not answered; logged once until there is an answer again.
     fn missed(&mut self, stamp: SimTime) {
-        if std::mem::replace(&mut self.standing, Standing::Silent) != Standing::Silent {
+        if std::mem::replace(&mut self.standing, StageState::Silent) != StageState::Silent {
             let topic = &self.to.topic().name;
             let then = "samples are lost, without waiting, until one is answered again";
             tracing::warn!("{topic}: no answer in time to the sample of {stamp}; {then}");

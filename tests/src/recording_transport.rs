@@ -1,4 +1,4 @@
-//! A transport that remembers all that is published and hands it on to subscribers in the process.
+//! A transport within the process that records all that is published and passes it on to subscribers.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,31 +11,31 @@ use selene_ros::{Encoded, ServiceName, Topic};
 /// Stamp and bytes of every message, by topic, in the order of publishing.
 pub type Published = BTreeMap<String, Vec<(SimTime, Vec<u8>)>>;
 
-/// Remembers.
+/// A transport that records all published messages.
 #[derive(Clone, Default)]
-pub struct Witness {
+pub struct RecordingTransport {
     bus: InProcess,
     published: Arc<Mutex<Published>>,
 }
 
-struct WitnessOutlet {
+struct RecordingOutlet {
     inner: Box<dyn Outlet>,
     topic: String,
     published: Arc<Mutex<Published>>,
 }
 
-impl Witness {
-    /// All that was published, and forgets it.
+impl RecordingTransport {
+    /// Returns all messages published so far, and clears the record.
     #[must_use]
     pub fn take(&self) -> Published {
         std::mem::take(&mut *self.published.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl Transport for Witness {
+impl Transport for RecordingTransport {
     fn advertise(&self, topic: &Topic) -> Result<Box<dyn Outlet>, TransportError> {
         let (inner, published) = (self.bus.advertise(topic)?, Arc::clone(&self.published));
-        Ok(Box::new(WitnessOutlet { inner, topic: topic.name.clone(), published }))
+        Ok(Box::new(RecordingOutlet { inner, topic: topic.name.clone(), published }))
     }
 
     fn subscribe(&self, topic: &Topic, sink: Sink) -> Result<Subscription, TransportError> {
@@ -51,7 +51,7 @@ impl Transport for Witness {
     }
 }
 
-impl Outlet for WitnessOutlet {
+impl Outlet for RecordingOutlet {
     fn send(&self, message: &Encoded, stamp: SimTime) -> Result<(), TransportError> {
         let mut published = self.published.lock().unwrap_or_else(PoisonError::into_inner);
         published.entry(self.topic.clone()).or_default().push((stamp, message.bytes().to_vec()));

@@ -1,0 +1,47 @@
+//! A simulation that is kept on its machine sends nothing over the network, although the link carries multicast.
+
+use std::process::Command;
+use std::time::Duration;
+
+use crate::link::{Link, LinkEnd};
+use crate::logged::{Logged, check};
+use crate::program::{alone, folder, selene};
+
+/// DDS domain; a network namespace has domains of its own.
+const DOMAIN: &str = "86";
+/// Simulated and, at this pace, wall time: several announcements of a participant.
+const SIMULATED_S: &str = "2";
+const ENDS_WITHIN: Duration = Duration::from_secs(120);
+
+/// Runs a simulation at one end of a link; returns the number of UDP frames that left it. `None`, with a message, if this
+/// machine has no namespaces.
+fn udp_frames(name: &str, with: impl FnOnce(&mut Command)) -> Option<u64> {
+    let folder = folder(name);
+    let link = Link::make(&folder, "1", "0", None)?;
+    let mut simulation = selene();
+    simulation.args(["simulation", "--for", SIMULATED_S, "--pace", "real-time"]).env("ROS_DOMAIN_ID", DOMAIN);
+    for variable in ["ROS_LOCALHOST_ONLY", "ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_STATIC_PEERS"] {
+        simulation.env_remove(variable);
+    }
+    with(&mut simulation);
+    let mut simulation = Logged::start("simulation", &folder, &mut link.at(LinkEnd::Simulation, &simulation));
+    let ended = simulation.ends_within(ENDS_WITHIN);
+    check(ended.is_some_and(|status| status.success()), "the simulation does not end well", &[&simulation]);
+    let frames = link.end();
+    std::fs::remove_dir_all(folder).expect("clean");
+    Some(frames.udp)
+}
+
+#[test]
+fn no_frame_leaves_a_machine_on_which_discovery_is_local() {
+    let _turn = alone();
+    // Without a restriction it announces itself: the frames are counted.
+    let Some(announced) = udp_frames("subnet", |_| ()) else { return };
+    assert!(announced > 0, "a simulation announces itself to the subnet");
+    let option = udp_frames("localhost-option", |simulation| _ = simulation.arg("--localhost-only"));
+    assert_eq!(option, Some(0), "--localhost-only");
+    for (variable, value) in [("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST"), ("ROS_LOCALHOST_ONLY", "1")] {
+        let frames = udp_frames("localhost-variable", |simulation| _ = simulation.env(variable, value));
+        assert_eq!(frames, Some(0), "{variable}={value}");
+    }
+}
