@@ -20,8 +20,7 @@ const SIMULATED: SimTime = SimTime::from_nanos(1_000_000_000);
 const PARTICIPANTS: [&str; 3] = [selene_camera::PARTICIPANT, selene_lidar::PARTICIPANT, selene_navigation::PARTICIPANT];
 /// Columns and rows of each camera's images.
 const SIZE_PX: (u32, u32) = (96, 54);
-const IMAGES: [&str; 3] =
-    ["/viper/navcam_left/image_raw", "/ex1/ex1_camera/image_raw", "/sorato/sorato_front/image_raw"];
+const IMAGES: [&str; 3] = ["/viper/navcam_left/image_raw", "/ex1/ex1_side/image_raw", "/sorato/sorato_front/image_raw"];
 /// Shortest path of each rover, m.
 const WAY_MIN_M: f64 = 0.01;
 /// Largest difference of a rover's position between two nodes and one, m; no rovers touch.

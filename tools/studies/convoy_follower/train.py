@@ -10,8 +10,12 @@ the paper (A. Young et al., 2022, section 4.2), but on the study's own kind of c
 
 Observations are the latest image (80 x 45 colour pixels) and four numbers: the relative position of the truck ahead
 (east, north), the own heading and the closing speed. An action is steering and acceleration, each -1 to 1, as for
-`Throttle` in tools/studies/src/convoy/follower.rs. The reward of a step depends on the distance from the gap, and is
-given only while the truck ahead is within 45 degrees of straight ahead (figure 7); an episode ends when that truck is
+`Throttle` in tools/studies/src/convoy/follower.rs. The network's part of it is added to the plain controller's (residual
+policy learning, T. Silver et al., 2018), so training begins with a follower that drives.
+
+The reward of a step depends on the distance from the gap, and is given only while the truck ahead is within 45 degrees
+of straight ahead (figure 7). It falls with the distance from the leader's path and the difference from the leader's
+speed there, which are what the study measures; the policy does not see them. An episode ends when the truck ahead is
 hit or lost. `Policy` in tools/studies/src/convoy/policy.rs evaluates the same network.
 """
 
@@ -35,6 +39,11 @@ CONTROL_S = 0.05
 # The same values as in follower.rs.
 GAP_M, ACCELERATION_MAX_M_S2, SPEED_MAX_M_S, STEER_MAX_RAD = 12.0, 3.0, 8.0, 0.5236
 HIT_M, LOST_M, BEARING_MAX_RAD = 6.0, 40.0, math.pi / 4
+WHEELBASE_M, GAP_GAIN, CLOSING_GAIN = 3.378, 0.25, 1.0
+# The value of SHARE in policy.rs.
+SHARE = 0.5
+# Weights of the distance from the leader's path, 1/m, and of the difference from its speed, s/m; the greatest of both.
+PATH_COST, SPEED_COST, COST_MAX = 1.0, 0.5, 3.0
 EPISODE_STEPS = 700
 FOLLOWERS = [f"follower_{i}" for i in (1, 2, 3)]
 AHEAD = {"follower_1": "leader", "follower_2": "follower_1", "follower_3": "follower_2"}
@@ -55,9 +64,18 @@ class Convoy:
         self.world.step(CONTROL_S)
         self.speeds = dict.fromkeys(FOLLOWERS, 0.0)
         self.apart = {name: None for name in FOLLOWERS}
-        self.bearing = {}
+        self.bearing, self.closing = {}, {}
+        self.led_m, self.led_m_s = [], []
         self.steps = 0
+        self.follow_leader()
         return self.observe()
+
+    def follow_leader(self):
+        """Keeps the leader's positions and speeds."""
+        at_m = self.world.rover("leader")["position_m"][:2]
+        before_m = self.led_m[-1] if self.led_m else at_m
+        self.led_m.append(at_m)
+        self.led_m_s.append(math.dist(at_m, before_m) / CONTROL_S)
 
     def observe(self):
         return [self.observe_one(name) for name in FOLLOWERS]
@@ -70,21 +88,31 @@ class Convoy:
         apart = math.hypot(east, north)
         before = self.apart[name]
         closing = 0.0 if before is None else (before - apart) / CONTROL_S
-        self.apart[name] = apart
+        self.apart[name], self.closing[name] = apart, closing
         self.bearing[name] = math.remainder(math.atan2(north, east) - heading, math.tau)
         datum = self.world.read("convoy_camera", rover=name)
         image = np.zeros((ROWS, COLUMNS, 3), np.uint8) if datum is None else datum["image"]
         numbers = np.array([east, north, heading, closing]) / SCALES
         return image.transpose(2, 0, 1), numbers.astype(np.float32)
 
+    def plain(self, name):
+        """The plain controller's steering and acceleration, as `plain` in follower.rs."""
+        apart = max(self.apart[name], 1e-3)
+        steer = math.atan(2.0 * WHEELBASE_M * math.sin(self.bearing[name]) / apart) / STEER_MAX_RAD
+        accelerate = (GAP_GAIN * (apart - GAP_M) - CLOSING_GAIN * self.closing[name]) / ACCELERATION_MAX_M_S2
+        return np.clip([steer, accelerate], -1.0, 1.0)
+
     def step(self, actions):
-        """Observations, rewards, and whether the episode has ended by itself or by its length."""
-        for name, (steer, accelerate) in zip(FOLLOWERS, actions):
+        """Observations, rewards, and whether the episode has ended by itself or by its length. An action is the
+        network's part, -1 to 1."""
+        for name, residual in zip(FOLLOWERS, actions):
+            steer, accelerate = np.clip(self.plain(name) + SHARE * residual, -1.0, 1.0)
             gained = ACCELERATION_MAX_M_S2 * accelerate * CONTROL_S
             self.speeds[name] = min(max(self.speeds[name] + gained, 0.0), SPEED_MAX_M_S)
             self.world.drive_car(self.speeds[name], STEER_MAX_RAD * steer, rover=name)
         self.world.step(CONTROL_S)
         self.steps += 1
+        self.follow_leader()
         seen = self.observe()
         rewards = [self.reward(name) for name in FOLLOWERS]
         ended = any(not HIT_M < self.apart[name] < LOST_M for name in FOLLOWERS)
@@ -93,9 +121,20 @@ class Convoy:
         return seen, rewards, ended, self.steps >= EPISODE_STEPS
 
     def reward(self, name):
-        if abs(self.bearing[name]) > BEARING_MAX_RAD:
+        kept = 1.0 / (1.0 + abs(self.apart[name] - GAP_M) / 3.0) if abs(self.bearing[name]) < BEARING_MAX_RAD else 0.0
+        return kept - min(self.deviation(name), COST_MAX)
+
+    def deviation(self, name):
+        """Costs of the distance from the leader's path and of the difference from its speed there. Where the follower
+        has not reached the leader's start, there are none."""
+        led_m, at_m = np.asarray(self.led_m), self.world.rover(name)["position_m"][:2]
+        nearest = int(np.linalg.norm(led_m - at_m, axis=1).argmin())
+        if not 0 < nearest < len(led_m) - 1:
             return 0.0
-        return 1.0 / (1.0 + abs(self.apart[name] - GAP_M) / 3.0)
+        # Positions are up to 0.25 m apart: the distance is that from the line through the neighbours.
+        (x, y), (dx, dy) = at_m - led_m[nearest], led_m[nearest + 1] - led_m[nearest - 1]
+        away_m = abs(dx * y - dy * x) / max(math.hypot(dx, dy), 1e-6)
+        return PATH_COST * away_m + SPEED_COST * abs(self.speeds[name] - self.led_m_s[nearest])
 
 
 class Policy(nn.Module):
@@ -114,7 +153,7 @@ class Policy(nn.Module):
         self.joint = nn.ModuleList([nn.Linear(taken, given) for taken, given in zip(sizes, sizes[1:])])
         self.joint.append(nn.Linear(64, 2))
         self.value = nn.Linear(64, 1)
-        self.deviation = nn.Parameter(torch.full((2,), -0.7))
+        self.deviation = nn.Parameter(torch.full((2,), -1.2))
         nn.init.normal_(self.joint[-1].weight, std=0.01)
 
     def forward(self, images, numbers):

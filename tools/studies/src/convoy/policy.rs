@@ -1,7 +1,8 @@
 //! A follower's learned policy: it maps an image of 80 × 45 colour pixels and four numbers to an action, as in MULTI's
 //! figure 8 but with a smaller network. Convolutions of 3 × 3 with stride 2 process the image, a dense layer the
 //! numbers, and dense layers both together. max(0, x) follows each layer but the last; the hyperbolic tangents of its
-//! two outputs are the action.
+//! two outputs, times `SHARE`, are added to the plain controller's action (residual policy learning, T. Silver et al.,
+//! 2018, arXiv:1812.06298): training begins with a follower that drives.
 //!
 //! Weights are a safetensors file as `tools/studies/convoy_follower/train.py` writes it: `image.N`, `state.N` and
 //! `joint.N`, each with `weight` and `bias`, N from 0. The layers are those of the heading study's network.
@@ -12,7 +13,7 @@ use std::path::Path;
 use image::RgbImage;
 use selene_base::{InputError, input};
 
-use super::follower::{FollowerInput, FollowerOutput};
+use super::follower::{FollowerInput, FollowerOutput, plain};
 use crate::Failure;
 use crate::heading::network::{Array, Layer, Planes, arrays};
 
@@ -22,6 +23,9 @@ pub const IMAGE_PX: [u32; 2] = [80, 45];
 const FILE_BYTES_MAX: u64 = 8 << 20;
 /// Scales by which the four numbers are divided: m, m, rad, m/s.
 const SCALES: [f64; 4] = [20.0, 20.0, std::f64::consts::PI, 5.0];
+
+/// The greatest part of the network in an action, as a share of full steering and acceleration.
+const SHARE: f64 = 0.5;
 
 /// A learned policy of a follower.
 #[derive(Clone, Debug)]
@@ -69,7 +73,9 @@ impl Policy {
         let both = flat([looked.values, known.values].concat());
         let [steer, accelerate]: [f32; 2] =
             through(&self.joint, both, false).values.try_into().map_err(|_| "the policy gives no two numbers")?;
-        Ok(FollowerOutput { steer: f64::from(steer).tanh(), accelerate: f64::from(accelerate).tanh() })
+        let plain = plain(seen);
+        let sum = |plain: f64, output: f32| (plain + SHARE * f64::from(output).tanh()).clamp(-1.0, 1.0);
+        Ok(FollowerOutput { steer: sum(plain.steer, steer), accelerate: sum(plain.accelerate, accelerate) })
     }
 
     /// Checks that layers fit their inputs, and that the last has two outputs.
@@ -127,8 +133,8 @@ fn flat(values: Vec<f32>) -> Planes {
 
 #[cfg(test)]
 mod tests {
-    use super::{IMAGE_PX, Policy};
-    use crate::convoy::follower::FollowerInput;
+    use super::{IMAGE_PX, Policy, SHARE};
+    use crate::convoy::follower::{FollowerInput, plain};
     use image::{Rgb, RgbImage};
 
     /// A safetensors file of arrays in which all values but the first of each are equal.
@@ -161,14 +167,25 @@ mod tests {
     }
 
     #[test]
-    fn an_action_is_the_sum_that_the_layers_make() {
+    fn an_action_is_the_plain_one_and_what_the_layers_make() {
         let policy = Policy::parse(&small(40 * 23 + 1)).expect("a policy");
         let image = RgbImage::from_pixel(IMAGE_PX[0], IMAGE_PX[1], Rgb([255, 0, 0]));
-        let seen = FollowerInput { ahead_m: [10.0, 0.0], heading_rad: 0.0, closing_m_s: 0.0 };
-        let action = policy.act(&image, &seen).expect("an action");
+        let seen = FollowerInput { ahead_m: [10.0, 1.0], heading_rad: 0.0, closing_m_s: 0.0 };
+        let (action, plain) = (policy.act(&image, &seen).expect("an action"), plain(&seen));
+        assert!(plain.steer.abs() > 0.05 && plain.accelerate.abs() > 0.05, "{plain:?}");
         // The image's weights are zero; the first number is 10 / 20, so the layer of numbers gives 2 × 0.5 + 0.5.
-        assert!((action.steer - (0.001 * 1.5 - 0.1_f64).tanh()).abs() < 1e-6, "{action:?}");
-        assert!((action.accelerate - (0.001 * 1.5 + 0.3_f64).tanh()).abs() < 1e-6, "{action:?}");
+        let steer = plain.steer + SHARE * (0.001 * 1.5 - 0.1_f64).tanh();
+        let accelerate = plain.accelerate + SHARE * (0.001 * 1.5 + 0.3_f64).tanh();
+        assert!((action.steer - steer).abs() < 1e-6, "{action:?}");
+        assert!((action.accelerate - accelerate).abs() < 1e-6, "{action:?}");
+    }
+
+    #[test]
+    fn an_action_stays_within_full_steering_and_acceleration() {
+        let policy = Policy::parse(&small(40 * 23 + 1)).expect("a policy");
+        let image = RgbImage::from_pixel(IMAGE_PX[0], IMAGE_PX[1], Rgb([255, 0, 0]));
+        let seen = FollowerInput { ahead_m: [40.0, 0.0], heading_rad: 0.0, closing_m_s: 0.0 };
+        assert_eq!(policy.act(&image, &seen).expect("an action").accelerate, 1.0);
     }
 
     /// Accepts the layers that `tools/studies/convoy_follower/train.py` writes.
@@ -191,8 +208,9 @@ mod tests {
         let policy = Policy::parse(&file(&arrays.collect::<Vec<_>>())).expect("a policy");
         let image = RgbImage::from_pixel(IMAGE_PX[0], IMAGE_PX[1], Rgb([90, 80, 70]));
         let seen = FollowerInput { ahead_m: [10.0, 2.0], heading_rad: 0.3, closing_m_s: 0.1 };
-        let action = policy.act(&image, &seen).expect("an action");
-        assert!(action.steer > 0.0 && action.steer < 1.0 && action.steer == action.accelerate, "{action:?}");
+        let (action, plain) = (policy.act(&image, &seen).expect("an action"), plain(&seen));
+        let [steer, accelerate] = [action.steer - plain.steer, action.accelerate - plain.accelerate];
+        assert!(steer > 0.0 && steer < SHARE && (steer - accelerate).abs() < 1e-12, "{action:?}");
     }
 
     #[test]
