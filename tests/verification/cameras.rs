@@ -49,7 +49,7 @@ fn no_camera_of_a_shipped_scenario_sits_inside_a_part_of_its_rover() {
             }
         }
     }
-    assert!(looked_at > 500, "only {looked_at} shapes were looked at");
+    assert!(looked_at > 4000, "only {looked_at} shapes were looked at");
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn no_shipped_camera_sits_inside_a_part_of_a_rover_that_has_its_link() {
             looked_at += assert_outside(&rover, &camera.name, &(base_from_links[link] * link_from_optical));
         }
     }
-    assert!(looked_at > 500, "only {looked_at} shapes were looked at");
+    assert!(looked_at > 4000, "only {looked_at} shapes were looked at");
 }
 
 /// Asserts that a camera's pupil is in no part of a rover; returns the number of its shapes.
