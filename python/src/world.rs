@@ -312,7 +312,6 @@ impl World {
         let refused = |world: &SimWorld| world.state().rovers.get(&id).map(|rover| rover.driver.refused());
         let before = refused(&self.world);
         self.world.drive(id, command).map_err(|what| fault::error(&what))?;
-        self.world.take_commands();
         if refused(&self.world) == before {
             return Ok(());
         }

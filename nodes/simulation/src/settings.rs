@@ -162,8 +162,6 @@ impl Board {
                 tracing::warn!("a lamp was not set: {error}");
             }
         }
-        // Applied at once, as the next heartbeat would do at its beginning, so that a reader sees the new level.
-        world.take_commands();
     }
 
     fn read_all(&mut self, state: &State) {

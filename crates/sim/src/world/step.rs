@@ -123,9 +123,7 @@ impl Model {
     /// is the one before the step, with its commands taken.
     pub fn step(&self, state: &mut State, inputs: &Inputs, scratch: &mut Scratch) -> Result<Snapshot, WorldError> {
         for (rover, command) in inputs.commands {
-            if let (Some(kind), Some(of)) = (self.rovers().get(rover), state.rovers.get_mut(rover)) {
-                kind.driver.take(&mut of.driver, command, state.time);
-            }
+            self.take(state, *rover, command);
         }
         state.dust.land(state.time, self);
         self.prepare(state, scratch)?;
@@ -139,6 +137,13 @@ impl Model {
         let mut snapshot = self.snapshot(state, scratch, edits)?;
         self.remember_step(state, &before, &mut snapshot);
         Ok(snapshot)
+    }
+
+    /// Gives a rover a command, if it exists.
+    pub(crate) fn take(&self, state: &mut State, rover: EntityId, command: &Command) -> bool {
+        let (Some(kind), Some(of)) = (self.rovers().get(&rover), state.rovers.get_mut(&rover)) else { return false };
+        kind.driver.take(&mut of.driver, command, state.time);
+        true
     }
 
     /// Bodies of rovers that carry sensors of their own body, before a step.
@@ -553,4 +558,36 @@ fn slip(motion: &selene_vehicle::WheelKinematics, terrain_normal: &Vector3<f64>,
     let slip_ratio = selene_soil::slip_ratio(forward_m_s, rate_rad_s * radius_m);
     let slip_angle_rad = selene_soil::slip_angle_rad(forward_m_s, motion.linear.dot(&side));
     (slip_ratio, slip_angle_rad, rate_rad_s)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::scenario::{LoadOptions, Scenario};
+
+    /// The rovers that step together.
+    fn rovers_of(groups: &[Members]) -> Vec<Vec<u32>> {
+        groups.iter().map(|group| group.rovers.iter().map(|id| id.0).collect()).collect()
+    }
+
+    #[test]
+    fn rovers_are_in_one_group_where_their_ground_overlaps_and_step_in_parallel_elsewhere() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/scenario/two_rovers.yaml");
+        let scenario = Scenario::load(&file, &LoadOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+        let model = Model::new(scenario.into()).unwrap_or_else(|error| panic!("{error}"));
+        let (mut state, _) = model.start(None).unwrap_or_else(|error| panic!("{error}"));
+        let [first, second] = [1, 2].map(EntityId);
+        let beside = state.rovers[&first].body.world_from_base.translation.vector;
+        let mut groups_at = |away_m: f64| {
+            let other = state.rovers.get_mut(&second).map(|rover| &mut rover.body.world_from_base.translation.vector);
+            *other.unwrap_or_else(|| panic!("two rovers")) = beside + Vector3::new(away_m, 0.0, 0.0);
+            model.groups(&state)
+        };
+        assert_eq!(rovers_of(&groups_at(1.5)), [[1, 2]]);
+        let apart = groups_at(15.0);
+        assert_eq!(rovers_of(&apart), [[1], [2]]);
+        assert!(apart[0].tiles.is_disjoint(&apart[1].tiles));
+    }
 }

@@ -103,8 +103,6 @@ pub struct World {
     model: Arc<Model>,
     state: State,
     scratch: Scratch,
-    /// Commands for the next heartbeat.
-    commands: Vec<(EntityId, Command)>,
     share: Option<ProcessShare>,
     /// How many times it was reset or put into another state.
     epoch: u32,
@@ -135,18 +133,16 @@ impl World {
     pub(crate) fn of(model: Arc<Model>, state: State, unreported: Vec<Edit>) -> Self {
         let first = (Arc::clone(&model), state.clone(), unreported.clone());
         let scratch = Scratch::default();
-        Self { model, state, scratch, commands: Vec::new(), share: None, epoch: 0, unreported, first }
+        Self { model, state, scratch, share: None, epoch: 0, unreported, first }
     }
 
-    /// An independent copy of the world in the same state, which shares the model. It has the waiting commands too, but
-    /// no other processes.
+    /// An independent copy of the world in the same state, which shares the model. It has no other processes.
     #[must_use]
     pub fn branch(&self) -> Self {
         Self {
             model: Arc::clone(&self.model),
             state: self.state.clone(),
             scratch: Scratch::default(),
-            commands: self.commands.clone(),
             share: None,
             epoch: self.epoch,
             unreported: self.unreported.clone(),
@@ -163,7 +159,6 @@ impl World {
     /// Continues from a state that is not the result of a heartbeat.
     pub(crate) fn begin_anew(&mut self, model: Arc<Model>, state: State, unreported: Vec<Edit>) {
         (self.model, self.state, self.unreported) = (model, state, unreported);
-        self.commands.clear();
         // Ids may be those of other rovers now.
         self.scratch.forget_rovers();
         self.epoch += 1;
@@ -229,25 +224,15 @@ impl World {
         self.state.hash()
     }
 
-    /// Queues a command for the next heartbeat.
+    /// Gives a rover a command, which acts from the next heartbeat on. It is a part of the state at once, so that no
+    /// copy or checkpoint loses it. A command that the rover cannot obey is refused and counted there.
     ///
     /// # Errors
     /// When there is no such rover.
     pub fn drive(&mut self, rover: EntityId, command: Command) -> Result<(), UnknownRover> {
-        if !self.state.rovers.contains_key(&rover) {
-            return Err(UnknownRover(rover));
-        }
-        self.commands.push((rover, command));
-        Ok(())
-    }
-
-    /// Passes the waiting commands to the rovers, as the next heartbeat would at its beginning: they would pile up
-    /// while time does not pass.
-    pub fn take_commands(&mut self) {
-        for (rover, command) in std::mem::take(&mut self.commands) {
-            if let (Some(kind), Some(of)) = (self.model.rovers().get(&rover), self.state.rovers.get_mut(&rover)) {
-                kind.driver.take(&mut of.driver, &command, self.state.time);
-            }
+        match self.model.take(&mut self.state, rover, &command) {
+            true => Ok(()),
+            false => Err(UnknownRover(rover)),
         }
     }
 
@@ -280,8 +265,7 @@ impl World {
     /// # Errors
     /// When a rover leaves the ground, a state is no longer finite or the scenario's kernels end.
     pub fn heartbeat(&mut self) -> Result<Snapshot, WorldError> {
-        let commands = std::mem::take(&mut self.commands);
-        let inputs = Inputs { commands: &commands, share: self.share.as_ref() };
+        let inputs = Inputs { share: self.share.as_ref(), ..Inputs::NONE };
         let mut snapshot = self.model.step(&mut self.state, &inputs, &mut self.scratch)?;
         self.report_start(&mut snapshot);
         snapshot.epoch = self.epoch;

@@ -189,6 +189,21 @@ fn hash_of(tree: Value, changed: &str) -> u64 {
 }
 
 #[test]
+fn a_command_is_a_part_of_the_state_at_once_and_a_copy_obeys_it_too() {
+    let rover = Rover { name: "viper", file: "viper", start: [0.0, 0.0, 0.0], waypoints_m: &[] };
+    let mut original = world(&yard("lunar", &[rover], ""));
+    let before = original.hash();
+    original.drive(FIRST, Command::Body(BodyTwist::arc(0.1, 0.0))).unwrap();
+    assert_ne!(original.hash(), before, "the hash has the command");
+    let state = original.state().clone();
+    let mut copy = World::resume(original.model(), state, &AllowedFolders::default()).unwrap();
+    drive(&mut original, 100);
+    drive(&mut copy, 100);
+    assert!(original.state().rovers[&FIRST].body.world_from_base.translation.x > 0.01, "it drives");
+    assert_eq!(copy.hash(), original.hash());
+}
+
+#[test]
 fn the_first_snapshot_after_a_reset_is_the_very_first_one() {
     let mut world = busy();
     let first = world.first_snapshot().unwrap();

@@ -8,47 +8,17 @@ use crate::ground::{rover_model, rover_with};
 use nalgebra::{Matrix2, Vector2, Vector3};
 use selene_base::Pose;
 use selene_soil::{
-    Conditions, Law, MemoryPatch, PressScratch, Rigid, RigidSpec, SoilContext, Soils, Tyre, TyreCurve, TyreDirection,
-    TyreTrail, WheelContact, WheelMemory, WheelMotion, WheelShape, step,
+    Conditions, Law, MemoryPatch, PressScratch, Rigid, RigidSpec, SoilContext, Soils, WheelContact, WheelMemory, WheelShape,
 };
+use selene_sim::{press_wheels, wheel_shapes};
 use selene_terrain::GroundPatch;
 use selene_vehicle::ackermann::ackermann_targets;
-use selene_vehicle::{
-    AckermannState, Forces, Rover, RoverModel, Targets, TyreCurveSpec, TyreDirectionSpec, TyreSpec, TyreTrailSpec,
-};
+use selene_vehicle::{AckermannState, Forces, Rover, RoverModel, Targets};
 
 const EARTH_M_S2: f64 = 9.81;
 const STEP_S: f64 = 2e-3;
 const FRICTION: f64 = 0.8;
 const RADIUS_M: f64 = 0.467;
-
-/// The tyre of a rover's file.
-fn tyre_of(spec: &TyreSpec) -> Tyre {
-    let curve = |of: &TyreCurveSpec| TyreCurve {
-        slope_n: of.slope_n,
-        peak_n: of.peak_n,
-        peak_slip: of.peak_slip,
-        sliding_n: of.sliding_n,
-        sliding_slip: of.sliding_slip,
-    };
-    let direction = |of: &TyreDirectionSpec| TyreDirection {
-        stiffness_n_m: of.stiffness_n_m,
-        damping_n_s_m: of.damping_n_s_m,
-        nominal: curve(&of.nominal),
-        double: curve(&of.double),
-    };
-    let trail = |of: &TyreTrailSpec| TyreTrail { share: of.share, zero_slip: of.zero_slip, end_slip: of.end_slip };
-    Tyre {
-        radial_stiffness_n_m: spec.radial_stiffness_n_m,
-        radial_damping_n_s_m: spec.radial_damping_n_s_m,
-        nominal_load_n: spec.nominal_load_n,
-        friction: spec.friction,
-        rolling_resistance: spec.rolling_resistance,
-        longitudinal: direction(&spec.longitudinal),
-        lateral: direction(&spec.lateral),
-        trail: [trail(&spec.trail.nominal), trail(&spec.trail.double)],
-    }
-}
 
 /// The truck on a plane; gravity may lean, which makes the plane a slope.
 struct Truck {
@@ -65,11 +35,7 @@ struct Truck {
 impl Truck {
     fn new(model: &Arc<RoverModel>, gravity: Vector3<f64>) -> Self {
         let start = Pose::translation(0.0, 0.0, model.base_height_m());
-        let shape = |wheel: &selene_vehicle::Wheel| WheelShape {
-            tyre: wheel.tyre.as_ref().map(tyre_of),
-            ..WheelShape::plain(wheel.radius_m, wheel.width_m)
-        };
-        let shapes: Vec<_> = model.wheels().iter().map(shape).collect();
+        let shapes = wheel_shapes(model);
         let ground = GroundPatch::flat(1.0, 900.0);
         let rigid = RigidSpec { static_friction: FRICTION, dynamic_friction: 0.7 };
         Self {
@@ -92,18 +58,10 @@ impl Truck {
     fn step(&mut self, speed_m_s: f64, steering_angle_rad: f64) {
         let state = AckermannState { speed_m_s, acceleration_m_s2: 0.0, steering_angle_rad };
         let targets = ackermann_targets(self.rover.model(), &state);
-        let Self { soils, ground, soil_memory: memory, scratch, .. } = self;
+        let Self { rover, shapes, memories, contacts, soils, ground, soil_memory: memory, scratch } = self;
         let mut context = SoilContext { soils, ground, memory, scratch };
         let conditions = Conditions { dt_s: STEP_S, gravity_m_s2: EARTH_M_S2 };
-        let wheels = self.rover.wheel_motions().into_iter().zip(&self.shapes).zip(&mut self.memories);
-        for (((motion, shape), memory), contact) in wheels.zip(&mut self.contacts) {
-            let motion = WheelMotion {
-                world_from_wheel: motion.world_from_wheel,
-                linear_m_s: motion.linear,
-                angular_rad_s: motion.angular,
-            };
-            *contact = step(&mut context, shape, memory, &motion, &conditions);
-        }
+        press_wheels(&mut context, rover, shapes, memories, &conditions, contacts);
         let soil_on_wheel: Vec<_> = self.contacts.iter().map(|contact| contact.wrench).collect();
         self.rover.step(&Targets::from(targets), &Forces { soil_on_wheel: &soil_on_wheel, on_links: &[] });
     }

@@ -300,7 +300,6 @@ mod tests {
         world.set(&Settings { sky_offset: SimTime::from_nanos(3_600_000_000_000), sensors }).expect("can be set");
         let lit = LampCommand { lamp: "headlight_left".to_owned(), level: 0.25 };
         world.drive(ROVER, Command::Lamp(lit)).expect("a rover");
-        world.take_commands();
         let checkpoint = Checkpoint { state: world.state().clone(), recent: Recent::default() };
 
         let live = LiveSettings::default();

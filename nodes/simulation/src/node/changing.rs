@@ -67,7 +67,6 @@ impl Node {
     /// Has rovers take their commands while time is paused, so that none pile up.
     pub(super) fn take_commands(&mut self) {
         self.inputs.hand_to(&mut self.world);
-        self.world.take_commands();
     }
 
     /// Makes a change, or says why it cannot be made.
