@@ -99,6 +99,50 @@ fn nodes_do_not_name_one_another() {
     }
 }
 
+/// Nodes of sensors turn values into messages: what rays, soil or vehicles do is behind `observe`.
+#[test]
+fn nodes_of_sensors_only_convert_and_publish() {
+    let packages = packages();
+    let shared = ["base", "sensors", "sim", "observe", "ros", "coherence"];
+    // `scene` has the types of an image's rays that `camera` publishes.
+    for (node, more) in [("selene-camera", &["scene"][..]), ("selene-lidar", &[]), ("selene-navigation", &[])] {
+        let dependencies = &packages[node].dependencies;
+        for dependency in dependencies.iter().filter_map(|name| name.strip_prefix("selene-")) {
+            let may = shared.contains(&dependency) || more.contains(&dependency);
+            assert!(may, "{node} must not name selene-{dependency}");
+        }
+    }
+}
+
+/// Pictures and golden images come from plain values, not from messages.
+#[test]
+fn pictures_without_ros_name_no_ros() {
+    let golden = sources(&root().join("tests/golden"));
+    let render = root().join("nodes/selene/src/commands/render.rs");
+    assert!(golden.len() > 2, "the golden tests are somewhere else");
+    for file in golden.into_iter().chain([render]) {
+        let text = std::fs::read_to_string(&file).expect("source");
+        assert!(!text.contains("selene_ros"), "{} names ROS", file.display());
+    }
+}
+
+/// Whether a source calls the step of a wheel on soil, by its path or by its imported name.
+fn presses_soil(text: &str) -> bool {
+    let imported = text.split("use selene_soil::{").skip(1).filter_map(|rest| rest.split('}').next());
+    let is_step = |item: &str| item.trim() == "step";
+    text.contains("selene_soil::step") || imported.flat_map(|items| items.split(',')).any(is_step)
+}
+
+/// Rovers press soil in one place, in a world, on a rig and in tests. The soil's own tests press single wheels.
+#[test]
+fn rovers_press_soil_in_one_place() {
+    let folders = ["crates/sim", "crates/vehicle", "crates/learn", "crates/observe", "nodes", "tools", "python"];
+    let all = folders.iter().flat_map(|folder| sources(&root().join(folder)));
+    let callers: Vec<_> = all.filter(|file| presses_soil(&std::fs::read_to_string(file).expect("source"))).collect();
+    assert_eq!(callers, [root().join("crates/sim/src/wheels.rs")]);
+    assert!(presses_soil("use selene_soil::{\n    WheelShape, step,\n};") && !presses_soil("use selene_soil::Law;"));
+}
+
 #[test]
 fn no_library_and_no_node_names_a_tool_and_no_test_names_the_command_line() {
     let packages = packages();

@@ -39,6 +39,7 @@ fn a_rover_file_with_a_bad_value_is_refused() {
     yaml_refusal("sign", "stall_torque_nm: 300", "stall_torque_nm: -300", &["-300", "more than 0"]);
     yaml_refusal("radius", "radius_m: 0.25", "radius_m: 1e6", &["1000000", "0.01 to 5", "radius_m"]);
     yaml_refusal("width", "width_m: 0.20", "width_m: 0.001", &["0.001", "0.01 to 5", "width_m"]);
+    yaml_refusal("damping", "damping_n_s_m: 1.0e4", "damping_n_s_m: 1e300", &["damping_n_s_m", "1e9 at most"]);
     yaml_refusal("key", "rate_deg_s: 15", "rate_deg: 15", &["rate_deg"]);
     has_all(&Folder::new("wheels").refusal("name: x\nurdf: y\nwheels: []\n", URDF), &["rover.yaml"]);
 }

@@ -15,6 +15,12 @@ fn a_mass_that_is_not_above_zero_is_refused() {
 }
 
 #[test]
+fn an_origin_far_away_is_refused() {
+    let axis = "<child link=\"front_left_wheel\"/>";
+    urdf_refusal("far", axis, &format!("{axis}<origin xyz=\"1e300 0 0\"/>"), &["1e300 m", "at most 1000 m"]);
+}
+
+#[test]
 fn a_moving_link_without_mass_is_refused() {
     let mass = URDF.lines().find(|line| line.contains("<mass value=\"11.05\"/>")).unwrap();
     let message = Folder::new("massless").refusal(YAML, &URDF.replacen(mass, "", 1));

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use crate::ground::{rover_model, rover_with};
 use nalgebra::{Matrix2, Vector2, Vector3};
 use selene_base::Pose;
-use selene_soil::{
-    Conditions, Law, MemoryPatch, PressScratch, Rigid, RigidSpec, SoilContext, Soils, WheelContact, WheelMemory, WheelShape,
-};
 use selene_sim::{press_wheels, wheel_shapes};
+use selene_soil::{
+    Conditions, Law, MemoryPatch, PressScratch, Rigid, RigidSpec, SoilContext, Soils, Tyre, TyreDirection,
+    WheelContact, WheelMemory, WheelShape,
+};
 use selene_terrain::GroundPatch;
 use selene_vehicle::ackermann::ackermann_targets;
 use selene_vehicle::{AckermannState, Forces, Rover, RoverModel, Targets};
