@@ -382,3 +382,47 @@ fn of_state(reported: &RockPose, rocks: &BTreeMap<u32, LooseRockState>) -> RockP
         ..*reported
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use selene_base::Pose;
+    use selene_terrain::Print;
+
+    use super::*;
+
+    const TILE: TileIndex = TileIndex { row: 3, column: -2 };
+
+    /// A node of one height, with this print, as one part gives it.
+    fn pressed(print: Print, is_here: bool) -> GivenNode {
+        GivenNode { at: (TILE, 7), given: NodeWrite { height_m: Some(-0.02), print, memory: None }, is_here }
+    }
+
+    #[test]
+    fn of_equal_heights_and_memories_the_print_decides_whoever_comes_first() {
+        let [one, other] = [0.4, 2.0].map(|heading_rad| Print::of_grousers(heading_rad, 0.0, 0.05));
+        assert_ne!(one, other);
+        for [a, b] in [[one, other], [one, Print::NONE]] {
+            let of = |a, b| of_both(&pressed(a, true), &pressed(b, false));
+            let (first, second) = (of(a, b), of(b, a));
+            assert_eq!(first.given, second.given);
+            assert!(first.given.print == a || first.given.print == b);
+            // It counts as written here only where the part of this process counts.
+            assert_eq!([first.is_here, second.is_here], [first.given.print == a, second.given.print == b]);
+        }
+    }
+
+    #[test]
+    fn of_a_tiles_crumbs_the_least_and_of_a_rock_the_fastest_count_whoever_comes_first() {
+        let part = |m3: f64, speed_m_s: f64| {
+            let mut rock = LooseRockState::at_rest(Pose::identity());
+            rock.twist.linear.x = speed_m_s;
+            let memory = WrittenMemory { crumbs_m3: vec![(TILE, m3)], ..WrittenMemory::default() };
+            Part { memory, rocks: vec![(5, rock)], ..Part::default() }
+        };
+        let [slow, fast] = [part(1e-4, 0.1), part(3e-4, 0.2)];
+        for parts in [[&slow, &fast], [&fast, &slow]] {
+            assert_eq!(crumbs_m3(&parts), [(TILE, 1e-4)]);
+            assert_eq!(rocks(&parts)[&5].twist.linear.x, 0.2);
+        }
+    }
+}

@@ -166,13 +166,18 @@ fn merged(model: &Arc<Model>, before: &State, parts: &[Part]) -> (World, Snapsho
 fn a_node_that_two_wrote_has_the_lower_height() {
     let (model, before, [a, mut b]) = pressing();
     let edit = a.edits[0];
-    let lower = Edit { height_m: edit.height_m - 0.01, ..edit };
-    b.edits.push(lower);
-    for parts in [[a.clone(), b.clone()], [b, a]] {
-        let (world, reported) = merged(&model, &before, &parts);
-        let reported = reported.edits.iter().find(|reported| at(reported) == at(&edit)).unwrap();
-        assert_eq!(reported.height_m, lower.height_m);
-        assert_eq!(ground(&world)[&at(&edit)], lower.height_m);
+    // The other process pressed deeper, or less deep.
+    for higher_m in [-0.01, 0.01] {
+        let of_b = Edit { height_m: edit.height_m + higher_m, ..edit };
+        let lower_m = edit.height_m.min(of_b.height_m);
+        b.edits.push(of_b);
+        for parts in [[a.clone(), b.clone()], [b.clone(), a.clone()]] {
+            let (world, reported) = merged(&model, &before, &parts);
+            let reported = reported.edits.iter().find(|reported| at(reported) == at(&edit)).unwrap();
+            assert_eq!(reported.height_m, lower_m);
+            assert_eq!(ground(&world)[&at(&edit)], lower_m);
+        }
+        b.edits.pop();
     }
 }
 

@@ -15,6 +15,7 @@ use selene_base::Pose;
 use selene_sim::{Command, EntityId, Model, Snapshot, World};
 use selene_terrain::{Edit, GroundPatch, Level, Node, Rock, RockShape, Ruts, Terrain, TileIndex};
 use selene_vehicle::BodyTwist;
+use selene_vehicle::contact::Collider;
 
 /// Rounding of poses after seconds of driving in contact, m, by the order in which contacts are summed.
 const ROUNDING_M: f64 = 1e-7;
@@ -93,6 +94,44 @@ fn rovers_that_meet_stop_each_other_and_never_pass_through() {
     let gone_m = pose(&world, "a").translation.x;
     assert!(gone_m > 0.05 && gone_m < 0.5 * start_m, "it drove {gone_m} m and then stood against the other");
     assert!(world.state().rovers.values().all(|rover| rover.body.is_finite()));
+}
+
+/// The kinds of pieces with which rovers a and b touch during a drive; true for a wheel, false for a part of a body.
+fn touching_kinds(text: &str, heartbeats: usize) -> BTreeSet<[bool; 2]> {
+    let mut world = world(text);
+    let ids = ["a", "b"].map(|name| world.model().rover_named(name).unwrap().0);
+    let is_wheel = |party: &Collider| matches!(party, Collider::Wheel(..));
+    let mut found = BTreeSet::new();
+    for _ in 0..heartbeats {
+        drive(&mut world, 1);
+        for kinds in [[true, true], [true, false], [false, true], [false, false]] {
+            let of = |i: usize| move |party: &Collider| party.is_of_rover(ids[i]) && is_wheel(party) == kinds[i];
+            if !world.state().contacts.of(of(0)).of(of(1)).is_empty() {
+                found.insert(kinds);
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn wheels_and_bodies_of_rovers_touch_wheels_and_bodies() {
+    let broadside = |start: [f64; 3], target_m: &'static [[f64; 2]]| {
+        let rovers = [
+            Rover { name: "a", file: "viper", start: [0.0, 0.0, 0.0], waypoints_m: &[] },
+            Rover { name: "b", file: "rassor", start, waypoints_m: target_m },
+        ];
+        yard("lunar", &rovers, "")
+    };
+    let into_wheel = touching_kinds(&broadside([0.64, 2.1, -90.0], &[[0.64, -3.0]]), 2500);
+    let into_body = touching_kinds(&broadside([0.0, 2.1, -90.0], &[[0.0, -3.0]]), 2500);
+    let head_on = touching_kinds(&three_rovers(["a", "b", "c"]), 1000);
+    let behind = touching_kinds(&train(["a", "b", "c"]), 500);
+    println!("{into_wheel:?} {into_body:?} {head_on:?} {behind:?}");
+    let all: BTreeSet<_> = [into_wheel, into_body, head_on, behind].into_iter().flatten().collect();
+    for kinds in [[true, true], [true, false], [false, false]] {
+        assert!(all.contains(&kinds), "a wheel: {kinds:?} is not among {all:?}");
+    }
 }
 
 #[test]
@@ -236,6 +275,10 @@ fn worlds_that_cannot_begin_are_refused_with_the_reason() {
     let twins = [rover("a", [0.0, 0.0, 0.0]), rover("a", [3.0, 0.0, 0.0])];
     let reported = parsed(&yard("lunar", &twins, "")).map(drop).unwrap_err().to_string();
     assert!(reported.contains("test.yaml") && reported.contains("named 'a'; names must differ"), "{reported}");
+    let spaces = yard("lunar", &[rover("a", [0.0, 0.0, 0.0]), rover("b", [3.0, 0.0, 0.0])], "");
+    let spaces = spaces.replace("    file:", "    namespace: one\n    file:");
+    let reported = parsed(&spaces).map(drop).unwrap_err().to_string();
+    assert!(reported.contains("test.yaml") && reported.contains("namespace"), "{reported}");
 
     let start = |rovers: &[Rover], rest: &str| {
         let scenario = parsed(&yard("lunar", rovers, rest)).unwrap();
