@@ -208,6 +208,43 @@ fn a_run_that_a_new_process_resumes_after_ten_seconds_records_what_a_run_of_twen
     std::fs::remove_dir_all(out).expect("clean");
 }
 
+/// Scenarios that this test resumes without `SELENE_LONG_RUNS`: granular soil, every instrument, and two cameras.
+const RESUMED: [&str; 3] = ["granular", "instruments", "sorato"];
+
+/// Names of scenarios, and the simulated time of half a run, s: all shipped ones with `SELENE_LONG_RUNS`, in time long
+/// enough for each to drive and dig.
+fn to_resume() -> (Vec<String>, u32) {
+    if std::env::var_os("SELENE_LONG_RUNS").is_none() {
+        return (RESUMED.map(str::to_owned).into(), 1);
+    }
+    let stem = |file: &PathBuf| file.file_stem().expect("named").to_string_lossy().into_owned();
+    (files(&repository_file("config/scenario"), "yaml").iter().map(stem).collect(), 10)
+}
+
+#[test]
+fn a_new_process_goes_on_with_each_scenario_as_if_it_had_not_been_interrupted() {
+    let (names, half_s) = to_resume();
+    for name in names {
+        let _turn = alone();
+        let out = folder(&format!("resumed_{name}"));
+        let scenario = format!("config/scenario/{name}.yaml");
+        let states = out.join("states");
+        let (saving, resumed) = (text(&states), text(&states.join(format!("{half_s:06}.000s.state"))));
+        // No client answers the holds of `sil` here; `closed_loop.rs` has one.
+        let run = |part: &str, seconds: u32, options: &[&str]| {
+            let mut run = all_in_one(&scenario, &["--for", &seconds.to_string()]);
+            run.args(options).args((name == "sil").then_some(["--set", "lockstep=[]"]).iter().flatten());
+            recorded(run, &out.join(part))
+        };
+        println!("{name}");
+        let whole = run("whole", 2 * half_s, &[]);
+        let first = run("first", half_s, &["--checkpoint-every", &half_s.to_string(), "--checkpoint-dir", &saving]);
+        let second = run("second", half_s, &["--resume", &resumed]);
+        assert_recorded_in_two_parts(&whole, &first, &second);
+        std::fs::remove_dir_all(out).expect("clean");
+    }
+}
+
 /// Copies a shipped camera into `folder`, with small images at 4 Hz; returns the path of the copy.
 fn small_camera(name: &str, folder: &Path) -> String {
     let shipped = repository_file(&format!("config/sensor/{name}.yaml"));
@@ -343,7 +380,7 @@ fn two_runs_on_one_domain_do_not_meet_and_a_node_of_another_world_says_what_diff
     };
     let expected = ["1", "2"].map(hash_of);
     // Each camera takes part in the run of its own world, whichever it discovers first.
-    let _cameras =
+    let cameras =
         ["1", "2"].map(|seed| Running(node("camera", domain).args(["--seed", seed]).spawn().expect("camera")));
     let run = |name: &str, seed: &str| {
         let lockstep = ["--pace", "fast", "--for", "1", "--participants", "camera", "--run", name, "--seed", seed];
@@ -355,6 +392,9 @@ fn two_runs_on_one_domain_do_not_meet_and_a_node_of_another_world_says_what_diff
     for (run, expected) in runs.into_iter().zip(&expected) {
         let printed = succeeded("selene simulation", &run.wait_with_output().expect("simulation"));
         assert_eq!(hash_in(&printed), expected);
+    }
+    for mut camera in cameras {
+        assert!(camera.0.wait().expect("camera").success(), "a camera's run ended otherwise");
     }
     let reported = String::from_utf8_lossy(&reported.stderr).into_owned();
     assert!(
