@@ -134,6 +134,11 @@ pub fn positive(value: &f64, (): &()) -> garde::Result {
     refuse_unless(value.is_finite() && *value > 0.0, *value, "more than 0")
 }
 
+/// A garde check: above zero and at most `max`.
+pub fn positive_to(max: f64) -> impl FnOnce(&f64, &()) -> garde::Result {
+    move |value, ()| refuse_unless(*value > 0.0 && *value <= max, *value, &format!("more than 0, {max:e} at most"))
+}
+
 /// A garde check: finite and not below zero.
 ///
 /// # Errors

@@ -17,6 +17,9 @@ use crate::mesh;
 use crate::packages::Packages;
 use crate::shape::{Collision, Inertial, JointKind, Mimic, Shape, Visual};
 
+/// Largest coordinate of an origin in its parent's frame, m.
+const ORIGIN_MAX_M: f64 = 1000.0;
+
 /// The largest URDF taken; a mesh belongs in its own file.
 pub(crate) const URDF_BYTES_MAX: u64 = 16 << 20;
 
@@ -219,6 +222,10 @@ impl<'a> File<'a> {
     fn origin(&self, node: Node<'a, 'a>) -> Result<Pose, VehicleError> {
         let Some(origin) = child(node, "origin") else { return Ok(Pose::identity()) };
         let xyz = Vector3::from(self.numbers_or(origin, "xyz", [0.0; 3])?);
+        if let Some(far_m) = xyz.iter().find(|along_m| along_m.abs() > ORIGIN_MAX_M) {
+            let what = format!("xyz {far_m:e} m is not allowed: at most {ORIGIN_MAX_M} m in each direction");
+            return Err(self.refusal(origin, what));
+        }
         let [roll, pitch, yaw] = self.numbers_or(origin, "rpy", [0.0; 3])?;
         Ok(Pose::from_parts(xyz.into(), UnitQuaternion::from_euler_angles(roll, pitch, yaw)))
     }

@@ -3,11 +3,14 @@
 
 use garde::Validate;
 use schemars::JsonSchema;
-use selene_base::input::{finite, non_negative, positive, within};
+use selene_base::input::{finite, non_negative, positive, positive_to, within};
 use serde::Deserialize;
 
 /// Smallest accepted efficiency of a gear; worm gears have more.
 const EFFICIENCY_MIN: f64 = 0.01;
+/// Largest stiffness, damping, torque or load, in SI units: a thousand times those of the heaviest trucks. Products of
+/// larger numbers are not finite.
+pub(super) const STIFFEST: f64 = 1e9;
 /// Largest angle of a limit, degrees: ten turns.
 const LIMIT_DEG: f64 = 3600.0;
 
@@ -76,10 +79,10 @@ pub struct SteeringSpec {
     #[garde(custom(positive))]
     pub rate_deg_s: f64,
     /// Stiffness, N m/rad.
-    #[garde(custom(positive))]
+    #[garde(custom(positive_to(STIFFEST)))]
     pub stiffness_nm: f64,
     /// Damping, N m s/rad.
-    #[garde(custom(positive))]
+    #[garde(custom(positive_to(STIFFEST)))]
     pub damping_nm_s: f64,
 }
 
@@ -100,10 +103,10 @@ impl SteeringSpec {
 #[serde(deny_unknown_fields)]
 pub struct SuspensionSpec {
     /// Stiffness of the spring, N/m.
-    #[garde(custom(positive))]
+    #[garde(custom(positive_to(STIFFEST)))]
     pub stiffness_n_m: f64,
     /// Damping of the damper, N s/m.
-    #[garde(custom(positive))]
+    #[garde(custom(positive_to(STIFFEST)))]
     pub damping_n_s_m: f64,
     /// Travel of spring and damper over that of the wheel, 0.05 to 2: stiffness and damping at the wheel are multiplied
     /// by its square.
@@ -157,10 +160,10 @@ pub struct PassiveSpec {
     #[garde(skip)]
     pub joint: String,
     /// Damping, N m s/rad.
-    #[garde(custom(non_negative))]
+    #[garde(custom(within(0.0, STIFFEST)))]
     pub damping_nm_s: f64,
     /// Stiffness of a spring about zero, N m/rad; none by default.
-    #[garde(custom(non_negative))]
+    #[garde(custom(within(0.0, STIFFEST)))]
     #[serde(default)]
     pub stiffness_nm: f64,
     /// Lowest and highest angle, degrees: stiff, damped stops.
@@ -201,14 +204,14 @@ pub struct ServoSpec {
     #[garde(custom(positive))]
     pub rate_deg_s: f64,
     /// Torque for one radian of error, N m/rad; a servo by position needs it.
-    #[garde(inner(custom(positive)))]
+    #[garde(inner(custom(positive_to(STIFFEST))))]
     #[serde(default)]
     pub stiffness_nm: Option<f64>,
     /// Torque for one rad/s (of error, for a servo by rate), N m s/rad.
-    #[garde(custom(positive))]
+    #[garde(custom(positive_to(STIFFEST)))]
     pub damping_nm_s: f64,
     /// Largest torque, N m.
-    #[garde(custom(positive))]
+    #[garde(custom(positive_to(STIFFEST)))]
     pub torque_nm: f64,
 }
 

@@ -3,8 +3,10 @@
 
 use garde::Validate;
 use schemars::JsonSchema;
-use selene_base::input::{non_negative, positive, within};
+use selene_base::input::{non_negative, positive, positive_to, within};
 use serde::Deserialize;
+
+use super::actuators::STIFFEST;
 
 /// Allowed ratio of forces under the double load to those under the nominal one: within it the parabola through
 /// both and the origin rises up to 2.5 nominal loads.
@@ -20,13 +22,13 @@ const SLIP_MAX: f64 = 10.0;
 #[serde(deny_unknown_fields)]
 pub struct TyreSpec {
     /// Radial stiffness, N/m.
-    #[garde(custom(positive))]
+    #[garde(custom(positive_to(STIFFEST)))]
     pub radial_stiffness_n_m: f64,
     /// Radial damping, N s/m.
-    #[garde(custom(non_negative))]
+    #[garde(custom(within(0.0, STIFFEST)))]
     pub radial_damping_n_s_m: f64,
     /// The load that the `nominal` curves hold for, N.
-    #[garde(custom(positive))]
+    #[garde(custom(positive_to(STIFFEST)))]
     pub nominal_load_n: f64,
     /// Friction of the ground that the curves were taken on; other ground scales them. 0.05 to 2.
     #[garde(custom(within(0.05, 2.0)))]
