@@ -197,6 +197,7 @@ fn a_file_of_another_kind_is_never_replaced() {
     let text_of_site = "name: somebody's site\nlevels: []\n";
     [&out, &columns].iter().for_each(|folder| std::fs::create_dir_all(folder).expect("a folder"));
     let taken = [
+        "validation.md",
         "wheel.csv",
         "slope.png",
         "navcam_left.png",
@@ -226,7 +227,7 @@ fn a_file_of_another_kind_is_never_replaced() {
     let (wheel, slope) = (["rig", "wheel", "--soil", "lunar"], ["rig", "slope", "config/rover/sorato.yaml", "--soil"]);
     let run_of = ["run", polar, "--no-dds", "--device", "cpu", "--out", out];
     let drawn = ["run", polar, "--no-dds", "--device", "cpu", "--for", "0.1"];
-    let rows: [(&[&str], &[&str], &str, &str); 24] = [
+    let rows: [(&[&str], &[&str], &str, &str); 25] = [
         (&render, &["--camera", "navcam_left", "--out", yaml], "site.yaml", "PNG picture"),
         (&render, &["--out", out], "navcam_left.png", "PNG picture"),
         (&run_of, &["--save-ruts", yaml], "site.yaml", "saved state"),
@@ -243,6 +244,7 @@ fn a_file_of_another_kind_is_never_replaced() {
         (&["terrain", "preview", "no/such.tif"], &["--out", yaml], "site.yaml", "PNG picture"),
         (&few, &["--out", out], "campaign.csv", "CSV table"),
         (&few, &["--out", columns], "campaign.parquet", "Parquet table"),
+        (&["validate"], &["--out", out], "validation.md", "page of `selene validate`"),
         (&["study", "heading"], &["--out", out], "heading.csv", "CSV table"),
         (&["study", "heading"], &["--training-images", out], "labels.csv", "CSV table"),
         (&["study", "convoy"], &["--out", out], "convoy.csv", "CSV table"),
@@ -294,7 +296,10 @@ fn a_limit_of_address_space_that_is_too_low_is_refused_with_what_is_needed() {
         command.current_dir(repository()).args(["-c", "ulimit -v 400000; exec \"$0\" \"$@\""]);
         command.arg(env!("CARGO_BIN_EXE_selene")).args(arguments).output().expect("the program starts")
     };
-    for arguments in [&["run", "--no-dds"][..], &["hash", "config/scenario/polar.yaml", "--for", "1"]] {
+    let export = ["terrain", "export", "polar", "--x", "0", "--y", "0", "--side", "20", "--out", "never.tif"];
+    let (run, hash) = (["run", "--no-dds"], ["hash", "config/scenario/polar.yaml", "--for", "1"]);
+    let slope = ["rig", "slope", "sorato", "--soil", "lunar"];
+    for arguments in [&run[..], &hash, &slope, &export, &["validate"]] {
         assert_refused(&limited(arguments), &["400000 KiB", "needs", "ulimit -v unlimited"]);
     }
     assert!(limited(&["check", "config/soil/lunar.yaml"]).status.success());

@@ -19,7 +19,7 @@ use selene_soil::{Law, SoilSpec};
 
 use selene_pictures::chart::{Chart, Line, Mark};
 
-pub use report::report;
+pub use report::{PAGE, report};
 
 /// Why a comparison failed.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;

@@ -13,7 +13,7 @@ Wheels and soil beside measurements and beside peers. This page and its plots ar
 ";
 
 /// File kind of an earlier page, which may be overwritten.
-const PAGE: FileKind = FileKind { name: "page of `selene validate`", is: |head| head.starts_with(b"# Validation") };
+pub const PAGE: FileKind = FileKind { name: "page of `selene validate`", is: |head| head.starts_with(b"# Validation") };
 
 /// Writes validation.md and its images to `folder`.
 pub fn report(folder: &Path, made: &[(Comparison, Section)]) -> Result<(), Failure> {

@@ -99,6 +99,10 @@ fn steps_or_traces(command: &Command) -> bool {
         | Command::Render(_)
         | Command::Hash(_)
         | Command::Study(_)
+        | Command::Rig(_)
+        | Command::Terrain(_)
+        | Command::Validate(_)
+        | Command::Campaign(_)
         | Command::Bag(BagCommand::Rerender(_))
         | Command::Bench(_) => true,
         Command::List(_)
@@ -110,13 +114,9 @@ fn steps_or_traces(command: &Command) -> bool {
         | Command::Check(_)
         | Command::Import(_)
         | Command::Sky(_)
-        | Command::Rig(_)
-        | Command::Terrain(_)
         | Command::Bag(_)
         | Command::Fit(_)
         | Command::Calibrate(_)
-        | Command::Campaign(_)
-        | Command::Validate(_)
         | Command::Conformance(_) => false,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use selene_validation::{ComparedFigure, Comparison, Section, Sources, report};
+use selene_validation::{ComparedFigure, Comparison, PAGE, Section, Sources, report};
 use serde::Serialize;
 
 use crate::args::ValidateArgs;
@@ -35,6 +35,7 @@ pub(crate) fn validate(args: &ValidateArgs, verbosity: Verbosity) -> Result<(), 
     let sources = sources(args)?;
     if let Some(folder) = &args.out {
         places::check_folder("--out", folder)?;
+        places::check_writable("--out", &folder.join("validation.md"), &PAGE)?;
     }
     let work = Work::begin(verbosity, "comparisons", Comparison::ALL.len() as u64);
     let mut made = Vec::new();
