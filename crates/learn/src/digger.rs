@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use nalgebra::Vector3;
 use selene_base::Pose;
-use selene_sim::{Command, JointCommand, Model, RoverKind, RoverSnapshot, Start, Window};
+use selene_sim::{Command, GranularWindow, JointCommand, Model, RoverKind, RoverSnapshot, Start};
 use selene_terrain::Terrain;
 use selene_vehicle::{BucketDrum, RoverModel, ServoKind};
 
@@ -26,7 +26,7 @@ use crate::task::{DigSpec, DigStep};
 /// An arm with a drum, and the window that it digs in.
 #[derive(Clone, Debug)]
 pub(crate) struct Digger {
-    window: Arc<Window>,
+    window: Arc<GranularWindow>,
     terrain: Arc<Terrain>,
     arm: ServoJoint,
     drum: ServoJoint,
@@ -213,7 +213,7 @@ fn angles_rad(spec: &DigSpec, arm: &ServoJoint) -> Result<[f64; 2], String> {
     Ok([low_deg.to_radians(), high_deg.to_radians()])
 }
 
-fn find_window(model: &Model, name: &str) -> Result<Arc<Window>, String> {
+fn find_window(model: &Model, name: &str) -> Result<Arc<GranularWindow>, String> {
     let windows = model.windows();
     windows.iter().find(|window| window.name() == name).cloned().ok_or_else(|| {
         let known: Vec<_> = windows.iter().map(|window| window.name()).collect();

@@ -26,7 +26,7 @@ pub use cameras::ImageShape;
 pub use course::{Course, CourseSpec};
 pub use distribution::{Distribution, NormalSpec, RangeSpec, unfit};
 pub use environment::{Environment, Observed};
-pub use randomise::{NoiseSpec, RandomiseSpec, RocksSpec};
+pub use randomise::{ObservationNoiseSpec, RandomiseSpec, RocksSpec};
 pub use task::{DigSpec, EpisodeEnd, FollowSpec, ObstacleFieldSpec, SlopeClimbSpec, Task, WaypointSpec};
 
 /// Why an environment cannot be made or stepped.

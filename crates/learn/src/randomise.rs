@@ -49,7 +49,7 @@ pub struct RandomiseSpec {
     pub rocks: Option<RocksSpec>,
     /// White noise on observations.
     #[garde(dive)]
-    pub noise: NoiseSpec,
+    pub noise: ObservationNoiseSpec,
     /// Delay of observations, s, 0 to 5; rounded to steps. Until it has passed, the start is observed.
     #[garde(inner(custom(drawn_within(0.0, 5.0))))]
     pub delay_s: Option<Distribution>,
@@ -76,7 +76,7 @@ pub struct RocksSpec {
 /// Standard deviations of white noise on observations, each drawn once per episode.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Validate)]
 #[serde(deny_unknown_fields, default)]
-pub struct NoiseSpec {
+pub struct ObservationNoiseSpec {
     /// Noise of distances, m, 0 to 10.
     #[garde(inner(custom(drawn_within(0.0, 10.0))))]
     pub distance_m: Option<Distribution>,

@@ -37,7 +37,7 @@ pub use self::aggregator::AggregatorSpec;
 pub use self::bayer::Pattern;
 pub use self::compressed::{CompressedFormat, CompressedSpec};
 pub use self::defocus::DefocusSpec;
-pub use self::dust::DustSpec;
+pub use self::dust::LensDustSpec;
 pub use self::exposure::MeteringSpec;
 pub use self::flare::{FlareSpec, GhostSpec, ScatterSpec};
 pub use self::image::{DevelopedImage, Encoding};

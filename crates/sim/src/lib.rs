@@ -22,7 +22,7 @@ pub use scenario::{
     RoverSetup, Scenario, ScenarioError, ScenarioSpec, SingleRoverSpec, SkySpec, Start, StartOptions, StartSpec,
     StereoError, defaults, load_rover,
 };
-pub use selene_soil::{DustParcel, GrainsSpec, LoosePoint, LooseSoil, Window};
+pub use selene_soil::{DustParcel, GrainsSpec, GranularWindow, LoosePoint, LooseSoil};
 pub use slope::{Climb, SlopeError, SlopeRig};
 pub use wheels::{press_wheels, wheel_shapes};
 pub use world::{

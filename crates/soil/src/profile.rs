@@ -1,4 +1,4 @@
-//! The underside of solids that press the soil: the lowest point of a solid on a vertical
+//! The lower side of solids that press the soil: the lowest point of a solid on a vertical
 //! line, and the share of the node's cell that it covers. A wheel is an exact
 //! cylinder at any attitude (an infinite cylinder cut by its end caps), a plate is a
 //! horizontal rectangle. Cells at an edge count in part: a wheel gets the same force

@@ -1,5 +1,5 @@
 //! A convex solid on soil: a loose rock. It presses the same nodes by the same law as a
-//! wheel; its underside is the highest of the planes of its downward faces. Only the law
+//! wheel; its lower side is the highest of the planes of its downward faces. Only the law
 //! `scm` carries solids; with another law the caller sets the solid on stiff ground.
 //!
 //! Soil unloads along E, far stiffer than it loads, which a light solid could follow

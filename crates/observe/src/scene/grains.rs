@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use selene_base::Pose;
 use selene_base::random::{RngExt, Stream, stream_at};
 use selene_scene::{Grain, HapkeParams, Heap, Material};
-use selene_sim::{GrainsSpec, LoosePoint, LooseSoil, Model, Snapshot, Window};
+use selene_sim::{GrainsSpec, GranularWindow, LoosePoint, LooseSoil, Model, Snapshot};
 use selene_terrain::{Clipmap, Node, TileIndex, TileRect};
 
 /// The sequence numbers of the snapshots that a scene's ground and grains show.
@@ -25,7 +25,7 @@ pub(super) struct SceneVersion {
 
 /// A granular window and the parameters of its grains.
 struct GrainWindow<'a> {
-    window: &'a Window,
+    window: &'a GranularWindow,
     spec: &'a GrainsSpec,
     clipmap: &'a Clipmap,
     /// Position of the observing rover, map frame, m.

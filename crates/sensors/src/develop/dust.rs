@@ -16,7 +16,7 @@ use super::shot::RowWork;
 /// `dust`: spots on the lens.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields, default)]
-pub struct DustSpec {
+pub struct LensDustSpec {
     /// Number of spots.
     #[garde(range(max = 1000))]
     pub spots: u32,
@@ -31,7 +31,7 @@ pub struct DustSpec {
     pub scatter: f64,
 }
 
-impl Default for DustSpec {
+impl Default for LensDustSpec {
     fn default() -> Self {
         Self { spots: 12, radius: 0.02, opacity: 0.25, scatter: 0.03 }
     }
@@ -47,7 +47,7 @@ pub(super) struct Dust {
 }
 
 impl Dust {
-    pub(super) fn new(spec: DustSpec, name: &str, seed: u64, [columns, rows]: [usize; 2]) -> Self {
+    pub(super) fn new(spec: LensDustSpec, name: &str, seed: u64, [columns, rows]: [usize; 2]) -> Self {
         let mut rng = stream(seed, &format!("{name}/dust"));
         let mut dust = Self { columns, opacity: vec![0.0; columns * rows], scatter: spec.scatter };
         for _ in 0..spec.spots {
@@ -88,7 +88,7 @@ impl Dust {
 
 #[cfg(test)]
 mod tests {
-    use super::{Dust, DustSpec};
+    use super::{Dust, LensDustSpec};
     use crate::develop::SunSight;
 
     const SIZE: [usize; 2] = [200, 120];
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn spots_dim_by_their_profile_and_leave_the_rest_alone() {
-        let spec = DustSpec { spots: 0, scatter: 0.0, ..DustSpec::default() };
+        let spec = LensDustSpec { spots: 0, scatter: 0.0, ..LensDustSpec::default() };
         let mut dust = Dust::new(spec, "a camera", 1, SIZE);
         dust.lay([80.0, 50.0], 10.0, 0.4);
         let values = seen(&dust, 2.0, None);
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn a_lens_keeps_its_dust_and_another_lens_has_other_dust() {
-        let dust = |name, seed| seen(&Dust::new(DustSpec::default(), name, seed, SIZE), 1.0, None);
+        let dust = |name, seed| seen(&Dust::new(LensDustSpec::default(), name, seed, SIZE), 1.0, None);
         assert_eq!(dust("left", 1), dust("left", 1));
         assert!(dust("left", 1) != dust("right", 1) && dust("left", 1) != dust("left", 2));
         assert!(dust("left", 1).iter().all(|value| *value > 0.0 && *value <= 1.0));
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn in_the_dark_spots_glow_where_the_sun_shines_on_the_lens() {
-        let spec = DustSpec { spots: 0, scatter: 0.2, ..DustSpec::default() };
+        let spec = LensDustSpec { spots: 0, scatter: 0.2, ..LensDustSpec::default() };
         let mut dust = Dust::new(spec, "a camera", 1, SIZE);
         dust.lay([80.0, 50.0], 10.0, 0.4);
         let sun = SunSight { at_px: [0.0, 0.0], irradiance_w_m2: 1000.0, cos_axis: 0.5 };

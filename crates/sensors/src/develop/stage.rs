@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::aggregator::AggregatorSpec;
 use super::bayer::Pattern;
 use super::defocus::DefocusSpec;
-use super::dust::DustSpec;
+use super::dust::LensDustSpec;
 use super::flare::FlareSpec;
 use super::intensity_noise::IntensityNoiseSpec;
 use super::jpeg::JpegSpec;
@@ -35,7 +35,7 @@ pub enum StageSpec {
     /// Stray light: bloom, veil, streaks and ghosts.
     Flare(FlareSpec),
     /// Dust spots on the lens.
-    Dust(DustSpec),
+    Dust(LensDustSpec),
     /// Light to electrons.
     Aggregator(AggregatorSpec),
     /// Full wells and blooming.
@@ -65,7 +65,7 @@ struct StageKeys {
     defocus: Option<DefocusSpec>,
     vignetting: Option<VignettingSpec>,
     flare: Option<FlareSpec>,
-    dust: Option<DustSpec>,
+    dust: Option<LensDustSpec>,
     aggregator: Option<AggregatorSpec>,
     wells: Option<WellsSpec>,
     noise: Option<NoiseSpec>,

@@ -7,7 +7,7 @@ use std::ops::Range;
 use nalgebra::Vector3;
 use selene_base::SimTime;
 
-use super::scanner::{RasterSpec, RosetteSpec, Spin, SpinningSpec};
+use super::scanner::{RasterScanSpec, RosetteSpec, Spin, SpinningSpec};
 use super::spec::LidarSpec;
 use crate::Schedule;
 
@@ -44,7 +44,7 @@ pub(super) fn firings(spec: &LidarSpec, scan_start: SimTime) -> Vec<Firing> {
         raster_firings(raster)
     } else if let Some(flash) = scanner.flash {
         let super::scanner::FlashSpec { columns, rows, horizontal_fov_deg, vertical_fov_deg } = flash;
-        raster_firings(&RasterSpec { columns, rows, horizontal_fov_deg, vertical_fov_deg, scan_s: 0.0 })
+        raster_firings(&RasterScanSpec { columns, rows, horizontal_fov_deg, vertical_fov_deg, scan_s: 0.0 })
     } else if let Some(rosette) = &scanner.rosette {
         rosette_firings(rosette, spec.rate_hz, scan_start)
     } else if let Some(pattern) = &scanner.pattern {
@@ -142,8 +142,8 @@ fn rings(elevations_deg: &[f64]) -> Vec<u16> {
 }
 
 /// The firings of a raster: row by row from the upper left, evenly spaced in time.
-fn raster_firings(spec: &RasterSpec) -> Vec<Firing> {
-    let RasterSpec { columns, rows, scan_s, .. } = *spec;
+fn raster_firings(spec: &RasterScanSpec) -> Vec<Firing> {
+    let RasterScanSpec { columns, rows, scan_s, .. } = *spec;
     let [wide_rad, high_rad] = [spec.horizontal_fov_deg, spec.vertical_fov_deg].map(f64::to_radians);
     let each_s = scan_s / (f64::from(rows) * f64::from(columns));
     let middle = |cell: u32, cells: u32| 0.5 - (f64::from(cell) + 0.5) / f64::from(cells);

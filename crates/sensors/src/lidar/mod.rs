@@ -37,7 +37,7 @@ pub use divergence::{BeamProfile, DivergenceSpec};
 pub use echo::ReturnKind;
 pub use firing::Firing;
 pub use pattern::PatternSpec;
-pub use scanner::{Channels, FlashSpec, RasterSpec, RosetteSpec, ScannerSpec, Spin, SpinningSpec, UniformChannels};
+pub use scanner::{Channels, FlashSpec, RasterScanSpec, RosetteSpec, ScannerSpec, Spin, SpinningSpec, UniformChannels};
 pub use spec::{CloudLayout, IntensityScale, LidarSpec, ReturnMode, SelfHits};
 
 use crate::Schedule;

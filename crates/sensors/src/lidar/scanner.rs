@@ -27,7 +27,7 @@ pub struct ScannerSpec {
     pub spinning: Option<SpinningSpec>,
     /// Row by row over a field of view.
     #[garde(dive)]
-    pub raster: Option<RasterSpec>,
+    pub raster: Option<RasterScanSpec>,
     /// Beams from a file.
     #[garde(dive)]
     pub pattern: Option<PatternSpec>,
@@ -119,7 +119,7 @@ pub enum Spin {
 /// cell.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
-pub struct RasterSpec {
+pub struct RasterScanSpec {
     /// Points per row.
     #[garde(custom(pixels))]
     pub columns: u32,
@@ -180,7 +180,7 @@ impl ScannerSpec {
     /// Rows and columns of a scan, if it has them.
     pub(super) fn grid(&self, rate_hz: f64) -> Option<[usize; 2]> {
         let of_spinning = |spec: &SpinningSpec| [spec.channels.count(), spec.columns_at_most(rate_hz)];
-        let of_raster = |spec: &RasterSpec| [spec.rows as usize, spec.columns as usize];
+        let of_raster = |spec: &RasterScanSpec| [spec.rows as usize, spec.columns as usize];
         let of_flash = |spec: &FlashSpec| [spec.rows as usize, spec.columns as usize];
         let spinning = self.spinning.as_ref().map(of_spinning);
         spinning.or(self.raster.as_ref().map(of_raster)).or(self.flash.as_ref().map(of_flash))
@@ -316,7 +316,7 @@ pub(super) fn fits(rate_hz: f64, samples: u32) -> impl FnOnce(&ScannerSpec, &())
         if let Some(spinning) = &scanner.spinning {
             spinning.fits(rate_hz)?;
         }
-        if let Some(RasterSpec { scan_s, .. }) = scanner.raster
+        if let Some(RasterScanSpec { scan_s, .. }) = scanner.raster
             && scan_s * rate_hz > 1.0 + ROUNDING
         {
             let period_s = 1.0 / rate_hz;

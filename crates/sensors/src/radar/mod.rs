@@ -32,7 +32,7 @@ use selene_base::random::{RngExt, Stream, stream_at};
 use selene_scene::{Beam, BeamReturn};
 
 pub use spec::{Fluctuation, RadarSpec};
-pub use surface::{SlopeLaw, SurfaceSpec, SurfacesSpec};
+pub use surface::{RadarSurfaceSpec, SlopeLaw, SurfacesSpec};
 
 use crate::Sample;
 use crate::lidar::directions;

@@ -28,7 +28,7 @@ const COS_MIN: f64 = 1e-3;
 /// Radar scattering of one class of surfaces.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
-pub struct SurfaceSpec {
+pub struct RadarSurfaceSpec {
     /// q: quasi-specular cross-section of a large sphere over πa², 0 to 1; 1 for a perfect conductor.
     #[garde(custom(within(0.0, 1.0)))]
     pub quasi_specular: f64,
@@ -63,21 +63,21 @@ pub enum SlopeLaw {
 pub struct SurfacesSpec {
     /// Regolith.
     #[garde(dive)]
-    pub ground: SurfaceSpec,
+    pub ground: RadarSurfaceSpec,
     /// Rocks.
     #[garde(dive)]
-    pub rock: SurfaceSpec,
+    pub rock: RadarSurfaceSpec,
     /// Parts of rovers.
     #[garde(dive)]
-    pub rover: SurfaceSpec,
+    pub rover: RadarSurfaceSpec,
     /// Fixed objects.
     #[garde(dive)]
-    pub object: SurfaceSpec,
+    pub object: RadarSurfaceSpec,
 }
 
 impl SurfacesSpec {
     /// The surface that a ray met: that of its class with the material's own shares; `None` for the sky.
-    pub(super) fn of(&self, met: &BeamReturn) -> Option<SurfaceSpec> {
+    pub(super) fn of(&self, met: &BeamReturn) -> Option<RadarSurfaceSpec> {
         let all = [
             (Class::Ground, &self.ground),
             (Class::Rock, &self.rock),
@@ -86,11 +86,11 @@ impl SurfacesSpec {
         ];
         let class = all.into_iter().find_map(|(of, surface)| (of as u16 == met.class).then_some(*surface))?;
         let Some([quasi_specular, diffuse]) = met.radar.map(|shares| shares.map(f64::from)) else { return Some(class) };
-        Some(SurfaceSpec { quasi_specular, diffuse, ..class })
+        Some(RadarSurfaceSpec { quasi_specular, diffuse, ..class })
     }
 }
 
-impl SurfaceSpec {
+impl RadarSurfaceSpec {
     /// Cross-section per area at an angle of incidence of this cosine, 0 to 1.
     #[must_use]
     pub fn sigma0(&self, cos: f64) -> f64 {

@@ -1,4 +1,4 @@
-use super::{Content, Fluctuation, Radar, RadarReturn, RadarSpec, SlopeLaw, SurfaceSpec, SurfacesSpec};
+use super::{Content, Fluctuation, Radar, RadarReturn, RadarSpec, RadarSurfaceSpec, SlopeLaw, SurfacesSpec};
 use crate::lidar::SelfHits;
 use crate::{Sample, SensorQos};
 use nalgebra::Vector3;
@@ -12,8 +12,13 @@ type Quantity = fn(&RadarReturn) -> f64;
 
 const SEED: u64 = 3;
 
-const DULL: SurfaceSpec =
-    SurfaceSpec { quasi_specular: 0.0, slope: 0.5, slopes: SlopeLaw::Hagfors, diffuse: 0.06, diffuse_exponent: 1.0 };
+const DULL: RadarSurfaceSpec = RadarSurfaceSpec {
+    quasi_specular: 0.0,
+    slope: 0.5,
+    slopes: SlopeLaw::Hagfors,
+    diffuse: 0.06,
+    diffuse_exponent: 1.0,
+};
 
 /// A radar whose range, angles and speed have no noise.
 fn spec() -> RadarSpec {
@@ -80,7 +85,7 @@ fn one_ray(spec: &RadarSpec, range_m: f64) -> Option<RadarReturn> {
 }
 
 /// Cross-section over πa² of a sphere of this surface: ∫ σ⁰(θ) 2 sin θ dθ.
-fn of_sphere(surface: &SurfaceSpec) -> f64 {
+fn of_sphere(surface: &RadarSurfaceSpec) -> f64 {
     const STEPS: u32 = 200_000;
     let step = FRAC_PI_2 / f64::from(STEPS);
     let at = |i: u32| (f64::from(i) + 0.5) * step;
@@ -90,11 +95,11 @@ fn of_sphere(surface: &SurfaceSpec) -> f64 {
 #[test]
 fn a_large_sphere_has_the_cross_section_that_its_surface_says() {
     for exponent in [1.0, 1.5, 2.0] {
-        let diffuse = SurfaceSpec { diffuse_exponent: exponent, ..DULL };
+        let diffuse = RadarSurfaceSpec { diffuse_exponent: exponent, ..DULL };
         assert!((of_sphere(&diffuse) / 0.06 - 1.0).abs() < 1e-3, "{exponent}: {}", of_sphere(&diffuse));
     }
     for slopes in [SlopeLaw::Hagfors, SlopeLaw::Gaussian] {
-        let facets = SurfaceSpec { quasi_specular: 0.8, slope: 0.1, slopes, diffuse: 0.0, ..DULL };
+        let facets = RadarSurfaceSpec { quasi_specular: 0.8, slope: 0.1, slopes, diffuse: 0.0, ..DULL };
         assert!((of_sphere(&facets) / 0.8 - 1.0).abs() < 0.01, "{slopes:?}: {}", of_sphere(&facets));
         // Straight down: q/2s² and q/s².
         let peak = if slopes == SlopeLaw::Hagfors { 40.0 } else { 80.0 };
@@ -134,7 +139,7 @@ fn a_surface_that_fills_a_ray_falls_with_the_square_and_one_that_does_not_with_t
 
 #[test]
 fn a_material_sends_back_its_own_shares_with_the_slopes_of_its_class() {
-    let facets = SurfaceSpec { quasi_specular: 0.2, slope: 0.1, slopes: SlopeLaw::Gaussian, ..DULL };
+    let facets = RadarSurfaceSpec { quasi_specular: 0.2, slope: 0.1, slopes: SlopeLaw::Gaussian, ..DULL };
     let surfaces = SurfacesSpec { ground: DULL, rock: DULL, rover: facets, object: DULL };
     let radar = Radar::new(RadarSpec { rays: [1, 1], threshold_db: -200.0, surfaces, ..spec() });
     let snr = |cos, radar_shares| {

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use nalgebra::{Isometry3, UnitQuaternion, Vector3};
 use selene_base::{InputError, Pose, Wrench};
 use selene_crm::{Body, Drum, Scratch, Shape};
-use selene_soil::{Conditions, Domain, GranularError, MemoryPatch, WheelContact, Window, WindowState};
+use selene_soil::{Conditions, Domain, GranularError, GranularWindow, MemoryPatch, WheelContact, WindowState};
 use selene_terrain::{GroundPatch, NodeRect, Terrain};
 use selene_vehicle::contact::LooseRock;
 use selene_vehicle::{BucketDrum, RoverModel, Shape as LinkShape};
@@ -48,7 +48,7 @@ pub(crate) struct PartShape {
 /// A window that is stepped in a group.
 pub(crate) struct GroupWindow {
     pub(crate) id: u32,
-    window: Arc<Window>,
+    window: Arc<GranularWindow>,
     pub(crate) state: WindowState,
     pub(crate) scratch: Scratch,
     /// Bodies in it at the last exchange, and the wrench of its points on each since then.
@@ -116,13 +116,14 @@ fn drum_name(number: u64, rovers: &[GroupRover]) -> Option<String> {
 }
 
 /// The windows of a scenario on its ground.
-pub(crate) fn windows(scenario: &Scenario, terrain: &Terrain) -> Result<Arc<[Arc<Window>]>, ScenarioError> {
+pub(crate) fn windows(scenario: &Scenario, terrain: &Terrain) -> Result<Arc<[Arc<GranularWindow>]>, ScenarioError> {
     let refuse = |what: String| InputError::content(scenario.file(), what);
     let conditions = Conditions { dt_s: scenario.step.secs_f64(), gravity_m_s2: scenario.gravity_m_s2 };
     let steps = (scenario.heartbeat / scenario.step) as usize;
-    let mut windows: Vec<Arc<Window>> = Vec::with_capacity(scenario.granular.len());
+    let mut windows: Vec<Arc<GranularWindow>> = Vec::with_capacity(scenario.granular.len());
     for spec in &scenario.granular {
-        let window = Window::new(spec, &scenario.soils, terrain, &conditions).map_err(|e| refuse(e.to_string()))?;
+        let window =
+            GranularWindow::new(spec, &scenario.soils, terrain, &conditions).map_err(|e| refuse(e.to_string()))?;
         let name = window.name();
         if !steps.is_multiple_of(window.exchange_steps()) {
             let what = format!("granular window '{name}': heartbeat_s must be a whole number of its exchange_s");
@@ -184,7 +185,7 @@ fn shape_of(shape: &LinkShape) -> (Pose, Shape) {
 
 impl GroupWindow {
     /// A window that a group takes over from the state.
-    pub(crate) fn new(id: u32, window: Arc<Window>, state: WindowState, scratch: Scratch) -> Self {
+    pub(crate) fn new(id: u32, window: Arc<GranularWindow>, state: WindowState, scratch: Scratch) -> Self {
         Self { id, window, state, scratch, inside: Vec::new() }
     }
 

@@ -8,7 +8,7 @@ use nalgebra::{Matrix3, UnitQuaternion, Vector3};
 use selene_base::{Pose, SimTime};
 use selene_sensors::{BodySensor, ForceTorqueSpec};
 use selene_soil::rig::coarsest_grid_m;
-use selene_soil::{Conditions, Law, Soils, WheelMemory, WheelShape, Window};
+use selene_soil::{Conditions, GranularWindow, Law, Soils, WheelMemory, WheelShape};
 use selene_terrain::{GroundPatch, ReflectanceSpec, Ruts, Terrain};
 use selene_vehicle::contact::{ContactShapes, FloorMemory, Obstacle, RockInertia, RockSolids};
 use selene_vehicle::{Bounds, Link, ObjectModel, Rover, RoverModel, VehicleError, Wheel};
@@ -33,7 +33,7 @@ pub struct Model {
     rovers: BTreeMap<EntityId, Arc<RoverKind>>,
     objects: BTreeMap<EntityId, Arc<ObjectKind>>,
     rocks: BTreeMap<u32, Arc<RockInertia>>,
-    windows: Arc<[Arc<Window>]>,
+    windows: Arc<[Arc<GranularWindow>]>,
     /// Loose rocks at the start.
     loose: Arc<[LooseRockSetup]>,
 }
@@ -174,7 +174,7 @@ impl Model {
 
     /// The granular windows, in the order of the scenario.
     #[must_use]
-    pub fn windows(&self) -> &[Arc<Window>] {
+    pub fn windows(&self) -> &[Arc<GranularWindow>] {
         &self.windows
     }
 

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::granular::spec::LAYERS;
 use crate::granular::state::WindowState;
-use crate::granular::window::{POINTS_A_CELL, Window};
+use crate::granular::window::{GranularWindow, POINTS_A_CELL};
 
 /// Ground that rose or sank by less counts as unmoved, m: twice the step in which changes are recorded.
 const MOVED_M: f64 = 0.001;
@@ -39,7 +39,7 @@ pub struct LooseSoil {
     pub points: Vec<LoosePoint>,
 }
 
-impl Window {
+impl GranularWindow {
     /// The points of a state that are loose and open to the sky, ascending by number.
     #[must_use]
     pub fn loose_points(&self, state: &WindowState) -> Vec<LoosePoint> {

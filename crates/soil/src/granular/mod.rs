@@ -29,4 +29,4 @@ pub use key::CrmKey;
 pub use loose::{LoosePoint, LooseSoil};
 pub use spec::{GrainsSpec, WindowSpec};
 pub use state::WindowState;
-pub use window::{GranularError, Window};
+pub use window::{GranularError, GranularWindow};

@@ -6,7 +6,7 @@ use selene_terrain::{GroundPatch, Ruts, Terrain};
 use serde::{Deserialize, Serialize};
 
 use crate::granular::shells::Shells;
-use crate::granular::window::{GranularError, Window};
+use crate::granular::window::{GranularError, GranularWindow};
 use crate::memory::MemoryPatch;
 
 /// Points sleep when for `STILL_S`, s, their root mean square speed was below `STILL_M_S` and none was
@@ -138,7 +138,7 @@ impl WindowState {
     }
 }
 
-impl Window {
+impl GranularWindow {
     /// The window's state at rest: each post has the soil above the window's floor, at the soil's density.
     #[must_use]
     pub fn at_rest(&self, terrain: &Terrain, ruts: &Ruts) -> WindowState {
@@ -356,7 +356,7 @@ mod tests {
     use selene_terrain::{GroundPatch, Level, Ruts, Terrain};
 
     use super::WindowState;
-    use crate::granular::{Window, WindowSpec};
+    use crate::granular::{GranularWindow, WindowSpec};
     use crate::law::Law;
     use crate::memory::MemoryPatch;
     use crate::rigid::{Rigid, RigidSpec};
@@ -382,9 +382,9 @@ mod tests {
     }
 
     /// A window on gentle ground, what lies there, and all of the ground.
-    fn pit() -> (Window, WindowState, GroundPatch, MemoryPatch) {
+    fn pit() -> (GranularWindow, WindowState, GroundPatch, MemoryPatch) {
         let terrain = terrain(|x, y| 0.004 * (8.0 * x).sin() + 0.02 * y);
-        let window = Window::new(&spec(), &soils(), &terrain, &CONDITIONS).expect("a window");
+        let window = GranularWindow::new(&spec(), &soils(), &terrain, &CONDITIONS).expect("a window");
         let state = window.at_rest(&terrain, &Ruts::default());
         let ground = window.posts.ground(&terrain, &mut Ruts::default());
         let memory = MemoryPatch::new(&ground);
@@ -493,7 +493,7 @@ mod tests {
     #[test]
     fn a_wheel_on_a_bed_sinks_and_is_carried() {
         let flat = terrain(|_, _| 0.5);
-        let window = Window::new(&spec(), &soils(), &flat, &CONDITIONS).expect("a window");
+        let window = GranularWindow::new(&spec(), &soils(), &flat, &CONDITIONS).expect("a window");
         let mut state = window.at_rest(&flat, &Ruts::default());
         let ground = window.posts.ground(&flat, &mut Ruts::default());
         window.wake(&mut state, &ground);
@@ -526,7 +526,7 @@ mod tests {
     fn windows_that_cannot_be_are_refused_with_what_is_allowed() {
         let flat = terrain(|_, _| 0.0);
         let refused = |spec: &WindowSpec, soils: &Soils| {
-            Window::new(spec, soils, &flat, &CONDITIONS).expect_err("must be refused").to_string()
+            GranularWindow::new(spec, soils, &flat, &CONDITIONS).expect_err("must be refused").to_string()
         };
         let other = WindowSpec { spacing_m: 0.013, ..spec() };
         assert!(refused(&other, &soils()).contains("cells of 0.026 m, which must be a whole number"));
@@ -551,7 +551,7 @@ mod tests {
             let area = AreaSpec { soil: "../soil/rigid.yaml".into(), shape };
             let map = SoilsSpec { default: "../soil/lunar.yaml".into(), areas: vec![area] };
             let soils = Soils::load(&map, &config, 1).expect("soils");
-            Window::new(&window, &soils, &flat, &CONDITIONS).map(|_| ()).map_err(|e| e.to_string())
+            GranularWindow::new(&window, &soils, &flat, &CONDITIONS).map(|_| ()).map_err(|e| e.to_string())
         };
         assert!(refused([0.08, 0.02]).is_err_and(|reported| reported.contains("several soils lie there")));
         assert_eq!(refused([0.3, 0.02]), Ok(()));
@@ -562,7 +562,7 @@ mod tests {
         let flat = terrain(|_, _| 0.0);
         let window = |x_m: f64| {
             let spec = WindowSpec { from_m: [x_m, -0.16], to_m: [x_m + 0.2, 0.16], ..spec() };
-            Window::new(&spec, &soils(), &flat, &CONDITIONS).expect("a window")
+            GranularWindow::new(&spec, &soils(), &flat, &CONDITIONS).expect("a window")
         };
         let first = window(0.0);
         assert!(first.meets(&window(0.2)) && first.meets(&window(-0.2)) && first.meets(&first));
@@ -574,7 +574,7 @@ mod tests {
         let flat = terrain(|_, _| 0.0);
         let remark = |exchange_s| {
             let spec = WindowSpec { exchange_s: Some(exchange_s), ..spec() };
-            Window::new(&spec, &soils(), &flat, &CONDITIONS).expect("a window").remark()
+            GranularWindow::new(&spec, &soils(), &flat, &CONDITIONS).expect("a window").remark()
         };
         assert_eq!(remark(0.001), None);
         assert!(remark(0.005).is_some_and(|reported| reported.contains("'pit': each 0.005 s are made in 5 substeps")));

@@ -67,7 +67,7 @@ pub enum GranularError {
 
 /// The constant part of a granular window: its place, soil and grid.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Window {
+pub struct GranularWindow {
     name: String,
     pub(crate) posts: Posts,
     /// The grid's origin in the map frame, m.
@@ -94,7 +94,7 @@ pub(crate) struct Posts {
     pub(crate) corner_m: [f64; 2],
 }
 
-impl Window {
+impl GranularWindow {
     /// A window on the undisturbed ground of `terrain`.
     ///
     /// # Errors

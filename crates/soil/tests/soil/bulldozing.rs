@@ -34,7 +34,7 @@ const SPINNING: Lead = Lead { way_m_s: [0.0, 0.0], ..ROLLING };
 const SIDEWAYS: Lead = Lead { way_m_s: [0.0, 0.1], ..LOCKED };
 
 /// A wheel on its bed.
-struct Bed {
+struct WheelOnSoil {
     soils: Soils,
     ground: GroundPatch,
     /// Initial heights, m.
@@ -54,7 +54,7 @@ fn lunar() -> Soils {
     Soils::uniform(Law::Scm(scm.with_bulldozing(Some(Bulldozing::from(&spec)))))
 }
 
-impl Bed {
+impl WheelOnSoil {
     fn flat() -> Self {
         Self::on(lunar(), GroundPatch::flat(SPACING_M, 2.0))
     }
@@ -128,7 +128,7 @@ fn is_behind(x: f64, y: f64) -> bool {
 #[test]
 fn no_soil_is_lost_whichever_way_a_wheel_slides() {
     let level = Level::sample([-1.0, -1.0], SPACING_M, 101, |x, y| 70.0 + 0.01 * (9.0 * x).sin() * (7.0 * y).cos());
-    let mut bed = Bed::on(lunar(), GroundPatch::of_level(level, Vec::new(), Vec::new()));
+    let mut bed = WheelOnSoil::on(lunar(), GroundPatch::of_level(level, Vec::new(), Vec::new()));
     for lead in [ROLLING, LOCKED, SIDEWAYS, SPINNING, Lead { yaw_rad: 0.7, ..ROLLING }] {
         bed.lead(lead, 2000);
     }
@@ -143,7 +143,7 @@ fn no_soil_is_lost_whichever_way_a_wheel_slides() {
 #[test]
 fn a_rolling_wheel_heaps_soil_ahead_and_beside_and_a_locked_one_more_of_it_ahead() {
     let after = |lead: Lead| {
-        let mut bed = Bed::flat();
+        let mut bed = WheelOnSoil::flat();
         bed.lead(lead, 8000);
         let left = bed.heaped_m3(|_, y| y > 0.1);
         let right = bed.heaped_m3(|_, y| y < -0.1);
@@ -159,18 +159,18 @@ fn a_rolling_wheel_heaps_soil_ahead_and_beside_and_a_locked_one_more_of_it_ahead
 
 #[test]
 fn a_wheel_that_spins_throws_soil_behind_and_one_that_drifts_ploughs_it_to_that_side() {
-    let mut spinning = Bed::flat();
+    let mut spinning = WheelOnSoil::flat();
     spinning.lead(SPINNING, 4000);
     let [ahead, behind] = [spinning.heaped_m3(is_ahead), spinning.heaped_m3(is_behind)];
     assert!(behind > 2e-6 && ahead < 0.3 * behind, "{ahead} ahead, {behind} behind");
-    let mut drifting = Bed::flat();
+    let mut drifting = WheelOnSoil::flat();
     drifting.lead(SIDEWAYS, 4000);
     let [left, right] = [drifting.heaped_m3(|_, y| y > 0.0), drifting.heaped_m3(|_, y| y < -0.1 - 0.2)];
     assert!(left > 2e-5 && right < 0.3 * left, "{left} where it drifts to, {right} behind it");
 }
 
 /// Steepest slope between neighbours farther than 0.3 m from the wheel, m/m.
-fn steepest_slope(bed: &Bed) -> f64 {
+fn steepest_slope(bed: &WheelOnSoil) -> f64 {
     let ground = &bed.ground;
     let height_m = |node: Node| {
         let [x, y] = ground.node_xy_m(node);
@@ -189,7 +189,7 @@ fn steepest_slope(bed: &Bed) -> f64 {
 
 #[test]
 fn rut_walls_and_berms_lie_at_repose_behind_a_wheel_that_turns_and_skids() {
-    let mut bed = Bed::flat();
+    let mut bed = WheelOnSoil::flat();
     bed.set_down(-0.5, -0.4, 0.0);
     for i in 0..24 {
         // Along an arc, pointing 20° inward of its way.
@@ -204,7 +204,7 @@ fn rut_walls_and_berms_lie_at_repose_behind_a_wheel_that_turns_and_skids() {
 }
 
 /// Where a wheel at rest stands: its centre's height, m.
-fn stands_at_m(bed: &mut Bed, x: f64, y: f64) -> f64 {
+fn stands_at_m(bed: &mut WheelOnSoil, x: f64, y: f64) -> f64 {
     bed.set_down(x, y, 0.03);
     bed.lead(Lead { way_m_s: [0.0; 2], ..LOCKED }, 4000);
     assert!((bed.carried_n / LOAD_N - 1.0).abs() < 0.02, "at rest it carries its load: {} N", bed.carried_n);
@@ -213,7 +213,7 @@ fn stands_at_m(bed: &mut Bed, x: f64, y: f64) -> f64 {
 
 #[test]
 fn a_wheel_stands_higher_on_a_berm_than_on_the_ground_beside() {
-    let mut bed = Bed::flat();
+    let mut bed = WheelOnSoil::flat();
     bed.set_down(-0.6, 0.0, 0.0);
     bed.lead(Lead { way_m_s: [0.2, 0.0], yaw_rad: 0.0, spin_rad_s: 0.8 }, 12_000);
     let berm_m = bed.rises().map(|(_, rise_m)| rise_m).fold(0.0, f64::max);
@@ -225,8 +225,8 @@ fn a_wheel_stands_higher_on_a_berm_than_on_the_ground_beside() {
 
 #[test]
 fn a_rut_is_as_deep_again_after_a_second_pass_over_what_fell_into_it() {
-    let mut bed = Bed::flat();
-    let floor_m = |bed: &Bed| bed.ground.height_m(0.0, 0.0).expect("on the bed");
+    let mut bed = WheelOnSoil::flat();
+    let floor_m = |bed: &WheelOnSoil| bed.ground.height_m(0.0, 0.0).expect("on the bed");
     let mut pass = || {
         bed.set_down(-0.6, 0.0, 0.0);
         bed.lead(Lead { way_m_s: [0.2, 0.0], yaw_rad: 0.0, spin_rad_s: 0.8 }, 12_000);
