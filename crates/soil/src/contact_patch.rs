@@ -10,6 +10,7 @@
 //! which equals the spacing of the ground's posts where `SIDE_POINTS_MAX` allows.
 
 use std::f64::consts::PI;
+use std::sync::LazyLock;
 
 use nalgebra::Vector3;
 use selene_base::Wrench;
@@ -172,47 +173,74 @@ impl Rim {
         let reach = if is_tipped { PI * 2.0 * sides / (2.0 * sides + 1.0) } else { reach };
         let mut points = [Vector3::zeros(); POINTS_MAX];
         let count = 2 * sides as usize + 1;
+        let known = (count == FEWEST && !is_tipped).then(|| &*FEWEST_TURNS);
         for (i, point) in points[..count].iter_mut().enumerate() {
-            let (sin, cos) = ((i as f64 / sides - 1.0) * reach).sin_cos();
+            let (sin, cos) = known.map_or_else(|| turn(i, sides, reach), |turns| turns[i]);
             *point = (down * cos + ahead * sin) * radius_m;
         }
         Self { points, count }
     }
 
     fn disc(&self, surface: &CachedSurface, centre_m: Vector3<f64>) -> Disc {
-        let mut depths_m = [f64::NEG_INFINITY; POINTS_MAX];
-        let mut ups = [Vector3::zeros(); POINTS_MAX];
-        let mut deepest_m = f64::NEG_INFINITY;
-        for (i, point) in self.points[..self.count].iter().enumerate() {
-            let at = centre_m + point;
-            let Some(place) = surface.at(at.x, at.y) else { continue };
-            depths_m[i] = place.height_m - at.z;
-            ups[i] = Vector3::new(-place.slope[0], -place.slope[1], 1.0);
-            deepest_m = deepest_m.max(depths_m[i]);
-        }
+        let (depths_m, deepest_m) = self.depths(surface, &centre_m);
         if deepest_m <= -BLEND_M {
             return Disc::default();
         }
         let (mut total, mut arm_m, mut up) = (0.0, Vector3::zeros(), Vector3::zeros());
-        for (i, depth_m) in depths_m[..self.count].iter().enumerate() {
+        for (point, depth_m) in self.points[..self.count].iter().zip(depths_m) {
             let lengths = (depth_m - deepest_m) / BLEND_M;
             if lengths < SHARELESS {
                 continue;
             }
-            let share = lengths.exp();
+            let at = centre_m + point;
+            let Some(place) = surface.at(at.x, at.y) else { continue };
+            // Most discs stand on one point: e⁰ and ln 1 are exact.
+            let share = if lengths == 0.0 { 1.0 } else { lengths.exp() };
             total += share;
-            arm_m += self.points[i] * share;
-            up += ups[i] * share;
+            arm_m += point * share;
+            up += Vector3::new(-place.slope[0], -place.slope[1], 1.0) * share;
         }
-        let depth_m = deepest_m + BLEND_M * f64::ln(total);
+        let depth_m = if total == 1.0 { deepest_m } else { deepest_m + BLEND_M * f64::ln(total) };
         Disc { depth_m, point_m: centre_m + arm_m / total, up: up / total }
     }
+
+    /// Depth of each point of a disc, m, and the greatest of them. Points that lie too high to have a share, whatever
+    /// the surface is like among the posts there, and points off the ground have none.
+    fn depths(&self, surface: &CachedSurface, centre_m: &Vector3<f64>) -> ([f64; POINTS_MAX], f64) {
+        let mut depths_m = [f64::NEG_INFINITY; POINTS_MAX];
+        let mut deepest_m = f64::NEG_INFINITY;
+        // The lowest point of an upright wheel is the middle one: from it outward, most others need no look.
+        let middle = self.count / 2;
+        let outward = std::iter::once(middle).chain((1..=middle).flat_map(|i| [middle - i, middle + i]));
+        for i in outward {
+            let at = centre_m + self.points[i];
+            if surface.bound_m(at.x, at.y) - at.z < deepest_m + SHARELESS * BLEND_M {
+                continue;
+            }
+            let Some(height_m) = surface.height_m(at.x, at.y) else { continue };
+            depths_m[i] = height_m - at.z;
+            deepest_m = deepest_m.max(depths_m[i]);
+        }
+        (depths_m, deepest_m)
+    }
+}
+
+/// Number of points of an upright rim with the fewest of them.
+const FEWEST: usize = 2 * SIDE_POINTS_MIN as usize + 1;
+
+/// Sines and cosines of those points' angles, for most wheels' every step.
+static FEWEST_TURNS: LazyLock<[(f64, f64); FEWEST]> =
+    LazyLock::new(|| std::array::from_fn(|i| turn(i, SIDE_POINTS_MIN, REACH_RAD)));
+
+/// Sine and cosine of the angle of a point of a rim.
+fn turn(i: usize, sides: f64, reach_rad: f64) -> (f64, f64) {
+    ((i as f64 / sides - 1.0) * reach_rad).sin_cos()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::ContactPatch;
-    use crate::surface::Surface;
+    use super::{BLEND_M, ContactPatch, Disc, Rim, SHARELESS, reach_m};
+    use crate::surface::{CachedSurface, Surface};
     use crate::wheel::{WheelMotion, WheelShape};
     use nalgebra::{UnitQuaternion, Vector3};
     use selene_base::Pose;
@@ -286,5 +314,71 @@ mod tests {
         let up = motion(Vector3::z() * 0.3, 0.0, 0.0, 0.0);
         let contact_patch = ContactPatch::find(&Surface::now(&ground), &WHEEL, &up).expect("on the site");
         assert!(contact_patch.stand(&up, |depth_m, _| depth_m).is_none());
+    }
+
+    /// A disc by its definition: every point of the rim is looked at.
+    fn disc_of_all_points(rim: &Rim, surface: &CachedSurface, centre_m: Vector3<f64>) -> Disc {
+        let found = rim.points[..rim.count].iter().filter_map(|point| {
+            let at = centre_m + point;
+            surface.at(at.x, at.y).map(|place| (point, place.height_m - at.z, place.slope))
+        });
+        let found: Vec<_> = found.collect();
+        let deepest_m = found.iter().fold(f64::NEG_INFINITY, |deepest, (_, depth_m, _)| deepest.max(*depth_m));
+        if deepest_m <= -BLEND_M {
+            return Disc::default();
+        }
+        let (mut total, mut arm_m, mut up) = (0.0, Vector3::zeros(), Vector3::zeros());
+        for (point, depth_m, [along_x, along_y]) in found {
+            let lengths = (depth_m - deepest_m) / BLEND_M;
+            if lengths >= SHARELESS {
+                total += lengths.exp();
+                arm_m += point * lengths.exp();
+                up += Vector3::new(-along_x, -along_y, 1.0) * lengths.exp();
+            }
+        }
+        Disc { depth_m: deepest_m + BLEND_M * f64::ln(total), point_m: centre_m + arm_m / total, up: up / total }
+    }
+
+    #[test]
+    fn points_that_are_not_looked_at_would_change_no_bit() {
+        let mut bits = 88_172_645_463_325_252_u64;
+        let mut within = |min: f64, max: f64| {
+            bits ^= bits << 13;
+            bits ^= bits >> 7;
+            bits ^= bits << 17;
+            min + (max - min) * (bits >> 11) as f64 / (1_u64 << 53) as f64
+        };
+        let (mut skipped, mut touching, mut several) = (0, 0, 0);
+        for _ in 0..40 {
+            let (waves, rise, rough_m) = (within(2.0, 30.0), within(-0.6, 0.6), within(0.0, 0.02));
+            let height_m = |x: f64, y: f64| rise * x + rough_m * ((waves * x).sin() + (waves * y).cos());
+            let spacing_m = [0.02, 0.05][usize::from(within(0.0, 1.0) > 0.5)];
+            let level = Level::sample([-1.0, -1.0], spacing_m, (2.0 / spacing_m) as usize + 1, height_m);
+            let ground = GroundPatch::of_level(level, Vec::new(), Vec::new());
+            for _ in 0..100 {
+                // Some hang over the border of the ground; some are tipped.
+                let [x, y] = [within(-1.05, 1.05), within(-1.05, 1.05)];
+                let wheel = WheelShape { radius_m: within(0.05, 0.3), width_m: within(0.04, 0.3), ..WHEEL };
+                let z = height_m(x, y) + wheel.radius_m + within(-0.03, 0.005);
+                let roll = if within(0.0, 1.0) < 0.2 { within(-3.1, 3.1) } else { within(-0.3, 0.3) };
+                let at = motion(Vector3::new(x, y, z), roll, within(-0.3, 0.3), within(-3.1, 3.1));
+                let axle = at.world_from_wheel.rotation * Vector3::y();
+                let surface = &Surface::now(&ground).nearby([x, y], reach_m(&wheel, &axle));
+                let rim = Rim::new(&axle, &Vector3::z(), wheel.radius_m, surface.spacing_m());
+                let centre_m = at.world_from_wheel.translation.vector + axle * within(-0.15, 0.15);
+                let (ours, all) = (rim.disc(surface, centre_m), disc_of_all_points(&rim, surface, centre_m));
+                let bits_of = |of: &Disc| {
+                    [of.depth_m, of.point_m.x, of.point_m.y, of.point_m.z, of.up.x, of.up.y].map(f64::to_bits)
+                };
+                assert_eq!(bits_of(&ours), bits_of(&all), "{ours:?} {all:?}");
+                let (depths_m, deepest_m) = rim.depths(surface, &centre_m);
+                let sharing = depths_m.iter().filter(|m| (**m - deepest_m) / BLEND_M >= SHARELESS).count();
+                skipped += rim.count - depths_m[..rim.count].iter().filter(|m| m.is_finite()).count();
+                touching += usize::from(all.depth_m > 0.0);
+                several += usize::from(sharing > 1 && deepest_m.is_finite());
+            }
+        }
+        println!("{skipped} points were not looked at; {touching} discs touch, in {several} several points share");
+        assert!(skipped > 5000 && touching > 1000 && several > 300, "{skipped} {touching} {several}");
     }
 }

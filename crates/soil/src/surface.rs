@@ -12,6 +12,8 @@ use crate::memory::MemoryPatch;
 
 /// Most posts that are copied for a wheel. Where more lie around it, a step reads only a few of them.
 const NEARBY_MAX: usize = 100;
+/// More than the rounding of a height between posts, m.
+const ROUNDING_M: f64 = 1e-9;
 
 /// The present or the undisturbed surface of a ground.
 #[derive(Clone, Copy)]
@@ -30,6 +32,10 @@ pub(crate) struct CachedSurface<'a> {
     sides: [usize; 2],
     /// Heights of the copied posts, row by row, m; NaN off the detailed ground.
     heights_m: [f64; NEARBY_MAX],
+    /// Least and greatest x and y between which all places are among the copied posts, m.
+    bounds_m: [[f64; 2]; 2],
+    /// Height of the highest copied post, m.
+    highest_m: f64,
 }
 
 /// The surface at one place.
@@ -53,8 +59,7 @@ impl<'a> Surface<'a> {
 
     /// Copies the posts of all cells within `reach_m` of (x, y).
     pub(crate) fn nearby(self, [x, y]: [f64; 2], reach_m: [f64; 2]) -> CachedSurface<'a> {
-        let mut nearby =
-            CachedSurface { surface: self, first: Node::default(), sides: [0; 2], heights_m: [0.0; NEARBY_MAX] };
+        let mut nearby = CachedSurface::without_posts(self);
         if ![x, y].into_iter().chain(reach_m).all(f64::is_finite) {
             return nearby;
         }
@@ -69,7 +74,10 @@ impl<'a> Surface<'a> {
         for (i, height_m) in nearby.heights_m[..columns * rows].iter_mut().enumerate() {
             let [east, north] = [i % columns, i / columns].map(|steps| steps as i32);
             *height_m = self.post_m(Node { column: first.column + east, row: first.row + north });
+            nearby.highest_m = nearby.highest_m.max(*height_m);
         }
+        let end = Node { column: last.column.saturating_add(1), row: last.row.saturating_add(1) };
+        nearby.bounds_m = [first, end].map(|node| self.ground.node_xy_m(node));
         nearby
     }
 
@@ -80,7 +88,26 @@ impl<'a> Surface<'a> {
     }
 }
 
-impl CachedSurface<'_> {
+impl<'a> CachedSurface<'a> {
+    fn without_posts(surface: Surface<'a>) -> Self {
+        Self {
+            surface,
+            first: Node::default(),
+            sides: [0; 2],
+            heights_m: [0.0; NEARBY_MAX],
+            bounds_m: [[f64::INFINITY; 2], [f64::NEG_INFINITY; 2]],
+            highest_m: f64::NEG_INFINITY,
+        }
+    }
+
+    /// A height that the surface at (x, y) does not exceed, m; infinite away from the copied posts.
+    #[inline]
+    pub(crate) fn bound_m(&self, x: f64, y: f64) -> f64 {
+        let [[west, south], [east, north]] = self.bounds_m;
+        let is_inside = x > west && x < east && y > south && y < north;
+        if is_inside { self.highest_m + ROUNDING_M } else { f64::INFINITY }
+    }
+
     /// Distance between posts, m.
     pub(crate) fn spacing_m(&self) -> f64 {
         self.surface.ground.spacing_m()
@@ -88,18 +115,32 @@ impl CachedSurface<'_> {
 
     /// Height and slope at (x, y); none off the detailed ground.
     pub(crate) fn at(&self, x: f64, y: f64) -> Option<SurfacePoint> {
+        let ([a, b, c, d], [u, v]) = self.cell_at(x, y)?;
+        let (low, high) = (a + (b - a) * u, c + (d - c) * u);
+        let rise_x = (b - a) * (1.0 - v) + (d - c) * v;
+        let slope = [rise_x, high - low].map(|rise| rise / self.spacing_m());
+        Some(SurfacePoint { height_m: low + (high - low) * v, slope })
+    }
+
+    /// Height at (x, y) alone, m, with the same bits.
+    #[inline]
+    pub(crate) fn height_m(&self, x: f64, y: f64) -> Option<f64> {
+        let ([a, b, c, d], [u, v]) = self.cell_at(x, y)?;
+        let (low, high) = (a + (b - a) * u, c + (d - c) * u);
+        Some(low + (high - low) * v)
+    }
+
+    /// Heights of the four posts around (x, y), m, and the place between them, 0 to 1; none off the detailed ground.
+    #[inline]
+    fn cell_at(&self, x: f64, y: f64) -> Option<([f64; 4], [f64; 2])> {
         if !(x.is_finite() && y.is_finite()) {
             return None;
         }
         let node = self.surface.ground.node_before(x, y);
-        let [a, b, c, d] = self.cell_m(node);
+        let posts_m = self.cell_m(node);
         let [first_x, first_y] = self.surface.ground.node_xy_m(node);
-        let [u, v] = [x - first_x, y - first_y].map(|m| m / self.spacing_m());
-        let (low, high) = (a + (b - a) * u, c + (d - c) * u);
-        let rise_x = (b - a) * (1.0 - v) + (d - c) * v;
-        let slope = [rise_x, high - low].map(|rise| rise / self.spacing_m());
-        let height_m = low + (high - low) * v;
-        [a, b, c, d].iter().all(|post_m| post_m.is_finite()).then_some(SurfacePoint { height_m, slope })
+        let within = [x - first_x, y - first_y].map(|m| m / self.spacing_m());
+        posts_m.iter().all(|post_m| post_m.is_finite()).then_some((posts_m, within))
     }
 
     /// Heights of the four posts of a cell, m: south-west (`node`), south-east, north-west, north-east.

@@ -148,6 +148,7 @@ impl GroundPatch {
     }
 
     /// Map position of a node, m.
+    #[inline]
     #[must_use]
     pub fn node_xy_m(&self, node: Node) -> [f64; 2] {
         let Neighbourhood { spacing_m, origin_m, .. } = *self.around;
@@ -155,10 +156,11 @@ impl GroundPatch {
     }
 
     /// The last node whose x and y are at most these.
+    #[inline]
     #[must_use]
     pub fn node_before(&self, x: f64, y: f64) -> Node {
         let Neighbourhood { spacing_m, origin_m, .. } = *self.around;
-        let cell = |m: f64, origin_m: f64| ((m - origin_m) / spacing_m).floor() as i32;
+        let cell = |m: f64, origin_m: f64| floor((m - origin_m) / spacing_m);
         Node { column: cell(x, origin_m[0]), row: cell(y, origin_m[1]) }
     }
 
@@ -338,6 +340,13 @@ fn last_node(rect: &TileRect) -> Node {
     Node { column: column + (rect.columns * TILE_NODES) as i32 - 1, row: row + (rect.rows * TILE_NODES) as i32 - 1 }
 }
 
+/// `value.floor() as i32`, without the call into the C library that `floor` is where the processor may lack SSE 4.1.
+#[inline]
+fn floor(value: f64) -> i32 {
+    let toward_zero = value as i32;
+    if f64::from(toward_zero) > value { toward_zero.saturating_sub(1) } else { toward_zero }
+}
+
 #[cfg(test)]
 mod tests {
     use super::GroundPatch;
@@ -356,6 +365,18 @@ mod tests {
 
     fn endless() -> Terrain {
         Terrain::of_formula(&[LevelSpec { spacing_m: 0.05, side_m: 16.0 }], plane)
+    }
+
+    #[test]
+    fn the_floor_of_a_number_is_that_of_the_standard_library() {
+        let tiny = f64::MIN_POSITIVE;
+        let beyond = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e300, -1e300, -0.0, tiny, -tiny];
+        let near = (-40..40).map(|quarter| f64::from(quarter) * 0.25);
+        let ends = [i32::MIN, i32::MIN + 1, i32::MAX - 1, i32::MAX].map(f64::from);
+        let around = |value: f64| [value, value.next_up(), value.next_down(), value + 0.5, value - 0.5];
+        for value in near.chain(ends).flat_map(around).chain(beyond) {
+            assert_eq!(super::floor(value), value.floor() as i32, "{value}");
+        }
     }
 
     #[test]
