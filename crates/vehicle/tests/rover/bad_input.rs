@@ -61,7 +61,7 @@ fn passive_joints_and_servos_that_cannot_be_are_refused() {
     let limits = "{joint: left_bogie, damping_nm_s: 10, limit_deg: [-35, 35]}";
     let refused = |to: &str, parts: &[&str]| other_refusal("curiosity", limits, to, "", parts);
     refused("{joint: left_bogie, damping_nm_s: 10, limit_deg: [35, -35]}", &["[35, -35]", "lowest"]);
-    refused("{joint: left_bogie, damping_nm_s: -10}", &["-10", "0 or more"]);
+    refused("{joint: left_bogie, damping_nm_s: -10}", &["-10", "0 to 1000000000"]);
     refused("{joint: front_left_steer, damping_nm_s: 10}", &["front_left_steer", "twice"]);
     refused("{joint: front_left_drive, damping_nm_s: 10}", &["front_left_drive", "twice"]);
     let arm = "{joint: front_arm, kind: position, limit_deg: [-30, 95], rate_deg_s: 20, stiffness_nm: 3000, damping_nm_s: 150, torque_nm: 150}";
