@@ -567,8 +567,8 @@ mod tests {
     use super::*;
     use crate::scenario::{LoadOptions, Scenario};
 
-    /// The rovers that step together.
-    fn rovers_of(groups: &[Members]) -> Vec<Vec<u32>> {
+    /// The rovers that step together, in order.
+    fn rovers_of(groups: &[Members]) -> BTreeSet<BTreeSet<u32>> {
         groups.iter().map(|group| group.rovers.iter().map(|id| id.0).collect()).collect()
     }
 
@@ -585,9 +585,9 @@ mod tests {
             *other.unwrap_or_else(|| panic!("two rovers")) = beside + Vector3::new(away_m, 0.0, 0.0);
             model.groups(&state)
         };
-        assert_eq!(rovers_of(&groups_at(1.5)), [[1, 2]]);
+        assert_eq!(rovers_of(&groups_at(1.5)), [[1, 2].into()].into());
         let apart = groups_at(15.0);
-        assert_eq!(rovers_of(&apart), [[1], [2]]);
+        assert_eq!(rovers_of(&apart), [[1].into(), [2].into()].into());
         assert!(apart[0].tiles.is_disjoint(&apart[1].tiles));
     }
 }
