@@ -190,28 +190,30 @@ fn the_help_of_record_says_what_is_recorded() {
     }
 }
 
+/// Names of files that commands write into a folder of `--out`.
+const TAKEN: [&str; 12] = [
+    "validation.md",
+    "wheel.csv",
+    "slope.png",
+    "navcam_left.png",
+    "campaign.csv",
+    "heading.csv",
+    "convoy.csv",
+    "scaling.csv",
+    "labels.csv",
+    "scenario.json",
+    "selene.1",
+    "contact_sheet.png",
+];
+
 #[test]
 fn a_file_of_another_kind_is_never_replaced() {
     let folder = folder("kinds");
     let (site, out, columns) = (folder.join("site.yaml"), folder.join("out"), folder.join("columns"));
     let text_of_site = "name: somebody's site\nlevels: []\n";
     [&out, &columns].iter().for_each(|folder| std::fs::create_dir_all(folder).expect("a folder"));
-    let taken = [
-        "validation.md",
-        "wheel.csv",
-        "slope.png",
-        "navcam_left.png",
-        "campaign.csv",
-        "heading.csv",
-        "convoy.csv",
-        "scaling.csv",
-        "labels.csv",
-        "scenario.json",
-        "selene.1",
-        "contact_sheet.png",
-    ];
     let mut others = vec![site.clone(), columns.join("campaign.parquet")];
-    others.extend(taken.map(|name| out.join(name)));
+    others.extend(TAKEN.map(|name| out.join(name)));
     for file in &others {
         std::fs::write(file, text_of_site).expect("written");
     }

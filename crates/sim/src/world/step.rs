@@ -567,7 +567,7 @@ mod tests {
     use super::*;
     use crate::scenario::{LoadOptions, Scenario};
 
-    /// The rovers that step together, in order.
+    /// The sets of rovers that step together.
     fn rovers_of(groups: &[Members]) -> BTreeSet<BTreeSet<u32>> {
         groups.iter().map(|group| group.rovers.iter().map(|id| id.0).collect()).collect()
     }

@@ -8,8 +8,8 @@ use serde::Deserialize;
 
 /// Smallest accepted efficiency of a gear; worm gears have more.
 const EFFICIENCY_MIN: f64 = 0.01;
-/// Largest stiffness, damping, torque or load, in SI units: a thousand times those of the heaviest trucks. Products of
-/// larger numbers are not finite.
+/// Largest stiffness, damping, torque or load, in SI units: a thousand times those of
+/// the shipped rovers. With the largest numbers that a file can hold, forces would not be finite.
 pub(super) const STIFFEST: f64 = 1e9;
 /// Largest angle of a limit, degrees: ten turns.
 const LIMIT_DEG: f64 = 3600.0;
