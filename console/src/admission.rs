@@ -17,7 +17,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, Sleep, sleep};
 
-use crate::counts::{Counts, Refusal};
+use crate::counts::{Counts, RefusalReason};
 
 /// Greatest number of open connections: browsers make a few for each page.
 pub(crate) const CONNECTIONS_MAX: usize = 128;
@@ -53,7 +53,7 @@ impl Listener for Acceptor {
             if let Ok(place) = Arc::clone(&self.places).try_acquire_owned() {
                 return (Connection::new(stream, place, Arc::clone(&self.counts)), from);
             }
-            self.counts.add(Refusal::Crowd);
+            self.counts.add(RefusalReason::Crowd);
         }
     }
 
@@ -89,7 +89,7 @@ impl Connection {
             return Poll::Pending;
         }
         if self.has_sent_bytes {
-            self.counts.add(Refusal::Silence);
+            self.counts.add(RefusalReason::Silence);
         }
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
@@ -120,7 +120,7 @@ impl AsyncWrite for Connection {
 }
 
 /// A refused request: the reason to count, and the status and text of the response.
-pub(crate) type Refused = (Refusal, StatusCode, &'static str);
+pub(crate) type Refused = (RefusalReason, StatusCode, &'static str);
 
 /// The refusal of a request, if it is to be refused. Of pages, only this console's own are let in.
 pub(crate) fn refusal(method: &Method, headers: &HeaderMap) -> Option<Refused> {
@@ -135,16 +135,20 @@ pub(crate) fn refusal_unless(
 ) -> Option<Refused> {
     let Some(host) = headers.get(header::HOST).and_then(|host| host.to_str().ok()).filter(|host| is_own(host)) else {
         let reported = "this server answers to localhost and to IP addresses alone";
-        return Some((Refusal::Host, StatusCode::MISDIRECTED_REQUEST, reported));
+        return Some((RefusalReason::Host, StatusCode::MISDIRECTED_REQUEST, reported));
     };
     if headers.get(header::ORIGIN).is_some_and(|origin| !is_let_in(origin.as_bytes(), host)) {
-        return Some((Refusal::Origin, StatusCode::FORBIDDEN, "pages of other sites are not let in"));
+        return Some((RefusalReason::Origin, StatusCode::FORBIDDEN, "pages of other sites are not let in"));
     }
     let length = headers.get(header::CONTENT_LENGTH).is_some_and(|length| length.as_bytes() != b"0");
     if length || headers.contains_key(header::TRANSFER_ENCODING) {
-        return Some((Refusal::Body, StatusCode::PAYLOAD_TOO_LARGE, "requests have no body here"));
+        return Some((RefusalReason::Body, StatusCode::PAYLOAD_TOO_LARGE, "requests have no body here"));
     }
-    (*method != Method::GET).then_some((Refusal::Address, StatusCode::METHOD_NOT_ALLOWED, "GET alone is answered"))
+    (*method != Method::GET).then_some((
+        RefusalReason::Address,
+        StatusCode::METHOD_NOT_ALLOWED,
+        "GET alone is answered",
+    ))
 }
 
 /// Whether a host is an IP address or localhost: no other site can have these as its name.
@@ -169,10 +173,10 @@ fn is_of(origin: &[u8], host: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{is_own, refusal};
-    use crate::counts::Refusal;
+    use crate::counts::RefusalReason;
     use axum::http::{HeaderMap, HeaderName, HeaderValue, Method};
 
-    fn of(headers: &[(&'static str, &'static str)]) -> Option<Refusal> {
+    fn of(headers: &[(&'static str, &'static str)]) -> Option<RefusalReason> {
         let pair = |(name, value): &(&'static str, &'static str)| {
             (HeaderName::from_static(name), HeaderValue::from_static(value))
         };
@@ -196,13 +200,13 @@ mod tests {
         let host = ("host", "localhost:8470");
         assert_eq!(of(&[host]), None);
         assert_eq!(of(&[host, ("origin", "http://localhost:8470")]), None);
-        assert_eq!(of(&[]), Some(Refusal::Host));
-        assert_eq!(of(&[("host", "rebind.example")]), Some(Refusal::Host));
+        assert_eq!(of(&[]), Some(RefusalReason::Host));
+        assert_eq!(of(&[("host", "rebind.example")]), Some(RefusalReason::Host));
         for origin in ["http://evil.example", "null", "http://localhost:8471", "file://localhost:8470"] {
-            assert_eq!(of(&[host, ("origin", origin)]), Some(Refusal::Origin), "{origin}");
+            assert_eq!(of(&[host, ("origin", origin)]), Some(RefusalReason::Origin), "{origin}");
         }
-        assert_eq!(of(&[host, ("content-length", "99999999999")]), Some(Refusal::Body));
-        assert_eq!(of(&[host, ("transfer-encoding", "chunked")]), Some(Refusal::Body));
+        assert_eq!(of(&[host, ("content-length", "99999999999")]), Some(RefusalReason::Body));
+        assert_eq!(of(&[host, ("transfer-encoding", "chunked")]), Some(RefusalReason::Body));
         assert_eq!(of(&[host, ("content-length", "0")]), None);
     }
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Why something was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Refusal {
+pub enum RefusalReason {
     /// A connection or client beyond the greatest number allowed.
     Crowd,
     /// A request whose host is neither localhost nor an IP address, as in DNS rebinding.
@@ -25,7 +25,7 @@ pub enum Refusal {
     Silence,
 }
 
-impl Refusal {
+impl RefusalReason {
     /// All reasons, in the order of their declaration.
     pub const ALL: [Self; 9] = [
         Self::Crowd,
@@ -59,37 +59,41 @@ impl Refusal {
 /// The number of refusals for each reason.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
-    of: [AtomicU64; Refusal::ALL.len()],
+    of: [AtomicU64; RefusalReason::ALL.len()],
 }
 
 impl Counts {
     /// Counts one refusal.
-    pub(crate) fn add(&self, refusal: Refusal) {
+    pub(crate) fn add(&self, refusal: RefusalReason) {
         self.of[refusal as usize].fetch_add(1, Ordering::Relaxed);
     }
 
     /// The number of refusals for this reason.
-    pub(crate) fn of(&self, refusal: Refusal) -> u64 {
+    pub(crate) fn of(&self, refusal: RefusalReason) -> u64 {
         self.of[refusal as usize].load(Ordering::Relaxed)
     }
 
     /// The reasons that occurred, with their counts.
-    pub(crate) fn reported(&self) -> Vec<(Refusal, u64)> {
-        Refusal::ALL.map(|refusal| (refusal, self.of(refusal))).into_iter().filter(|(_, count)| *count > 0).collect()
+    pub(crate) fn reported(&self) -> Vec<(RefusalReason, u64)> {
+        RefusalReason::ALL
+            .map(|refusal| (refusal, self.of(refusal)))
+            .into_iter()
+            .filter(|(_, count)| *count > 0)
+            .collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Counts, Refusal};
+    use super::{Counts, RefusalReason};
 
     #[test]
     fn each_reason_has_a_count_of_its_own() {
         let counts = Counts::default();
-        for (times, refusal) in Refusal::ALL.into_iter().enumerate() {
+        for (times, refusal) in RefusalReason::ALL.into_iter().enumerate() {
             (0..times).for_each(|_| counts.add(refusal));
         }
-        assert_eq!(Refusal::ALL.map(|refusal| counts.of(refusal)), std::array::from_fn(|times| times as u64));
-        assert_eq!(counts.reported().len(), Refusal::ALL.len() - 1);
+        assert_eq!(RefusalReason::ALL.map(|refusal| counts.of(refusal)), std::array::from_fn(|times| times as u64));
+        assert_eq!(counts.reported().len(), RefusalReason::ALL.len() - 1);
     }
 }

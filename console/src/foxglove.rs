@@ -31,7 +31,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Semaphore;
 
 use crate::admission::{self, Acceptor};
-use crate::counts::{Counts, Refusal};
+use crate::counts::{Counts, RefusalReason};
 use crate::{ConsoleError, END_MAX, ListeningSocket};
 use channels::Channels;
 use protocol::SUBPROTOCOLS;
@@ -108,7 +108,7 @@ impl Foxglove {
 
     /// The number of refusals so far for each reason that occurred.
     #[must_use]
-    pub fn refused(&self) -> Vec<(Refusal, u64)> {
+    pub fn refused(&self) -> Vec<(RefusalReason, u64)> {
         self.server.counts.reported()
     }
 
@@ -146,7 +146,7 @@ impl Server {
         ORIGINS.into_iter().any(is_of) || self.origins.iter().any(|site| is_of(site)) || is_local(origin)
     }
 
-    fn refuse(&self, refusal: Refusal, status: StatusCode, reported: &'static str) -> Response {
+    fn refuse(&self, refusal: RefusalReason, status: StatusCode, reported: &'static str) -> Response {
         self.counts.add(refusal);
         // A connection that is kept open would occupy a place.
         (status, [("connection", "close")], format!("{reported}\n")).into_response()
@@ -176,15 +176,19 @@ async fn socket(
 ) -> Response {
     let Ok(upgrade) = upgrade else {
         let reported = "this is a WebSocket: open it in Foxglove or Lichtblick, as ws://";
-        return server.refuse(Refusal::Address, StatusCode::UPGRADE_REQUIRED, reported);
+        return server.refuse(RefusalReason::Address, StatusCode::UPGRADE_REQUIRED, reported);
     };
     let upgrade = upgrade.protocols(SUBPROTOCOLS).max_message_size(MESSAGE_MAX).max_frame_size(MESSAGE_MAX);
     if upgrade.selected_protocol().is_none() {
         let reported = "of the subprotocols, foxglove.sdk.v1 and foxglove.websocket.v1 are supported here";
-        return server.refuse(Refusal::Message, StatusCode::BAD_REQUEST, reported);
+        return server.refuse(RefusalReason::Message, StatusCode::BAD_REQUEST, reported);
     }
     let Ok(seat) = Arc::clone(&server.seats).try_acquire_owned() else {
-        return server.refuse(Refusal::Crowd, StatusCode::SERVICE_UNAVAILABLE, "as many watch as there are seats");
+        return server.refuse(
+            RefusalReason::Crowd,
+            StatusCode::SERVICE_UNAVAILABLE,
+            "as many watch as there are seats",
+        );
     };
     upgrade.on_upgrade(move |socket| client::run(server, socket, seat))
 }

@@ -45,7 +45,7 @@ use std::time::Duration;
 use selene_ros::transport::{Transport, TransportError};
 use tokio::runtime::{Builder, Runtime};
 
-pub use counts::Refusal;
+pub use counts::RefusalReason;
 pub use foxglove::Foxglove;
 pub use token::Token;
 
@@ -188,7 +188,7 @@ impl Console {
 
     /// The number of refusals so far for each reason that occurred.
     #[must_use]
-    pub fn refused(&self) -> Vec<(Refusal, u64)> {
+    pub fn refused(&self) -> Vec<(RefusalReason, u64)> {
         self.counts.reported()
     }
 }

@@ -18,7 +18,7 @@ use tokio::time::MissedTickBehavior;
 
 use crate::admission::{self, Acceptor};
 use crate::control::Control;
-use crate::counts::{Counts, Refusal};
+use crate::counts::{Counts, RefusalReason};
 use crate::drive::Drives;
 use crate::feed::TopicFeeds;
 use crate::ground::Maps;
@@ -191,13 +191,13 @@ async fn admit(State(server): State<Arc<Server>>, request: Request, next: Next) 
 }
 
 async fn unknown(State(server): State<Arc<Server>>) -> Response {
-    server.counts.add(Refusal::Address);
+    server.counts.add(RefusalReason::Address);
     (StatusCode::NOT_FOUND, "there is nothing here\n").into_response()
 }
 
 async fn socket(State(server): State<Arc<Server>>, upgrade: WebSocketUpgrade) -> Response {
     let Some(seat) = server.seat() else {
-        server.counts.add(Refusal::Crowd);
+        server.counts.add(RefusalReason::Crowd);
         return (StatusCode::SERVICE_UNAVAILABLE, "as many watch as there are seats\n").into_response();
     };
     let client = server.last_client.fetch_add(1, Ordering::Relaxed) + 1;

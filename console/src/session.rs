@@ -23,7 +23,7 @@ use tokio::time::timeout;
 
 use crate::catalogue::Kind;
 use crate::control::Setting;
-use crate::counts::Refusal;
+use crate::counts::RefusalReason;
 use crate::drive::Motion;
 use crate::feed::{Newest, TopicFeed};
 use crate::picture::PictureSize;
@@ -119,7 +119,7 @@ impl Session {
                 Err(error) => return self.lost(error),
             };
             if self.flow.is_flood(Instant::now()) {
-                self.server.counts.add(Refusal::Flood);
+                self.server.counts.add(RefusalReason::Flood);
                 return;
             }
             while self.open.try_join_next().is_some() {}
@@ -139,7 +139,7 @@ impl Session {
     /// Counts a lost connection as a refusal if the client broke the protocol, and not if it just left.
     fn lost(&self, error: axum::Error) {
         if breaks_protocol(error) {
-            self.server.counts.add(Refusal::Message);
+            self.server.counts.add(RefusalReason::Message);
         }
     }
 
@@ -154,7 +154,7 @@ impl Session {
 
     /// Counts an invalid message; too many end the connection.
     fn refuse(&mut self, why: &str) -> Result<(), Disconnected> {
-        self.server.counts.add(Refusal::Message);
+        self.server.counts.add(RefusalReason::Message);
         self.broken += 1;
         self.send_status("message", "message", Err(why));
         if self.broken < BROKEN_MAX { Ok(()) } else { Err(Disconnected) }
@@ -176,7 +176,7 @@ impl Session {
                 self.send_status("token", "token", Ok("you have control"));
             }
             Some(false) => {
-                self.server.counts.add(Refusal::Token);
+                self.server.counts.add(RefusalReason::Token);
                 return Err(Disconnected);
             }
         }
@@ -207,7 +207,7 @@ impl Session {
     /// Answers on a task of its own; too many open requests end the connection.
     fn spawn(&mut self, made: impl Future<Output = Option<Message>> + Send + 'static) -> Result<(), Disconnected> {
         if self.open.len() >= OPEN_MAX {
-            self.server.counts.add(Refusal::Flood);
+            self.server.counts.add(RefusalReason::Flood);
             return Err(Disconnected);
         }
         let answers = self.answers.clone();
@@ -331,7 +331,7 @@ impl Session {
     fn obey(&mut self, command: RunCommand) -> Result<(), Disconnected> {
         let word = command.word();
         if !self.is_trusted {
-            self.server.counts.add(Refusal::Token);
+            self.server.counts.add(RefusalReason::Token);
             self.send_status(word, word, Err("this needs the token that Selene printed when it began"));
             return Ok(());
         }

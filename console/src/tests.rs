@@ -32,7 +32,7 @@ use tokio_tungstenite::{WebSocketStream, client_async};
 
 use crate::admission::CONNECTIONS_MAX;
 use crate::server::CLIENTS_MAX;
-use crate::{Console, ConsoleOptions, ListeningSocket, Refusal, Token};
+use crate::{Console, ConsoleOptions, ListeningSocket, RefusalReason, Token};
 
 /// Time limit for anything that a test waits for, ample on a busy machine.
 const SOON: Duration = Duration::from_secs(20);
@@ -80,12 +80,12 @@ impl Site {
         self.console.token().expect("control")
     }
 
-    fn refused(&self, refusal: Refusal) -> u64 {
+    fn refused(&self, refusal: RefusalReason) -> u64 {
         self.console.refused().iter().find(|(of, _)| *of == refusal).map_or(0, |(_, count)| *count)
     }
 
     /// Waits until the count of `refusal` reaches `times`.
-    fn await_refused(&self, refusal: Refusal, times: u64) {
+    fn await_refused(&self, refusal: RefusalReason, times: u64) {
         let begun = Instant::now();
         while self.refused(refusal) < times {
             assert!(begun.elapsed() < SOON, "{refusal:?} was counted {} times, not {times}", self.refused(refusal));
@@ -243,17 +243,21 @@ fn strangers_bodies_and_other_addresses_are_refused_and_counted() {
     let foreign = format!("GET /socket HTTP/1.1\r\nHost: HOST\r\nOrigin: http://evil.example\r\n{upgrade}\r\n");
     let rebound = format!("GET /socket HTTP/1.1\r\nHost: evil.example\r\nOrigin: http://evil.example\r\n{upgrade}\r\n");
     for (request, status, refusal) in [
-        (foreign.as_str(), "403", Refusal::Origin),
-        (rebound.as_str(), "421", Refusal::Host),
-        ("POST / HTTP/1.1\r\nHost: HOST\r\nContent-Length: 99999999999\r\n\r\n", "413", Refusal::Body),
-        ("POST /socket HTTP/1.1\r\nHost: HOST\r\nTransfer-Encoding: chunked\r\n\r\n", "413", Refusal::Body),
-        ("DELETE / HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n", "405", Refusal::Address),
-        ("GET /../../etc/passwd HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n", "404", Refusal::Address),
-        ("GET /%2e%2e/%2e%2e/etc/passwd HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n", "404", Refusal::Address),
+        (foreign.as_str(), "403", RefusalReason::Origin),
+        (rebound.as_str(), "421", RefusalReason::Host),
+        ("POST / HTTP/1.1\r\nHost: HOST\r\nContent-Length: 99999999999\r\n\r\n", "413", RefusalReason::Body),
+        ("POST /socket HTTP/1.1\r\nHost: HOST\r\nTransfer-Encoding: chunked\r\n\r\n", "413", RefusalReason::Body),
+        ("DELETE / HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n", "405", RefusalReason::Address),
+        ("GET /../../etc/passwd HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n", "404", RefusalReason::Address),
+        (
+            "GET /%2e%2e/%2e%2e/etc/passwd HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n",
+            "404",
+            RefusalReason::Address,
+        ),
         (
             "GET /console.js/../../Cargo.toml HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n",
             "404",
-            Refusal::Address,
+            RefusalReason::Address,
         ),
     ] {
         let before = site.refused(refusal);
@@ -274,7 +278,7 @@ fn the_token_is_needed_and_a_wrong_one_ends_the_connection() {
         assert!(refused["ok"] == false && refused["text"].as_str().unwrap().contains("token"), "{refused}");
         client.send_json(json!({ "do": "token", "token": "0123456789abcdef0123456789abcdef" })).await;
         assert!(client.next().await.is_none(), "the connection goes on");
-        assert_eq!(site.refused(Refusal::Token), 2);
+        assert_eq!(site.refused(RefusalReason::Token), 2);
         assert!(commands.try_recv().is_err(), "a rover was driven without the token");
         Client::driving(&site).await.send_json(drive).await;
     });
@@ -376,8 +380,8 @@ fn messages_that_are_none_or_too_long_are_counted_and_too_many_end_the_connectio
         long.send_json(json!({ "do": "sun", "utc": "x".repeat(5000) })).await;
         while long.next().await.is_some() {}
     });
-    site.await_refused(Refusal::Message, 9);
-    assert_eq!(site.refused(Refusal::Message), 9);
+    site.await_refused(RefusalReason::Message, 9);
+    assert_eq!(site.refused(RefusalReason::Message), 9);
 }
 
 #[test]
@@ -404,8 +408,8 @@ fn frames_that_break_the_protocol_end_the_connection() {
         // The connection may end with a reset, since unread bytes were left.
         let _ = stream.read_to_end(&mut reported);
         assert!(reported.starts_with(b"HTTP/1.1 101"), "{what}: {}", String::from_utf8_lossy(&reported));
-        site.await_refused(Refusal::Message, count);
-        assert_eq!(site.refused(Refusal::Message), count, "{what}");
+        site.await_refused(RefusalReason::Message, count);
+        assert_eq!(site.refused(RefusalReason::Message), count, "{what}");
     }
     with_clients(async { drop(Client::watching(&site).await) });
 }
@@ -473,7 +477,7 @@ fn a_flood_ends_its_connection() {
         }
         Client::watching(&site).await;
     });
-    site.await_refused(Refusal::Flood, 1);
+    site.await_refused(RefusalReason::Flood, 1);
 }
 
 #[test]
@@ -481,9 +485,9 @@ fn a_thousand_connections_are_turned_away_beyond_the_places() {
     let site = Site::new(false);
     let connect = || PlainStream::connect(site.console.address()).unwrap();
     let held: Vec<_> = (0..200).map(|_| connect()).collect();
-    site.await_refused(Refusal::Crowd, 200 - CONNECTIONS_MAX as u64);
+    site.await_refused(RefusalReason::Crowd, 200 - CONNECTIONS_MAX as u64);
     (0..800).for_each(|_| drop(connect()));
-    site.await_refused(Refusal::Crowd, 1000 - CONNECTIONS_MAX as u64);
+    site.await_refused(RefusalReason::Crowd, 1000 - CONNECTIONS_MAX as u64);
     let begun = Instant::now();
     (0..20).for_each(|brightness| site.show(brightness));
     assert!(begun.elapsed() < SOON, "the crowd holds up the sender");
@@ -503,7 +507,7 @@ fn there_are_so_many_seats_and_one_that_is_left_is_free() {
             clients.push(Client::new(&site).await);
         }
         assert!(Client::try_new(&site).await.is_none());
-        assert_eq!(site.refused(Refusal::Crowd), 1);
+        assert_eq!(site.refused(RefusalReason::Crowd), 1);
         drop(clients.pop());
         let begun = Instant::now();
         while Client::try_new(&site).await.is_none() {

@@ -8,7 +8,7 @@ use std::f64::consts::PI;
 
 use selene_base::SimTime;
 use selene_observe::Device;
-use selene_studies::heading::{DISCS_PX, DiscResult, DrivePlan, Figures, Shot, judge, shots};
+use selene_studies::heading::{DISCS_PX, DiscResult, DrivePlan, Figures, HeadingShot, judge, shots};
 use selene_tests::{model, scenario};
 use selene_vehicle::BodyTwist;
 
@@ -24,7 +24,7 @@ const CROSSED_LEAST_PX: f64 = 200.0;
 const MEAN_HEADING_ERROR_DEG: f64 = 0.8;
 const LARGEST_HEADING_ERROR_DEG: f64 = 5.0;
 
-fn drive() -> Vec<Shot> {
+fn drive() -> Vec<HeadingShot> {
     let plan = DrivePlan {
         instants: INSTANTS,
         period: SimTime::from_secs_f64(PERIOD_S),

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use super::Server;
 use super::client_queue::{ClientQueue, Next};
 use super::protocol::{self, ClientRequest, Level, SubscriptionRequest};
-use crate::counts::Refusal;
+use crate::counts::RefusalReason;
 use crate::session::{Flow, breaks_protocol};
 
 /// Greatest number of status texts that wait to be written.
@@ -70,7 +70,7 @@ impl Client {
                 Err(error) => return self.lost(error),
             };
             if self.flow.is_flood(Instant::now()) {
-                self.server.counts.add(Refusal::Flood);
+                self.server.counts.add(RefusalReason::Flood);
                 return;
             }
             let taken = match message {
@@ -89,7 +89,7 @@ impl Client {
     /// Counts a lost connection as a refusal if the client broke the protocol, and not if it just left.
     fn lost(&self, error: axum::Error) {
         if breaks_protocol(error) {
-            self.server.counts.add(Refusal::Message);
+            self.server.counts.add(RefusalReason::Message);
         }
     }
 
@@ -111,7 +111,7 @@ impl Client {
 
     /// Counts an invalid message; too many end the connection.
     fn refuse(&mut self, why: &str) -> Result<(), Disconnected> {
-        self.server.counts.add(Refusal::Message);
+        self.server.counts.add(RefusalReason::Message);
         self.broken += 1;
         self.send_status(Level::Error, why);
         if self.broken < BROKEN_MAX { Ok(()) } else { Err(Disconnected) }

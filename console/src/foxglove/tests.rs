@@ -21,7 +21,7 @@ use tokio_tungstenite::{WebSocketStream, client_async};
 
 use super::client_queue::BYTES_MAX;
 use super::{CLIENTS_MAX, Foxglove, is_local};
-use crate::{ListeningSocket, Refusal};
+use crate::{ListeningSocket, RefusalReason};
 
 /// Time limit for anything that a test waits for, ample on a busy machine.
 const SOON: Duration = Duration::from_secs(20);
@@ -56,12 +56,12 @@ impl Site {
         self.clock.publish(&Clock { clock: at(seconds).into() }, at(seconds)).unwrap();
     }
 
-    fn refused(&self, refusal: Refusal) -> u64 {
+    fn refused(&self, refusal: RefusalReason) -> u64 {
         self.foxglove.refused().iter().find(|(of, _)| *of == refusal).map_or(0, |(_, count)| *count)
     }
 
     /// Waits until the count of `refusal` reaches `times`.
-    fn await_refused(&self, refusal: Refusal, times: u64) {
+    fn await_refused(&self, refusal: RefusalReason, times: u64) {
         let begun = Instant::now();
         while self.refused(refusal) < times {
             assert!(begun.elapsed() < SOON, "{refusal:?} was counted {} times, not {times}", self.refused(refusal));
@@ -274,13 +274,13 @@ fn strangers_are_refused_and_counted() {
     let known = "Sec-WebSocket-Protocol: foxglove.websocket.v1\r\n";
     let requested = |host: &str, rest: &str| format!("GET / HTTP/1.1\r\nHost: {host}\r\n{upgrade}{rest}\r\n");
     for (request, status, refusal) in [
-        (requested("HOST", &format!("{known}Origin: http://evil.example\r\n")), "403", Refusal::Origin),
-        (requested("HOST", &format!("{known}Origin: null\r\n")), "403", Refusal::Origin),
-        (requested("evil.example", known), "421", Refusal::Host),
-        (requested("HOST", ""), "400", Refusal::Message),
-        (requested("HOST", "Sec-WebSocket-Protocol: mqtt\r\n"), "400", Refusal::Message),
-        ("GET /index.html HTTP/1.1\r\nHost: HOST\r\n\r\n".to_owned(), "426", Refusal::Address),
-        ("POST / HTTP/1.1\r\nHost: HOST\r\nContent-Length: 99999999999\r\n\r\n".to_owned(), "413", Refusal::Body),
+        (requested("HOST", &format!("{known}Origin: http://evil.example\r\n")), "403", RefusalReason::Origin),
+        (requested("HOST", &format!("{known}Origin: null\r\n")), "403", RefusalReason::Origin),
+        (requested("evil.example", known), "421", RefusalReason::Host),
+        (requested("HOST", ""), "400", RefusalReason::Message),
+        (requested("HOST", "Sec-WebSocket-Protocol: mqtt\r\n"), "400", RefusalReason::Message),
+        ("GET /index.html HTTP/1.1\r\nHost: HOST\r\n\r\n".to_owned(), "426", RefusalReason::Address),
+        ("POST / HTTP/1.1\r\nHost: HOST\r\nContent-Length: 99999999999\r\n\r\n".to_owned(), "413", RefusalReason::Body),
     ] {
         let before = site.refused(refusal);
         let reported = site.send_http(&request);
@@ -338,8 +338,8 @@ fn broken_messages_and_floods_end_their_connection_and_the_run_goes_on() {
         site.tick(4.0);
         assert_eq!(good.data::<Clock>().await.0, 1);
     });
-    site.await_refused(Refusal::Flood, 1);
-    assert_eq!(site.refused(Refusal::Message), 9);
+    site.await_refused(RefusalReason::Flood, 1);
+    assert_eq!(site.refused(RefusalReason::Message), 9);
 }
 
 #[test]
@@ -351,7 +351,7 @@ fn frames_that_break_the_protocol_end_the_connection() {
          Sec-WebSocket-Protocol: foxglove.sdk.v1\r\n\r\n~~~ this is no frame of a WebSocket ~~~",
     );
     assert!(reported.starts_with("HTTP/1.1 101"), "{reported}");
-    site.await_refused(Refusal::Message, 1);
+    site.await_refused(RefusalReason::Message, 1);
 }
 
 #[test]
@@ -364,7 +364,7 @@ fn there_are_so_many_seats_and_one_that_is_left_is_free() {
         }
         let again = || Client::connecting(&site, "foxglove.sdk.v1", "file://");
         assert!(again().await.is_none());
-        assert_eq!(site.refused(Refusal::Crowd), 1);
+        assert_eq!(site.refused(RefusalReason::Crowd), 1);
         drop(clients.pop());
         let begun = Instant::now();
         while again().await.is_none() {

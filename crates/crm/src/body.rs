@@ -4,13 +4,13 @@
 use nalgebra::{Isometry3, Translation3, UnitQuaternion, Vector3};
 
 use crate::error::CrmError;
-use crate::shape::Shape;
+use crate::shape::BodyShape;
 
 /// A rigid body at the start of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Body {
     /// Its shape about its origin.
-    pub shape: Shape,
+    pub shape: BodyShape,
     /// Its origin and axes in the grid's frame, m.
     pub pose: Isometry3<f64>,
     /// Velocity of its origin, m/s.

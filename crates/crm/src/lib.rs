@@ -43,7 +43,7 @@ pub use error::CrmError;
 pub use grid::{Edges, Grid, Wall};
 pub use model::Model;
 pub use scratch::Scratch;
-pub use shape::Shape;
+pub use shape::BodyShape;
 pub use spec::{CrmSpec, Preset};
 pub use state::{Filling, Point, State};
 pub use step::{StepResults, step};

@@ -11,7 +11,7 @@ use crate::error::CrmError;
 use crate::grid::{Edges, Grid, Wall};
 use crate::model::Model;
 use crate::scratch::Scratch;
-use crate::shape::Shape;
+use crate::shape::BodyShape;
 use crate::spec::CrmSpec;
 use crate::state::{Filling, Point, State};
 use crate::step::step;
@@ -117,7 +117,7 @@ pub fn silo(soil: &CrmSpec, friction: f64) -> Result<Compared, CrmError> {
     };
     state.fill(&model, &filling)?;
     let floor = Body {
-        shape: Shape::Cuboid { half_m: [width_m, width_m, cell_m] },
+        shape: BodyShape::Cuboid { half_m: [width_m, width_m, cell_m] },
         pose: Isometry3::translation(0.5 * width_m, 0.5 * width_m, floor_m - cell_m),
         velocity_m_s: Vector3::new(0.0, 0.0, -speed_m_s),
         angular_velocity_rad_s: Vector3::zeros(),
@@ -169,7 +169,7 @@ pub fn ball(soil: &CrmSpec, drop_m: f64, cells: u32) -> Result<Compared, CrmErro
     let mut state = filled(&model, [side_m, side_m, bed_m])?;
     let mass_kg = density_kg_m3 * 4.0 / 3.0 * PI * radius_m.powi(3);
     let mut ball = Body {
-        shape: Shape::Sphere { radius_m },
+        shape: BodyShape::Sphere { radius_m },
         pose: Isometry3::translation(0.5 * side_m, 0.5 * side_m, bed_m + radius_m),
         velocity_m_s: Vector3::new(0.0, 0.0, -(2.0 * EARTH_M_S2 * drop_m).sqrt()),
         angular_velocity_rad_s: Vector3::zeros(),
@@ -198,7 +198,7 @@ pub fn plate(soil: &CrmSpec, side_m: f64, gravity_m_s2: f64, depths_m: &[f64]) -
     let cell_m = half / 5.0;
     let grid = Grid { cell_m, cells: [15, 15, 14], edges: [MIRRORS, MIRRORS, FLOOR] };
     let model = Model::new(soil, &grid, Vector3::new(0.0, 0.0, -gravity_m_s2))?;
-    press(&model, Shape::Cuboid { half_m: [half, half, cell_m] }, cell_m, [10.0 * cell_m, 0.05], depths_m)
+    press(&model, BodyShape::Cuboid { half_m: [half, half, cell_m] }, cell_m, [10.0 * cell_m, 0.05], depths_m)
 }
 
 /// Force, N, of soil on a disc of `radius_m` that is pressed down at 0.2 m/s under 9.81 m/s², at each of `depths_m`,
@@ -213,14 +213,14 @@ pub fn disc(soil: &CrmSpec, radius_m: f64, bed_m: f64, depths_m: &[f64]) -> Resu
     let model = earth(soil, &Grid { cell_m, cells: [15, 15, deep + 6], edges: [MIRRORS, MIRRORS, FLOOR] })?;
     // Thick enough that no soil closes over it.
     let half_length_m = 3.0 * cell_m;
-    press(&model, Shape::Cylinder { radius_m, half_length_m }, half_length_m, [bed_m, 0.2], depths_m)
+    press(&model, BodyShape::Cylinder { radius_m, half_length_m }, half_length_m, [bed_m, 0.2], depths_m)
 }
 
 /// Presses a body of thickness 2 `half_m` into a bed, at the corner of two mirrors. Returns the vertical forces, N:
 /// four times that on the quarter between the mirrors. `[bed_m, speed_m_s]` are the bed's depth and the speed.
 fn press(
     model: &Model,
-    shape: Shape,
+    shape: BodyShape,
     half_m: f64,
     [bed_m, speed_m_s]: [f64; 2],
     depths_m: &[f64],
@@ -271,7 +271,7 @@ pub fn blade(soil: &CrmSpec, friction: f64, cells: u32) -> Result<Compared, CrmE
         state.fill(&model, &Filling { low_m, high_m, velocity_m_s: Vector3::zeros(), geostatic: true })?;
     }
     let blade = Body {
-        shape: Shape::Cuboid { half_m: [2.0 * cell_m, 2.0 * width_m, deep_m] },
+        shape: BodyShape::Cuboid { half_m: [2.0 * cell_m, 2.0 * width_m, deep_m] },
         pose: Isometry3::translation(deep_m - 2.0 * cell_m, 0.5 * width_m, 2.0 * deep_m),
         velocity_m_s: Vector3::new(speed_m_s, 0.0, 0.0),
         angular_velocity_rad_s: Vector3::zeros(),
@@ -317,7 +317,7 @@ pub fn drum_torque_nm(soil: &CrmSpec, gravity_m_s2: f64) -> Result<f64, CrmError
     let drum = Body {
         // Turns the drum's axis, z, to lie along y.
         pose: Isometry3::new(axis_m, Vector3::x() * (-0.5 * PI)),
-        shape: Shape::Drum(shape),
+        shape: BodyShape::Drum(shape),
         velocity_m_s: Vector3::new(0.15, 0.0, 0.0),
         angular_velocity_rad_s: Vector3::y() * turn_rad_s,
         friction: soil.friction_static,

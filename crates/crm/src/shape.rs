@@ -7,7 +7,7 @@ use crate::drum::Drum;
 
 /// A shape about the origin of its frame.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Shape {
+pub enum BodyShape {
     /// A ball.
     Sphere {
         /// Its radius, m.
@@ -29,7 +29,7 @@ pub enum Shape {
     Drum(Drum),
 }
 
-impl Shape {
+impl BodyShape {
     /// Half sizes, m; each must be above zero.
     pub(crate) fn sizes_m(&self) -> [f64; 3] {
         match *self {
@@ -101,13 +101,13 @@ fn unit_or_up(along: Vector3<f64>) -> Vector3<f64> {
 mod tests {
     use nalgebra::Vector3;
 
-    use super::Shape;
+    use super::BodyShape;
 
     #[test]
     fn distances_are_those_to_faces_and_edges() {
-        let cuboid = Shape::Cuboid { half_m: [1.0, 2.0, 3.0] };
-        let cylinder = Shape::Cylinder { radius_m: 1.0, half_length_m: 2.0 };
-        let ball = Shape::Sphere { radius_m: 2.0 };
+        let cuboid = BodyShape::Cuboid { half_m: [1.0, 2.0, 3.0] };
+        let cylinder = BodyShape::Cylinder { radius_m: 1.0, half_length_m: 2.0 };
+        let ball = BodyShape::Sphere { radius_m: 2.0 };
         let diagonal = [0.5_f64.sqrt(), 0.0, 0.5_f64.sqrt()];
         for (shape, at, distance, normal) in [
             (cuboid, [0.5, 0.0, 0.0], -0.5, [1.0, 0.0, 0.0]),

@@ -13,7 +13,7 @@ use crate::block::{BLOCK_NODES, SIDE, Stencil, TILE_NODES};
 use crate::body::{Body, Reaction, slide};
 use crate::drum::{Drum, DrumNormals, DrumSides};
 use crate::model::Model;
-use crate::shape::Shape;
+use crate::shape::BodyShape;
 use crate::state::Point;
 
 /// The most shells among the bodies of a step: each has 16 of a side's 64 bits.
@@ -103,7 +103,7 @@ impl Shells {
     /// Shells among `bodies` for a substep from `from_s` to `to_s`, both counted from the step's start.
     pub(crate) fn new(model: &Model, bodies: &[Body], from_s: f64, to_s: f64) -> Self {
         let shell = |(index, body): (usize, &Body)| match body.shape {
-            Shape::Drum(drum) => Some(Shell { drum, index, body: body.moved(from_s), later: body.moved(to_s) }),
+            BodyShape::Drum(drum) => Some(Shell { drum, index, body: body.moved(from_s), later: body.moved(to_s) }),
             _ => None,
         };
         Self { shells: bodies.iter().enumerate().filter_map(shell).collect(), cell_m: model.grid().cell_m }

@@ -10,7 +10,7 @@ use crate::error::CrmError;
 use crate::model::Model;
 use crate::passes::Passes;
 use crate::scratch::{InitialCondition, Scratch};
-use crate::shape::Shape;
+use crate::shape::BodyShape;
 use crate::shells::{SHELLS_MAX, Shells};
 use crate::state::{Point, State};
 use crate::substep::next_substep;
@@ -165,7 +165,7 @@ impl<'a> Stepping<'a> {
 }
 
 fn few_shells(bodies: &[Body]) -> Result<(), CrmError> {
-    let mut shells = bodies.iter().enumerate().filter(|(_, body)| matches!(body.shape, Shape::Drum(_)));
+    let mut shells = bodies.iter().enumerate().filter(|(_, body)| matches!(body.shape, BodyShape::Drum(_)));
     match shells.nth(SHELLS_MAX) {
         None => Ok(()),
         Some((index, _)) => Err(CrmError::Body { index, what: format!("more than {SHELLS_MAX} drums at once") }),

@@ -29,7 +29,7 @@ pub struct HeightStatistics {
 
 /// The smallest box of latitudes and longitudes that contains a file.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Bounds {
+pub struct GeographicBounds {
     /// Lowest latitude, rad.
     pub south_rad: f64,
     /// Highest latitude, rad.
@@ -149,7 +149,7 @@ impl ElevationFile {
     /// The box of latitudes and longitudes that contains the file; `None` for a local grid. It is found by following
     /// the border; a border that goes around the Moon's axis has a pole inside.
     #[must_use]
-    pub fn bounds(&self) -> Option<Bounds> {
+    pub fn bounds(&self) -> Option<GeographicBounds> {
         let [columns, rows] = self.shape().map(|count| count as f64);
         let corners = [[0.0, 0.0], [columns, 0.0], [columns, rows], [0.0, rows], [0.0, 0.0]];
         let steps = corners.windows(2).flat_map(|side| {
@@ -173,7 +173,7 @@ impl ElevationFile {
             let pole = (PI / 2.0).copysign(south_rad + north_rad);
             [south_rad, north_rad] = [south_rad.min(pole), north_rad.max(pole)];
         }
-        Some(Bounds { south_rad, north_rad, west_rad, east_rad })
+        Some(GeographicBounds { south_rad, north_rad, west_rad, east_rad })
     }
 
     /// The position of a point on the border. Rounding in labels may put it a fraction of a pixel beyond the pole; the

@@ -36,7 +36,7 @@ pub use dem::Dem;
 pub use error::{ElevationError, Refusal};
 pub use file::{ElevationFile, POSTS_AT_ONCE_MAX, ReadOptions};
 pub use format::Format;
-pub use height_statistics::{Bounds, HeightStatistics};
+pub use height_statistics::{GeographicBounds, HeightStatistics};
 pub use map_frame::MapFrame;
 pub use transform::GeoTransform;
 pub use window::Window;

@@ -40,7 +40,7 @@ pub(super) fn georeference(map: &Block, shape: [usize; 2]) -> Result<(GeoTransfo
     let crs = crs(map, east)?;
     let scale_m = scale_m(map, &crs)?;
     let [s0, l0] = [map.needed("SAMPLE_PROJECTION_OFFSET")?, map.needed("LINE_PROJECTION_OFFSET")?];
-    let bounds = Bounds::of(map, east)?;
+    let bounds = MapBounds::of(map, east)?;
     let signs = [[1.0, 1.0], [-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0]];
     let candidates = signs
         .map(|[a, b]| GeoTransform::north_up(-(a * s0 + 0.5) * scale_m, (b * l0 + 0.5) * scale_m, scale_m, scale_m));
@@ -109,14 +109,14 @@ fn scale_m(map: &Block, crs: &Crs) -> Result<f64, Refusal> {
 }
 
 /// The label's own bounds, rad, as far as it gives them.
-struct Bounds {
+struct MapBounds {
     south: Option<f64>,
     north: Option<f64>,
     west: Option<f64>,
     east: Option<f64>,
 }
 
-impl Bounds {
+impl MapBounds {
     fn of(map: &Block, east: f64) -> Result<Self, Refusal> {
         let radians =
             |key: &str, sign: f64| map.number(key).map(|degrees| degrees.map(|degrees| (sign * degrees).to_radians()));

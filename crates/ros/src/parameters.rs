@@ -17,7 +17,7 @@ use crate::rcl_interfaces::srv::ListParametersRequest;
 use crate::rcl_interfaces::{self, FloatingPointRange, IntegerRange, ListParametersResult, ParameterDescriptor};
 
 pub use served::{PARAMETER_EVENTS, ServedParameters, serve_parameters};
-pub use value::Value;
+pub use value::TypedValue;
 
 /// Separator between the parts of a name.
 const SEPARATOR: char = '.';
@@ -49,7 +49,7 @@ pub enum ParameterError {
         /// The parameter's name.
         name: String,
         /// The given value.
-        value: Value,
+        value: TypedValue,
         /// The allowed range, as text.
         allowed: String,
     },
@@ -67,7 +67,7 @@ pub enum ParameterError {
         /// The parameter's name.
         name: String,
         /// The given value.
-        value: Value,
+        value: TypedValue,
         /// The reason.
         why: String,
     },
@@ -85,10 +85,10 @@ pub enum ValueRange {
 }
 
 impl ValueRange {
-    fn contains(&self, value: &Value) -> bool {
+    fn contains(&self, value: &TypedValue) -> bool {
         match (self, value) {
-            (Self::Integers(range), Value::Integer(value)) => range.contains(value),
-            (Self::Doubles(range), Value::Double(value)) => range.contains(value),
+            (Self::Integers(range), TypedValue::Integer(value)) => range.contains(value),
+            (Self::Doubles(range), TypedValue::Double(value)) => range.contains(value),
             _ => true,
         }
     }
@@ -104,9 +104,9 @@ impl fmt::Display for ValueRange {
     }
 }
 
-type Check = Box<dyn Fn(&Value) -> Result<(), String> + Send + Sync>;
-type Apply = Box<dyn Fn(&Value) + Send + Sync>;
-type Read = Box<dyn Fn() -> Value + Send + Sync>;
+type Check = Box<dyn Fn(&TypedValue) -> Result<(), String> + Send + Sync>;
+type Apply = Box<dyn Fn(&TypedValue) + Send + Sync>;
+type Read = Box<dyn Fn() -> TypedValue + Send + Sync>;
 
 /// How a parameter is changed. Both closures run on the adapter's thread and must not block or use the parameters: work
 /// that takes time is queued for the node.
@@ -118,8 +118,8 @@ pub struct ParameterChange {
 impl ParameterChange {
     /// A change that `apply` makes if `check` accepts the value; otherwise `check` returns the reason.
     pub fn new(
-        check: impl Fn(&Value) -> Result<(), String> + Send + Sync + 'static,
-        apply: impl Fn(&Value) + Send + Sync + 'static,
+        check: impl Fn(&TypedValue) -> Result<(), String> + Send + Sync + 'static,
+        apply: impl Fn(&TypedValue) + Send + Sync + 'static,
     ) -> Self {
         Self { check: Box::new(check), apply: Box::new(apply) }
     }
@@ -138,7 +138,7 @@ pub struct Parameter {
     /// Its name; parts are separated by points.
     pub name: String,
     /// Its value.
-    pub value: Value,
+    pub value: TypedValue,
     /// Its description, with the unit.
     pub description: String,
     /// Limits of its values that the range does not express.
@@ -153,7 +153,7 @@ pub struct Parameter {
 
 impl Parameter {
     /// A parameter that keeps its value.
-    pub fn read_only(name: impl Into<String>, value: Value, description: impl Into<String>) -> Self {
+    pub fn read_only(name: impl Into<String>, value: TypedValue, description: impl Into<String>) -> Self {
         Self {
             name: name.into(),
             value,
@@ -168,7 +168,7 @@ impl Parameter {
     /// A parameter that can be set.
     pub fn changeable(
         name: impl Into<String>,
-        value: Value,
+        value: TypedValue,
         description: impl Into<String>,
         range: ValueRange,
         change: ParameterChange,
@@ -185,26 +185,27 @@ impl Parameter {
     /// Has the value read by `read` on each request, since it also changes by other means than parameters. `read` must
     /// not block, and returns values of the parameter's type.
     #[must_use]
-    pub fn read_by(self, read: impl Fn() -> Value + Send + Sync + 'static) -> Self {
+    pub fn read_by(self, read: impl Fn() -> TypedValue + Send + Sync + 'static) -> Self {
         Self { read: Some(Box::new(read)), ..self }
     }
 
-    fn value_now(&self) -> Value {
+    fn value_now(&self) -> TypedValue {
         self.read.as_ref().map_or_else(|| self.value.clone(), |read| read())
     }
 
     /// The parameter `use_sim_time` of every Selene node, which is always true.
     fn use_sim_time() -> Self {
         let reason = "Selene's time is its own: it is always simulated";
-        let check = move |value: &Value| if *value == Value::Bool(true) { Ok(()) } else { Err(reason.to_owned()) };
+        let check =
+            move |value: &TypedValue| if *value == TypedValue::Bool(true) { Ok(()) } else { Err(reason.to_owned()) };
         let description = "Whether time is that of /clock: always, since Selene itself makes it.";
         let change = ParameterChange::new(check, |_| ());
-        Self::changeable("use_sim_time", Value::Bool(true), description, ValueRange::Any, change)
+        Self::changeable("use_sim_time", TypedValue::Bool(true), description, ValueRange::Any, change)
             .constrained("must be true")
     }
 
     /// The parameter's change, if it may be set to `value`.
-    fn change(&self, value: &Value) -> Result<&ParameterChange, ParameterError> {
+    fn change(&self, value: &TypedValue) -> Result<&ParameterChange, ParameterError> {
         let name = self.name.clone();
         if value.ros_type() != self.value.ros_type() {
             let given = format!("{} {value}", value::type_name(value.ros_type()));
@@ -273,7 +274,7 @@ impl Parameters {
 
     /// The value of parameter `name`.
     #[must_use]
-    pub fn value(&self, name: &str) -> Option<Value> {
+    pub fn value(&self, name: &str) -> Option<TypedValue> {
         self.declared.get(name).map(Parameter::value_now)
     }
 
@@ -290,7 +291,7 @@ impl Parameters {
     ///
     /// # Errors
     /// When it is not declared, is read-only or does not accept `value`; it then keeps its value.
-    pub fn set(&mut self, name: &str, value: &Value) -> Result<(), ParameterError> {
+    pub fn set(&mut self, name: &str, value: &TypedValue) -> Result<(), ParameterError> {
         (self.declared(name)?.change(value)?.apply)(value);
         if let Some(parameter) = self.declared.get_mut(name) {
             parameter.value = value.clone();
@@ -302,7 +303,7 @@ impl Parameters {
     ///
     /// # Errors
     /// Those of `set`, for the first that cannot be set.
-    pub fn set_all(&mut self, values: &[(String, Value)]) -> Result<(), ParameterError> {
+    pub fn set_all(&mut self, values: &[(String, TypedValue)]) -> Result<(), ParameterError> {
         values.iter().try_for_each(|(name, value)| self.declared(name)?.change(value).map(|_| ()))?;
         values.iter().try_for_each(|(name, value)| self.set(name, value))
     }

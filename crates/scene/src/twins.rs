@@ -11,7 +11,7 @@ use nalgebra::{Vector2, Vector3};
 
 use crate::kernel::earthlight::EarthPoint;
 use crate::kernel::lamp::Lamplight;
-use crate::kernel::print::Print;
+use crate::kernel::print::PrintEffect;
 use crate::kernel::sunlight::Sunlight;
 use crate::kernel::surface::Surface;
 use crate::kernel::{
@@ -202,7 +202,7 @@ fn handed_on() -> BTreeMap<String, Layout> {
         Hit { t, instance, part }
         Slant { cos, sin, e1, e2 }
         Surface { point, normal, clearance, material, code, shade, least_alpha, open }
-        Print { slope, pressed, open }
+        PrintEffect { slope, pressed, open }
         Lamplight { irradiance, distance, direction }
         Sunlight { share, direction }
         EarthPoint { direction, weight }

@@ -13,7 +13,7 @@ mod response;
 
 use serde::Serialize;
 
-pub use self::line::Value;
+pub use self::line::FittedValue;
 pub use self::response::CurveName;
 
 use self::line::Line;
@@ -107,7 +107,7 @@ fn variance_between(a: &[u16], b: &[u16]) -> f64 {
 }
 
 /// Parameters of a response curve, by their keys in the sensor file.
-pub type Parameters = Vec<(&'static str, Value)>;
+pub type Parameters = Vec<(&'static str, FittedValue)>;
 
 /// The fitted parameters of a detector, with standard uncertainties.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -117,11 +117,11 @@ pub struct Calibration {
     /// Its parameters by their keys in the sensor file; electrons at ISO 1.
     pub parameters: Parameters,
     /// Electrons per digital number in the middle of the pictures' range.
-    pub gain_e_per_dn: Value,
+    pub gain_e_per_dn: FittedValue,
     /// Read-out noise, electrons.
-    pub read_sigma_e: Value,
+    pub read_sigma_e: FittedValue,
     /// Dark current, electrons per second; `None` if the dark frames do not determine it.
-    pub dark_current_e_per_s: Option<Value>,
+    pub dark_current_e_per_s: Option<FittedValue>,
     /// Root mean square residual of the response, as a fraction of the full scale.
     pub residual: f64,
     /// Numbers of exposures of flats and of darks that were used.
@@ -162,12 +162,12 @@ pub fn calibrate(
 
 /// Electrons per digital number: dx/dy divided by the full scale, with the same relative uncertainty as the scale of
 /// the response.
-fn gain(calibration: &Calibration, signal: f64, full_scale: f64) -> Value {
+fn gain(calibration: &Calibration, signal: f64, full_scale: f64) -> FittedValue {
     const STEP: f64 = 1e-4;
     let electrons = |signal: f64| calibration.curve.electrons(signal);
     let value = (electrons(signal + STEP) - electrons(signal - STEP)) / (2.0 * STEP * full_scale);
-    let Value { value: scale, sigma } = calibration.gain_e_per_dn;
-    Value { value, sigma: (value * sigma / scale).abs() }
+    let FittedValue { value: scale, sigma } = calibration.gain_e_per_dn;
+    FittedValue { value, sigma: (value * sigma / scale).abs() }
 }
 
 fn linear(flats: &[SignalLevel], darks: &[SignalLevel], means: &Line) -> Result<Calibration, CalibrateError> {
@@ -183,7 +183,7 @@ fn linear(flats: &[SignalLevel], darks: &[SignalLevel], means: &Line) -> Result<
     // σ = w √intercept; a negative intercept means no measurable read-out noise.
     let read = intercept.value.max(0.0).sqrt();
     let read_sigma = if read > 0.0 { intercept.sigma / (2.0 * read) } else { intercept.sigma.sqrt() };
-    let read_e = Value { value: read * well.value, sigma: (read_sigma * well.value).hypot(read * well.sigma) };
+    let read_e = FittedValue { value: read * well.value, sigma: (read_sigma * well.value).hypot(read * well.sigma) };
     let dark = dark_line.map(|line| line.slope.times(&well));
     Ok(Calibration {
         response: CurveName::Linear,

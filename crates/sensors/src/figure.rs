@@ -17,7 +17,7 @@ const LATITUDE_STEPS: usize = 8;
 /// The body whose coordinates a receiver reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Figure {
+pub enum ReferenceFigure {
     /// The sphere of 1 737 400 m.
     #[default]
     Moon,
@@ -36,7 +36,7 @@ pub struct Coordinates {
     pub altitude_m: f64,
 }
 
-impl Figure {
+impl ReferenceFigure {
     /// Coordinates of a point of the map frame (x east, y north, z up), m.
     #[must_use]
     pub fn coordinates(self, map: &MapFrame, map_m: Vector3<f64>) -> Coordinates {
@@ -96,7 +96,7 @@ fn geodetic(at_m: Vector3<f64>) -> Coordinates {
 
 #[cfg(test)]
 mod tests {
-    use super::Figure;
+    use super::ReferenceFigure;
     use nalgebra::Vector3;
     use selene_dem::MapFrame;
 
@@ -106,7 +106,7 @@ mod tests {
             [(35.426, -116.89, 900.0), (-85.0, 31.0, -20.0), (0.0, 179.0, 0.0)]
         {
             let map = MapFrame::new(latitude_deg, longitude_deg, height_m);
-            for figure in [Figure::Moon, Figure::Earth] {
+            for figure in [ReferenceFigure::Moon, ReferenceFigure::Earth] {
                 let found = figure.coordinates(&map, Vector3::zeros());
                 assert!((found.latitude_deg - latitude_deg).abs() < 1e-10, "{found:?}");
                 assert!((found.longitude_deg - longitude_deg).abs() < 1e-10, "{found:?}");
@@ -120,7 +120,7 @@ mod tests {
         // At 45 degrees: M = 6367381.8 m along the meridian, N = 6388838.3 m across; over 100 m the
         // meridians' convergence changes either by less than the bounds.
         let map = MapFrame::new(45.0, 10.0, 0.0);
-        let found = Figure::Earth.coordinates(&map, Vector3::new(100.0, 100.0, 0.0));
+        let found = ReferenceFigure::Earth.coordinates(&map, Vector3::new(100.0, 100.0, 0.0));
         let north_deg = (100.0 / 6_367_381.8_f64).to_degrees();
         let east_deg = (100.0 / (6_388_838.3 * 45_f64.to_radians().cos())).to_degrees();
         assert!((found.latitude_deg - 45.0 - north_deg).abs() < 2e-8, "{found:?}");

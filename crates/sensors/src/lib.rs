@@ -49,7 +49,7 @@ pub use body::{
 pub use camera::{CameraSpec, Intrinsics, LightSpec};
 pub use contact::{Contact, ContactSpec};
 pub use develop::{DevelopedImage, Encoding, OwnStages, Pipeline, Plate, Quantity, Shot, SunSight};
-pub use figure::{Coordinates, Figure};
+pub use figure::{Coordinates, ReferenceFigure};
 pub use force_torque::{ChannelsSpec, ForceTorqueSpec};
 pub use imu::{AttitudeErrorSpec, AttitudeSource, Imu, ImuReading, ImuSpec, Motion};
 pub use inclinometer::{Inclinometer, InclinometerSpec};

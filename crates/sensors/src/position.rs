@@ -18,7 +18,7 @@ use selene_dem::MapFrame;
 use serde::Deserialize;
 
 use crate::augment::{Augments, DataType, fits};
-use crate::figure::{Coordinates, Figure};
+use crate::figure::{Coordinates, ReferenceFigure};
 use crate::noise::gaussian3;
 use crate::outages::OutageSpec;
 use crate::process::{Law, Process};
@@ -68,7 +68,7 @@ pub struct PositionSpec {
     /// The body whose coordinates it reports; the Moon when left out.
     #[garde(skip)]
     #[serde(default)]
-    pub figure: Figure,
+    pub figure: ReferenceFigure,
     /// Time over which a fix is averaged, up to the stamp, s; an instant when left out.
     #[garde(custom(within(0.0, WINDOW_MAX_S)))]
     #[serde(default)]
@@ -199,7 +199,7 @@ fn axes(horizontal: f64, vertical: f64) -> Vector3<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{AntennaMotion, Figure, OutageSpec, PositionDriftSpec, PositionSpec, VelocitySpec};
+    use super::{AntennaMotion, OutageSpec, PositionDriftSpec, PositionSpec, ReferenceFigure, VelocitySpec};
     use crate::{Sample, SensorQos};
     use nalgebra::Vector3;
     use selene_base::{MOON_RADIUS_M, SimTime};
@@ -217,7 +217,7 @@ mod tests {
             truth: false,
             horizontal_sigma_m,
             vertical_sigma_m,
-            figure: Figure::Moon,
+            figure: ReferenceFigure::Moon,
             window_s: 0.0,
             drift: None,
             velocity: None,

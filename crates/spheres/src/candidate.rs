@@ -6,7 +6,7 @@ use selene_crm::Body;
 use crate::container::Container;
 use crate::law::{ContactKinematics, Load, Memory, Pairing};
 use crate::model::Model;
-use crate::state::{Contact, Partner, Sphere};
+use crate::state::{Partner, Sphere, SphereContact};
 
 /// Everything between which contacts can form.
 #[derive(Clone, Copy, Debug)]
@@ -55,10 +55,10 @@ impl Candidate {
     }
 
     /// The contact, if the two touch.
-    pub(crate) fn contact(&self, spheres: &[Sphere]) -> Option<Contact> {
+    pub(crate) fn contact(&self, spheres: &[Sphere]) -> Option<SphereContact> {
         self.action?;
         let (sphere, partner) = self.key(spheres);
-        Some(Contact { sphere, partner, memory: self.memory })
+        Some(SphereContact { sphere, partner, memory: self.memory })
     }
 
     /// Overlap and its limit, m, if the overlap is too deep.

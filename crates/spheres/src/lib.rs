@@ -31,5 +31,5 @@ pub use law::Memory;
 pub use model::Model;
 pub use scratch::Scratch;
 pub use spec::SpheresSpec;
-pub use state::{Contact, Filling, Partner, Sphere, State};
+pub use state::{Filling, Partner, Sphere, SphereContact, State};
 pub use step::{StepResults, step};

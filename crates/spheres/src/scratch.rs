@@ -3,7 +3,7 @@
 
 use crate::candidate::{Candidate, ContactCandidates};
 use crate::neighbours::candidates;
-use crate::state::{Contact, Partner, Sphere};
+use crate::state::{Partner, Sphere, SphereContact};
 
 /// Memory that steps use; empty at first.
 #[derive(Clone, Debug, Default)]
@@ -21,7 +21,7 @@ pub struct Scratch {
 
 impl Scratch {
     /// Lists the candidate pairs, with the memory of their contacts.
-    pub(crate) fn list(&mut self, scene: &ContactCandidates, contacts: &[Contact], skin_m: f64) {
+    pub(crate) fn list(&mut self, scene: &ContactCandidates, contacts: &[SphereContact], skin_m: f64) {
         self.candidates = candidates(scene, skin_m);
         recall(&mut self.candidates, contacts, scene.spheres);
         let places = (0..).zip(&self.candidates);
@@ -31,7 +31,7 @@ impl Scratch {
     }
 
     /// The contacts at this moment.
-    pub(crate) fn contacts(&self) -> Vec<Contact> {
+    pub(crate) fn contacts(&self) -> Vec<SphereContact> {
         self.candidates.iter().filter_map(|candidate| candidate.contact(&self.spheres)).collect()
     }
 
@@ -95,7 +95,7 @@ impl Candidate {
 }
 
 /// Copies the memory of contacts to candidates; both are sorted by ids.
-fn recall(candidates: &mut [Candidate], contacts: &[Contact], spheres: &[Sphere]) {
+fn recall(candidates: &mut [Candidate], contacts: &[SphereContact], spheres: &[Sphere]) {
     let mut left = contacts.iter().peekable();
     for candidate in candidates {
         let key = candidate.key(spheres);

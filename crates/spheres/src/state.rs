@@ -42,7 +42,7 @@ pub enum Partner {
 
 /// A contact that lasts from step to step.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Contact {
+pub struct SphereContact {
     /// Id of the sphere; for two spheres, the lower one.
     pub sphere: u32,
     /// The surface that it touches.
@@ -72,7 +72,7 @@ pub struct State {
     /// Grains, sorted by id.
     pub spheres: Vec<Sphere>,
     /// Contacts, sorted by id of the sphere, then partner.
-    pub contacts: Vec<Contact>,
+    pub contacts: Vec<SphereContact>,
 }
 
 impl State {
@@ -145,7 +145,7 @@ impl State {
                 .into_iter()
                 .for_each(|numbers| vector(&mut hasher, numbers));
         }
-        for Contact { sphere, partner, memory } in &self.contacts {
+        for SphereContact { sphere, partner, memory } in &self.contacts {
             let (kind, number) = match *partner {
                 Partner::Sphere(other) => (0, other),
                 Partner::Wall(face) => (1, u32::from(face)),
@@ -188,7 +188,7 @@ fn at(spheres: &[Sphere], id: u32) -> Option<usize> {
     spheres.binary_search_by_key(&id, |sphere| sphere.id).ok()
 }
 
-impl Contact {
+impl SphereContact {
     pub(crate) fn key(&self) -> (u32, Partner) {
         (self.sphere, self.partner)
     }

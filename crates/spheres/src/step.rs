@@ -4,13 +4,13 @@
 
 use nalgebra::Vector3;
 use rayon::prelude::*;
-use selene_crm::{Body, Reaction, Shape, next_substep};
+use selene_crm::{Body, BodyShape, Reaction, next_substep};
 
 use crate::candidate::ContactCandidates;
 use crate::error::SpheresError;
 use crate::model::Model;
 use crate::scratch::{Pairs, Scratch};
-use crate::state::{Contact, Partner, State, check_spheres};
+use crate::state::{Partner, SphereContact, State, check_spheres};
 
 /// The most substeps of a step.
 const SUBSTEPS_MAX: u32 = 1_000_000;
@@ -104,7 +104,7 @@ impl<'a> Stepping<'a> {
     }
 
     /// Lists the candidate pairs.
-    fn list(&mut self, contacts: &[Contact]) {
+    fn list(&mut self, contacts: &[SphereContact]) {
         let spheres = std::mem::take(&mut self.scratch.spheres);
         let bodies = self.moved_bodies();
         let scene = ContactCandidates { model: self.model, spheres: &spheres, bodies: &bodies };
@@ -208,8 +208,8 @@ fn sums(pairs: &Pairs, place: usize) -> (Vector3<f64>, Vector3<f64>) {
 fn check_body(index: usize, body: &Body) -> Result<(), SpheresError> {
     body.check(index)?;
     match body.shape {
-        Shape::Drum(_) => Err(SpheresError::Shell { index }),
-        Shape::Sphere { .. } | Shape::Cuboid { .. } | Shape::Cylinder { .. } => Ok(()),
+        BodyShape::Drum(_) => Err(SpheresError::Shell { index }),
+        BodyShape::Sphere { .. } | BodyShape::Cuboid { .. } | BodyShape::Cylinder { .. } => Ok(()),
     }
 }
 

@@ -5,7 +5,7 @@
 mod settings;
 
 use selene_coherence::RunId;
-use selene_ros::parameters::{Parameter, ParameterChange, Parameters, Value, ValueRange};
+use selene_ros::parameters::{Parameter, ParameterChange, Parameters, TypedValue, ValueRange};
 use selene_sim::Model;
 use selene_simulation::{Pace, SimulationOptions, Timeline};
 
@@ -18,16 +18,29 @@ const FAST: f64 = 0.0;
 pub(crate) fn of_node(model: &Model, run: &RunId) -> Parameters {
     let scenario = model.scenario();
     // ROS 2 integers have a sign and 63 bits.
-    let seed = i64::try_from(scenario.seed).map_or_else(|_| Value::Text(scenario.seed.to_string()), Value::Integer);
+    let seed =
+        i64::try_from(scenario.seed).map_or_else(|_| TypedValue::Text(scenario.seed.to_string()), TypedValue::Integer);
     let (step_s, heartbeat_s) = (scenario.step.secs_f64(), scenario.heartbeat.secs_f64());
     [
-        ("run", Value::Text(run.to_string()), "Id of the run; --run sets it."),
-        ("scenario", Value::Text(scenario.name.clone()), "Name of the scenario."),
+        ("run", TypedValue::Text(run.to_string()), "Id of the run; --run sets it."),
+        ("scenario", TypedValue::Text(scenario.name.clone()), "Name of the scenario."),
         ("seed", seed, "Seed of ground and noise; the scenario or --seed sets it."),
-        ("utc", Value::Text(scenario.utc.to_string()), "UTC at simulated time zero; the scenario or --utc sets it."),
-        ("gravity_m_s2", Value::Double(scenario.gravity_m_s2), "Free-fall acceleration, m/s²; the scenario sets it."),
-        ("step_s", Value::Double(step_s), "Physics step, s; the scenario sets it."),
-        ("heartbeat_s", Value::Double(heartbeat_s), "Time between two states of the world, s; the scenario sets it."),
+        (
+            "utc",
+            TypedValue::Text(scenario.utc.to_string()),
+            "UTC at simulated time zero; the scenario or --utc sets it.",
+        ),
+        (
+            "gravity_m_s2",
+            TypedValue::Double(scenario.gravity_m_s2),
+            "Free-fall acceleration, m/s²; the scenario sets it.",
+        ),
+        ("step_s", TypedValue::Double(step_s), "Physics step, s; the scenario sets it."),
+        (
+            "heartbeat_s",
+            TypedValue::Double(heartbeat_s),
+            "Time between two states of the world, s; the scenario sets it.",
+        ),
     ]
     .into_iter()
     .map(|(name, value, description)| Parameter::read_only(name, value, description))
@@ -48,13 +61,13 @@ fn pace(pace: Pace, timeline: &Timeline) -> Parameter {
         Pace::Fast => FAST,
         Pace::Times(factor) => factor,
     };
-    let (name, value) = ("pace", Value::Double(value));
+    let (name, value) = ("pace", TypedValue::Double(value));
     if !timeline.is_own() {
         return Parameter::read_only(name, value, "Simulated seconds a second: --clock-authority needs real time.");
     }
     let description = "Simulated seconds a second; 0 is as fast as it goes.";
     let timeline = timeline.clone();
-    let apply = move |value: &Value| pace_of(value).into_iter().for_each(|pace| timeline.request(pace));
+    let apply = move |value: &TypedValue| pace_of(value).into_iter().for_each(|pace| timeline.request(pace));
     let change = ParameterChange::new(|value| pace_of(value).map(|_| ()).ok_or_else(allowed), apply);
     let range = ValueRange::Doubles(FAST..=PACE_MAX);
     Parameter::changeable(name, value, description, range, change).constrained(allowed())
@@ -64,10 +77,10 @@ fn allowed() -> String {
     format!("must be {FAST} or from {PACE_MIN} to {PACE_MAX}")
 }
 
-fn pace_of(value: &Value) -> Option<Pace> {
+fn pace_of(value: &TypedValue) -> Option<Pace> {
     match value {
-        Value::Double(factor) if *factor == FAST => Some(Pace::Fast),
-        Value::Double(factor) if (PACE_MIN..=PACE_MAX).contains(factor) => Some(Pace::Times(*factor)),
+        TypedValue::Double(factor) if *factor == FAST => Some(Pace::Fast),
+        TypedValue::Double(factor) if (PACE_MIN..=PACE_MAX).contains(factor) => Some(Pace::Times(*factor)),
         _ => None,
     }
 }
@@ -76,7 +89,7 @@ fn pace_of(value: &Value) -> Option<Pace> {
 mod tests {
     use super::{allowed, pace};
     use selene_base::SimTime;
-    use selene_ros::parameters::{ParameterError, Parameters, Value};
+    use selene_ros::parameters::{ParameterError, Parameters, TypedValue};
     use selene_simulation::{ClockAuthority, HeartbeatTiming, Pace, Pacer, Timeline};
 
     #[test]
@@ -84,28 +97,28 @@ mod tests {
         let timeline = Timeline::default();
         let mut pacer = Pacer::new(Pace::Fast, &timeline);
         let mut parameters = Parameters::default().with(pace(Pace::Fast, &timeline));
-        assert_eq!(parameters.value("pace"), Some(Value::Double(0.0)));
+        assert_eq!(parameters.value("pace"), Some(TypedValue::Double(0.0)));
         assert!(matches!(pacer.wait_for(SimTime::ZERO, || {}), Ok(HeartbeatTiming::Unpaced)));
-        assert_eq!(parameters.set("pace", &Value::Double(1000.0)), Ok(()));
+        assert_eq!(parameters.set("pace", &TypedValue::Double(1000.0)), Ok(()));
         assert!(matches!(pacer.wait_for(SimTime::from_nanos(1), || {}), Ok(HeartbeatTiming::OnTime(_))));
-        assert_eq!(parameters.set("pace", &Value::Double(0.0)), Ok(()));
+        assert_eq!(parameters.set("pace", &TypedValue::Double(0.0)), Ok(()));
         assert!(matches!(pacer.wait_for(SimTime::from_nanos(2), || {}), Ok(HeartbeatTiming::Unpaced)));
     }
 
     #[test]
     fn a_pace_that_cannot_be_held_is_refused() {
         let mut parameters = Parameters::default().with(pace(Pace::Times(2.0), &Timeline::default()));
-        let slow = parameters.set("pace", &Value::Double(0.0005));
+        let slow = parameters.set("pace", &TypedValue::Double(0.0005));
         assert!(matches!(&slow, Err(ParameterError::Refused { why, .. }) if *why == allowed()), "{slow:?}");
-        assert!(matches!(parameters.set("pace", &Value::Double(1001.0)), Err(ParameterError::OutOfRange { .. })));
-        assert_eq!(parameters.value("pace"), Some(Value::Double(2.0)));
+        assert!(matches!(parameters.set("pace", &TypedValue::Double(1001.0)), Err(ParameterError::OutOfRange { .. })));
+        assert_eq!(parameters.value("pace"), Some(TypedValue::Double(2.0)));
     }
 
     #[test]
     fn a_run_by_the_wall_clock_keeps_real_time() {
         let timeline = Timeline::new(&ClockAuthority::Wall).expect("a clock");
         let mut parameters = Parameters::default().with(pace(Pace::Times(1.0), &timeline));
-        let refused = parameters.set("pace", &Value::Double(2.0));
+        let refused = parameters.set("pace", &TypedValue::Double(2.0));
         assert!(refused.is_err_and(|error| error.to_string().contains("read-only")));
     }
 }

@@ -8,7 +8,7 @@ mod files;
 use std::ffi::OsString;
 use std::path::Path;
 
-use selene_ros::parameters::{Parameters, Value};
+use selene_ros::parameters::{Parameters, TypedValue};
 
 use crate::fault::Fault;
 use crate::remap::Names;
@@ -129,12 +129,12 @@ impl RosArgs {
 }
 
 impl ParameterOverride {
-    fn value(&self) -> Result<Value, Fault> {
+    fn value(&self) -> Result<TypedValue, Fault> {
         let value = match &self.value {
-            serde_json::Value::Bool(value) => Some(Value::Bool(*value)),
-            serde_json::Value::Number(number) if number.is_f64() => number.as_f64().map(Value::Double),
-            serde_json::Value::Number(number) => number.as_i64().map(Value::Integer),
-            serde_json::Value::String(text) => Some(Value::Text(text.clone())),
+            serde_json::Value::Bool(value) => Some(TypedValue::Bool(*value)),
+            serde_json::Value::Number(number) if number.is_f64() => number.as_f64().map(TypedValue::Double),
+            serde_json::Value::Number(number) => number.as_i64().map(TypedValue::Integer),
+            serde_json::Value::String(text) => Some(TypedValue::Text(text.clone())),
             serde_json::Value::Null | serde_json::Value::Array(_) | serde_json::Value::Object(_) => None,
         };
         let Self { name, origin, value: given, .. } = self;

@@ -8,7 +8,7 @@ use nalgebra::Vector3;
 use selene_base::{SimTime, frames};
 use selene_coherence::{Links, edits_from_message, from_vector, pose, qos_of};
 use selene_pictures::contact_sheet::{self, TILES, Tile};
-use selene_pictures::path::{PathPicture, Track};
+use selene_pictures::path::{PathPicture, PathTrack};
 use selene_pictures::tile::{LidarRevolution, Still};
 use selene_pictures::wheels::{self, WheelTrack};
 use selene_pictures::{PictureError, save_png};
@@ -209,7 +209,7 @@ impl RunReport {
     }
 
     fn path_picture<'a>(&self, kept: &ReportData, ground: &'a Clipmap, run: &str) -> PathPicture<'a> {
-        let track = |(of, rover): (&RoverSetup, &RoverReport)| Track {
+        let track = |(of, rover): (&RoverSetup, &RoverReport)| PathTrack {
             name: of.name.clone(),
             driven_m: rover.path.iter().map(|[x, y, _]| [*x, *y]).collect(),
             yaw_rad: rover.path.iter().last().map_or(0.0, |at| at[2]),

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use nalgebra::{Isometry3, Vector3};
 use selene_base::SimTime;
-use selene_crm::{Body, CrmSpec, Edges, Filling, Grid, Model, Scratch, Shape, State, Wall, step};
+use selene_crm::{Body, BodyShape, CrmSpec, Edges, Filling, Grid, Model, Scratch, State, Wall, step};
 use selene_sim::{Command, JointCommand, Start, World};
 use selene_soil::{SoilSpec, WindowSpec};
 use selene_spheres::SpheresSpec;
@@ -68,7 +68,7 @@ pub(crate) fn points_per_s(setting: &Setting) -> Result<f64, BenchError> {
     let (mut state, mut scratch) = (State::default(), Scratch::default());
     state.fill(&model, &filling).map_err(BenchError::new)?;
     let wheel = Body {
-        shape: Shape::Cylinder { radius_m: 0.1, half_length_m: 0.05 },
+        shape: BodyShape::Cylinder { radius_m: 0.1, half_length_m: 0.05 },
         pose: Isometry3::new(Vector3::new(0.5 * x, 0.5 * y, top_m + 0.07), Vector3::x() * std::f64::consts::FRAC_PI_2),
         velocity_m_s: Vector3::new(0.1, 0.0, 0.0),
         angular_velocity_rad_s: Vector3::y() * 3.0,
@@ -94,7 +94,7 @@ pub(crate) fn grains_per_s() -> Result<f64, BenchError> {
     state.fill(&model, &filling).map_err(BenchError::new)?;
     selene_spheres::step(&model, &mut state, &[], FALL_S, &mut scratch).map_err(BenchError::new)?;
     let ball = Body {
-        shape: Shape::Sphere { radius_m: 0.03 },
+        shape: BodyShape::Sphere { radius_m: 0.03 },
         pose: Isometry3::translation(0.5 * BOX_M, 0.5 * BOX_M, 0.14),
         velocity_m_s: Vector3::new(0.0, 0.0, -0.5),
         angular_velocity_rad_s: Vector3::zeros(),

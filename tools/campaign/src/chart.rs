@@ -5,7 +5,7 @@
 use selene_pictures::chart::{Chart, Line, Mark, Panel};
 
 use crate::plan::Plan;
-use crate::table::Table;
+use crate::table::ResultTable;
 
 /// Figures that are drawn, with their axis labels.
 const FIGURES: [(&str, &str); 3] =
@@ -15,7 +15,7 @@ const AXES_MAX: usize = 4;
 
 /// Draws the chart of a campaign's table.
 #[must_use]
-pub fn chart(plan: &Plan, table: &Table) -> Chart {
+pub fn chart(plan: &Plan, table: &ResultTable) -> Chart {
     let keys = plan.spec().set.keys().map(|key| format!("set.{key}"));
     let differs = |values: &[Option<f64>]| values.windows(2).any(|pair| pair[0] != pair[1]);
     let axis = |name: String| table.numbers(&name).filter(|values| differs(values)).map(|values| (name, values));
@@ -31,7 +31,7 @@ pub fn chart(plan: &Plan, table: &Table) -> Chart {
     Chart { title: plan.spec().name.clone(), columns: FIGURES.len(), panels }
 }
 
-fn panel(plan: &Plan, table: &Table, (x, along): (&str, &[Option<f64>]), (figure, y): (&str, &str)) -> Panel {
+fn panel(plan: &Plan, table: &ResultTable, (x, along): (&str, &[Option<f64>]), (figure, y): (&str, &str)) -> Panel {
     let values = table.numbers(figure).unwrap_or_default();
     let scenarios = table.texts("scenario").unwrap_or_default();
     let line = |(colour, name): (usize, &String)| {
@@ -49,7 +49,7 @@ mod tests {
     use super::{FIGURES, chart};
     use crate::folder::Record;
     use crate::plan::Plan;
-    use crate::table::Table;
+    use crate::table::ResultTable;
 
     #[test]
     fn figures_are_drawn_over_what_differs() {
@@ -63,7 +63,7 @@ mod tests {
             Some(Record::of(row, Ok([("distance_m".to_owned(), distance_m.into())].into())))
         };
         let records: Vec<_> = plan.rows().iter().map(came).collect();
-        let drawn = chart(&plan, &Table::of(&plan, &records));
+        let drawn = chart(&plan, &ResultTable::of(&plan, &records));
         assert_eq!((drawn.columns, drawn.panels.len()), (FIGURES.len(), FIGURES.len()));
         let panel = &drawn.panels[0];
         assert_eq!(panel.x, "g");

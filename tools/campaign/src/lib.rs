@@ -1,7 +1,7 @@
 //! Campaigns: many runs described by one file ([`CampaignSpec`]), with one table of results. A [`Plan`] has a row for
 //! each run: scenario, seed, and values set in the scenario. Each row is run by its own process ([`run_all`]), and its
 //! result is a file in the campaign's folder ([`Folder`]), written atomically. So a campaign that was killed can be
-//! resumed, and its shards can run on any machines that share the folder. [`Table`] collects the files as CSV, as
+//! resumed, and its shards can run on any machines that share the folder. [`ResultTable`] collects the files as CSV, as
 //! Parquet and as a chart.
 //!
 //! Drawn values depend only on the campaign's seed, the key and the row's number.
@@ -25,7 +25,7 @@ pub use plan::{Plan, Row};
 pub use pool::{Pool, run_all};
 pub use shard::{Shard, ShardError};
 pub use spec::{CampaignSpec, SeedsSpec};
-pub use table::Table;
+pub use table::ResultTable;
 
 /// Why a campaign cannot continue.
 #[derive(Debug, thiserror::Error)]

@@ -9,9 +9,9 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::Type;
 
-use crate::table::{Table, Values};
+use crate::table::{ResultTable, Values};
 
-impl Table {
+impl ResultTable {
     /// The bytes of a Parquet file.
     ///
     /// # Errors

@@ -19,14 +19,14 @@ pub(crate) enum Values {
 
 /// Results of a campaign, by column.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Table {
+pub struct ResultTable {
     pub(crate) columns: Vec<(String, Values)>,
 }
 
 /// A planned row and its result.
 type Line<'a> = (&'a Row, Option<&'a Record>);
 
-impl Table {
+impl ResultTable {
     /// Creates the table of a plan from the result of each row.
     #[must_use]
     pub fn of(plan: &Plan, records: &[Option<Record>]) -> Self {
@@ -124,13 +124,13 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use super::Table;
+    use super::ResultTable;
     use crate::folder::Record;
     use crate::plan::Plan;
     use serde_json::json;
 
     /// A table of three rows: one done, one failed, one not run.
-    pub(crate) fn table() -> Table {
+    pub(crate) fn table() -> ResultTable {
         let file = std::env::temp_dir().join(format!(
             "selene-table-{}-{:?}.yaml",
             std::process::id(),
@@ -143,7 +143,7 @@ pub(crate) mod tests {
         let figures = [("distance_m".to_owned(), json!(0.25)), ("ended".to_owned(), json!("duration"))].into();
         let done = Record::of(&plan.rows()[0], Ok(figures));
         let failed = Record::of(&plan.rows()[1], Err("killed".to_owned()));
-        Table::of(&plan, &[Some(done), Some(failed), None])
+        ResultTable::of(&plan, &[Some(done), Some(failed), None])
     }
 
     #[test]

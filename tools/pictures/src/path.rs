@@ -31,12 +31,12 @@ pub struct PathPicture<'a> {
     /// Unit vector towards the Sun.
     pub sun: Vector3<f64>,
     /// Paths of the rovers.
-    pub tracks: Vec<Track>,
+    pub tracks: Vec<PathTrack>,
 }
 
 /// The path of one rover.
 #[derive(Clone, Debug, Default)]
-pub struct Track {
+pub struct PathTrack {
     /// Name of the rover.
     pub name: String,
     /// Its positions, oldest first, m.
@@ -147,7 +147,7 @@ impl PathPicture<'_> {
     }
 }
 
-impl Track {
+impl PathTrack {
     fn draw_route(&self, canvas: &mut Canvas, view: &MapView, width_px: u32) {
         let route: Vec<_> = self.driven_m.first().into_iter().chain(&self.route_m).copied().collect();
         for leg in route.windows(2) {

@@ -8,7 +8,7 @@ use selene_base::SimTime;
 use selene_terrain::{Clipmap, Edit, Node};
 
 use super::contact_sheet::{self, Tile};
-use super::path::{PathPicture, Track};
+use super::path::{PathPicture, PathTrack};
 use super::tile::{LidarRevolution, Pixels, Still};
 use super::wheels::{self, WheelTrack};
 
@@ -75,13 +75,13 @@ fn the_path_is_drawn_over_the_ground() {
         ground: &ground,
         sun: Vector3::new(-0.7, 0.7, 0.12).normalize(),
         tracks: vec![
-            Track {
+            PathTrack {
                 name: "first".to_owned(),
                 driven_m: (0..800).map(path_m).collect(),
                 yaw_rad: 0.2,
                 route_m: vec![[5.0, 0.0], [12.0, 4.0], [14.0, -8.0]],
             },
-            Track {
+            PathTrack {
                 name: "second".to_owned(),
                 driven_m: (0..300).map(path_m).map(|[x, y]| [x, y + 2.0]).collect(),
                 yaw_rad: 0.3,

@@ -31,7 +31,7 @@ use crate::Failure;
 
 pub use compass::{Gravity, heading_rad};
 pub use detector::{SMALL_PX, detect};
-pub use drive::{DrivePlan, Shot, shots};
+pub use drive::{DrivePlan, HeadingShot, shots};
 pub use network::{Network, PARAMETERS_MAX, TINY_PX};
 pub use report::{Figures, NetworkFigures, chart, csv, network_csv, network_table, table};
 pub use training::{Labelled, Training, labels};
@@ -180,7 +180,7 @@ impl Study {
 
 /// Evaluates a disc on an image; `None` if the image does not show the Sun.
 #[must_use]
-pub fn judge(shot: &Shot, disc_px: f64) -> Option<DiscResult> {
+pub fn judge(shot: &HeadingShot, disc_px: f64) -> Option<DiscResult> {
     let sun_px = shot.sun_px?;
     let sun_in_body = |optical: Vector3<f64>| shot.body_from_optical * optical;
     let sun = shot.view.unproject(sun_px)?.normalize();
@@ -203,7 +203,7 @@ pub fn judge(shot: &Shot, disc_px: f64) -> Option<DiscResult> {
 /// Evaluates the network on an image; `None` if the Sun is hidden or farther than just outside. An answer without a
 /// direction counts as straight ahead.
 #[must_use]
-pub fn estimate(shot: &Shot, network: &Network) -> Option<Estimated> {
+pub fn estimate(shot: &HeadingShot, network: &Network) -> Option<Estimated> {
     let off_axis_rad = shot.sun_in_optical.angle(&Vector3::z());
     let in_frame = shot.sun_px.is_some();
     if !shot.sun_in_sight || (!in_frame && off_axis_rad > JUST_OUTSIDE_RAD) {

@@ -1,7 +1,7 @@
 //! Contact between soil and rigid bodies.
 
 use nalgebra::{Isometry3, Vector3};
-use selene_crm::{Body, Edges, Grid, Scratch, Shape, step};
+use selene_crm::{Body, BodyShape, Edges, Grid, Scratch, step};
 
 use crate::{FLOOR, SAND, SMOOTH_SIDES, down, filled, model};
 
@@ -16,7 +16,7 @@ fn a_ball_falls_into_soil_and_rests() {
     let mut state = filled(&model, [0.0; 3], [0.28, 0.28, 0.12], true);
     let (radius_m, mass_kg) = (0.05, 1.0);
     let mut ball = Body {
-        shape: Shape::Sphere { radius_m },
+        shape: BodyShape::Sphere { radius_m },
         pose: Isometry3::translation(0.14, 0.14, 0.12 + radius_m),
         velocity_m_s: Vector3::new(0.0, 0.0, -1.0),
         angular_velocity_rad_s: Vector3::zeros(),
@@ -54,7 +54,7 @@ fn a_plate_meets_more_resistance_deeper_and_in_cohesive_soil() {
         let mut scratch = Scratch::default();
         [0.0, 0.01, 0.02].map(|sunk_m| {
             let plate = Body {
-                shape: Shape::Cuboid { half_m: [0.04, 0.08, 0.02] },
+                shape: BodyShape::Cuboid { half_m: [0.04, 0.08, 0.02] },
                 pose: Isometry3::translation(0.16, 0.04, 0.18 - sunk_m),
                 velocity_m_s: Vector3::new(0.0, 0.0, -0.1),
                 angular_velocity_rad_s: Vector3::zeros(),

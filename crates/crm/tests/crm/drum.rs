@@ -3,7 +3,7 @@
 use std::f64::consts::{FRAC_PI_2, TAU};
 
 use nalgebra::{Isometry3, Vector3};
-use selene_crm::{Body, CrmSpec, Drum, Grid, Model, Scratch, Shape, State, step};
+use selene_crm::{Body, BodyShape, CrmSpec, Drum, Grid, Model, Scratch, State, step};
 
 use crate::{FLOOR, SAND, SMOOTH_SIDES, down, filled, model};
 
@@ -39,7 +39,7 @@ impl Bench {
         // Turns the drum's axis, z, to lie along y.
         let lying = Vector3::x() * -FRAC_PI_2;
         let drum = Body {
-            shape: Shape::Drum(DRUM),
+            shape: BodyShape::Drum(DRUM),
             pose: Isometry3::new(Vector3::new(0.24, 0.075, BED_M + DRUM.radius_m - DEEP_M), lying),
             velocity_m_s: Vector3::zeros(),
             angular_velocity_rad_s: Vector3::zeros(),
@@ -109,6 +109,6 @@ fn five_drums_and_drums_that_cannot_be_are_refused() {
     };
     let five = [bench.drum; 5];
     assert!(reported(&mut bench, &five).contains("body 4 in granular soil: more than 4 drums at once"));
-    let bare = Body { shape: Shape::Drum(Drum { scoops: 0, ..DRUM }), ..bench.drum };
+    let bare = Body { shape: BodyShape::Drum(Drum { scoops: 0, ..DRUM }), ..bench.drum };
     assert!(reported(&mut bench, &[bare]).contains("0 scoops a slice: must be 1 to 12"));
 }

@@ -1,7 +1,7 @@
 //! Conservation of mass and momentum, and reproducible bytes.
 
 use nalgebra::{Isometry3, Vector3};
-use selene_crm::{Body, Edges, Filling, Grid, Model, Scratch, Shape, State, step};
+use selene_crm::{Body, BodyShape, Edges, Filling, Grid, Model, Scratch, State, step};
 
 use crate::{FLOOR, SAND, SMOOTH_SIDES, down, filled, model, run};
 
@@ -15,7 +15,7 @@ fn column() -> (Model, State) {
 /// A wheel that turns and moves into the column.
 fn wheel() -> Body {
     Body {
-        shape: Shape::Cylinder { radius_m: 0.08, half_length_m: 0.06 },
+        shape: BodyShape::Cylinder { radius_m: 0.08, half_length_m: 0.06 },
         pose: Isometry3::new(Vector3::new(0.2, 0.08, 0.1), Vector3::x() * std::f64::consts::FRAC_PI_2),
         velocity_m_s: Vector3::new(-0.3, 0.0, -0.1),
         angular_velocity_rad_s: Vector3::y() * 4.0,

@@ -1,7 +1,7 @@
 //! Invalid input is refused, and the state stays unchanged.
 
 use nalgebra::{Isometry3, Vector3};
-use selene_crm::{Body, CrmError, CrmSpec, Edges, Filling, Grid, Model, Scratch, Shape, State, step};
+use selene_crm::{Body, BodyShape, CrmError, CrmSpec, Edges, Filling, Grid, Model, Scratch, State, step};
 
 use crate::{FLOOR, SAND, SMOOTH_SIDES, down, filled, model};
 
@@ -48,14 +48,14 @@ fn a_point_that_leaves_through_the_open_face_is_reported() {
 #[test]
 fn bodies_grids_soils_and_fillings_that_cannot_be_are_refused() {
     let body = Body {
-        shape: Shape::Sphere { radius_m: 0.0 },
+        shape: BodyShape::Sphere { radius_m: 0.0 },
         pose: Isometry3::identity(),
         velocity_m_s: Vector3::zeros(),
         angular_velocity_rad_s: Vector3::zeros(),
         friction: 0.5,
     };
     assert!(matches!(refused(&mut bed(), &[body], 0.01), CrmError::Body { index: 0, .. }));
-    let ball = Body { shape: Shape::Sphere { radius_m: 0.1 }, friction: -1.0, ..body };
+    let ball = Body { shape: BodyShape::Sphere { radius_m: 0.1 }, friction: -1.0, ..body };
     assert!(refused(&mut bed(), &[ball], 0.01).to_string().contains("friction -1: must be 0 to 10"));
 
     let made = |soil: &CrmSpec, grid: &Grid| Model::new(soil, grid, down(9.81)).expect_err("refused").to_string();

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use selene_base::SimTime;
 
-use super::{ParameterError, Parameters, Value};
+use super::{ParameterError, Parameters, TypedValue};
 use crate::dropped::Dropped;
 use crate::qos::Qos;
 use crate::rcl_interfaces::srv::{
@@ -159,9 +159,12 @@ impl Shared {
 }
 
 /// The name and value in a request; refuses undeclared parameters and types that no parameter has.
-fn given(parameters: &Parameters, requested: &rcl_interfaces::Parameter) -> Result<(String, Value), ParameterError> {
+fn given(
+    parameters: &Parameters,
+    requested: &rcl_interfaces::Parameter,
+) -> Result<(String, TypedValue), ParameterError> {
     let declared = parameters.declared(&requested.name)?;
-    let value = Value::from_message(&requested.value).map_err(|given| declared.wrong_type(given.to_owned()))?;
+    let value = TypedValue::from_message(&requested.value).map_err(|given| declared.wrong_type(given.to_owned()))?;
     Ok((requested.name.clone(), value))
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use selene_base::SimTime;
 
 use super::{
-    PARAMETER_EVENTS, Parameter, ParameterChange, ParameterError, Parameters, ServedParameters, Value, ValueRange,
+    PARAMETER_EVENTS, Parameter, ParameterChange, ParameterError, Parameters, ServedParameters, TypedValue, ValueRange,
     serve_parameters,
 };
 use crate::in_process::InProcess;
@@ -25,22 +25,23 @@ const NODE: &str = "/selene";
 /// A node with parameters; the changes applied to it, and the events received.
 struct TestNode {
     bus: InProcess,
-    done: Arc<Mutex<Vec<Value>>>,
+    done: Arc<Mutex<Vec<TypedValue>>>,
     events: Receiver<ParameterEvent>,
     _kept: (ServedParameters, Subscription),
 }
 
-fn parameters(done: &Arc<Mutex<Vec<Value>>>) -> Parameters {
+fn parameters(done: &Arc<Mutex<Vec<TypedValue>>>) -> Parameters {
     let done = Arc::clone(done);
-    let odd = |value: &Value| if *value == Value::Double(13.0) { Err("13 is bad luck".to_owned()) } else { Ok(()) };
+    let odd =
+        |value: &TypedValue| if *value == TypedValue::Double(13.0) { Err("13 is bad luck".to_owned()) } else { Ok(()) };
     let pace = ParameterChange::new(odd, move |value| done.lock().unwrap().push(value.clone()));
     let level = ParameterChange::new(|_| Ok(()), |_| ());
     Parameters::default()
-        .with(Parameter::read_only("seed", Value::Integer(7), "Seed of all chance."))
-        .with(Parameter::read_only("scenario.name", Value::Text("polar".to_owned()), "The scenario."))
-        .with(Parameter::read_only("scenario.site.name", Value::Text("rim".to_owned()), "Its site."))
-        .with(Parameter::changeable("pace", Value::Double(1.0), "Pace.", ValueRange::Doubles(0.0..=1000.0), pace))
-        .with(Parameter::changeable("level", Value::Integer(1), "Level.", ValueRange::Integers(0..=3), level))
+        .with(Parameter::read_only("seed", TypedValue::Integer(7), "Seed of all chance."))
+        .with(Parameter::read_only("scenario.name", TypedValue::Text("polar".to_owned()), "The scenario."))
+        .with(Parameter::read_only("scenario.site.name", TypedValue::Text("rim".to_owned()), "Its site."))
+        .with(Parameter::changeable("pace", TypedValue::Double(1.0), "Pace.", ValueRange::Doubles(0.0..=1000.0), pace))
+        .with(Parameter::changeable("level", TypedValue::Integer(1), "Level.", ValueRange::Integers(0..=3), level))
 }
 
 fn served() -> TestNode {
@@ -99,20 +100,20 @@ fn messages(requested: &[(&str, ParameterValue)]) -> Vec<rcl_interfaces::Paramet
 }
 
 fn double(value: f64) -> ParameterValue {
-    Value::Double(value).to_message()
+    TypedValue::Double(value).to_message()
 }
 
 fn integer(value: i64) -> ParameterValue {
-    Value::Integer(value).to_message()
+    TypedValue::Integer(value).to_message()
 }
 
 #[test]
 fn values_and_types_come_in_the_order_requested_and_what_is_not_declared_is_not_set() {
     let served = served();
     let values = served.values(&["scenario.name", "no_such", "seed", "use_sim_time"]);
-    let read: Vec<_> = values.iter().map(Value::from_message).collect();
-    let text = Value::Text("polar".to_owned());
-    assert_eq!(read, [Ok(text), Err("no value"), Ok(Value::Integer(7)), Ok(Value::Bool(true))]);
+    let read: Vec<_> = values.iter().map(TypedValue::from_message).collect();
+    let text = TypedValue::Text("polar".to_owned());
+    assert_eq!(read, [Ok(text), Err("no value"), Ok(TypedValue::Integer(7)), Ok(TypedValue::Bool(true))]);
     let request = GetParameterTypesRequest { names: names(&["pace", "no_such", "seed"]) };
     let types = served.call::<GetParameterTypes>("get_parameter_types", &request).types;
     let (double, none, integer) =
@@ -153,7 +154,7 @@ fn what_can_be_set_is_done_and_reported() {
     assert_eq!(served.set(&[("pace", double(2.5))]), [(true, String::new())]);
     assert_eq!(
         (served.values(&["pace"]), served.done.lock().unwrap().clone()),
-        (vec![double(2.5)], vec![Value::Double(2.5)])
+        (vec![double(2.5)], vec![TypedValue::Double(2.5)])
     );
     let event = served.events.try_recv().expect("an event");
     assert_eq!((event.node.as_str(), event.stamp.sec, event.stamp.nanosec), (NODE, 2, 500_000_000));
@@ -164,7 +165,7 @@ fn what_can_be_set_is_done_and_reported() {
 #[test]
 fn what_cannot_be_set_is_refused_with_the_reason_and_stays_as_it_is() {
     let served = served();
-    let no_sim_time = Value::Bool(false).to_message();
+    let no_sim_time = TypedValue::Bool(false).to_message();
     let nothing = ParameterValue::default();
     for (name, value, parts) in [
         ("speed", double(2.0), ["\"speed\" is not declared", "level, pace"]),
@@ -218,15 +219,15 @@ fn the_names_of_services_are_free_again_when_nobody_serves() {
 #[test]
 fn a_node_that_sets_its_own_gets_the_same_refusals() {
     let mut parameters = parameters(&Arc::default());
-    let refused = parameters.set("pace", &Value::Double(-1.0));
+    let refused = parameters.set("pace", &TypedValue::Double(-1.0));
     assert!(matches!(refused, Err(ParameterError::OutOfRange { .. })), "{refused:?}");
-    assert_eq!(parameters.set("use_sim_time", &Value::Bool(true)), Ok(()));
-    assert_eq!(parameters.value("pace"), Some(Value::Double(1.0)));
+    assert_eq!(parameters.set("use_sim_time", &TypedValue::Bool(true)), Ok(()));
+    assert_eq!(parameters.value("pace"), Some(TypedValue::Double(1.0)));
     // A parameter that also changes by other means.
     let reported = Arc::new(Mutex::new(2.0));
     let reading = Arc::clone(&reported);
-    let level = Parameter::read_only("level", Value::Double(0.0), "Level.");
-    let parameters = parameters.with(level.read_by(move || Value::Double(*reading.lock().unwrap())));
+    let level = Parameter::read_only("level", TypedValue::Double(0.0), "Level.");
+    let parameters = parameters.with(level.read_by(move || TypedValue::Double(*reading.lock().unwrap())));
     *reported.lock().unwrap() = 3.0;
-    assert_eq!(parameters.value("level"), Some(Value::Double(3.0)));
+    assert_eq!(parameters.value("level"), Some(TypedValue::Double(3.0)));
 }

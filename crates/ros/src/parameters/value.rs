@@ -6,7 +6,7 @@ use crate::rcl_interfaces::{ParameterType, ParameterValue};
 
 /// The value of a parameter. Selene declares no other types.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value {
+pub enum TypedValue {
     /// A Boolean.
     Bool(bool),
     /// An integer.
@@ -17,7 +17,7 @@ pub enum Value {
     Text(String),
 }
 
-impl Value {
+impl TypedValue {
     /// The number of its type in `rcl_interfaces/msg/ParameterType`.
     #[must_use]
     pub fn ros_type(&self) -> u8 {
@@ -44,7 +44,7 @@ impl Value {
     /// The value in a message.
     ///
     /// # Errors
-    /// The name of the message's type, if it is none of a [`Value`].
+    /// The name of the message's type, if it is none of a [`TypedValue`].
     pub fn from_message(message: &ParameterValue) -> Result<Self, &'static str> {
         match message.r#type {
             ParameterType::PARAMETER_BOOL => Ok(Self::Bool(message.bool_value)),
@@ -56,7 +56,7 @@ impl Value {
     }
 }
 
-impl fmt::Display for Value {
+impl fmt::Display for TypedValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Bool(value) => write!(f, "{value}"),

@@ -6,7 +6,7 @@
 use nalgebra::{Vector2, Vector3};
 
 use super::chance::scramble;
-use super::print::{Print, print_at};
+use super::print::{PrintEffect, print_at};
 use super::surface::Surface;
 use super::{GROUND, Hit, least, most};
 use crate::record::{CameraRecord, Records};
@@ -44,7 +44,7 @@ pub fn detailed(
     let footprint = hit.t * length * pixel * finest.inverse_spacing / facing;
     let cells = records.levels[hit.part as usize].spacing * finest.inverse_spacing;
     let place = [0, 1].map(|axis| (surface.point[axis] - finest.origin[axis]) * finest.inverse_spacing);
-    let print = if hit.part == 0 { print_at(records, place, &surface.normal, footprint) } else { Print::NONE };
+    let print = if hit.part == 0 { print_at(records, place, &surface.normal, footprint) } else { PrintEffect::NONE };
     if globals.detail_slope == 0.0 && globals.detail_mottle == 0.0 {
         return print.on(surface);
     }

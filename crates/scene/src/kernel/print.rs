@@ -37,7 +37,7 @@ pub(crate) const DARKER: f32 = 0.08;
 
 /// The effect of wheels on the ground at a point.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Print {
+pub struct PrintEffect {
     /// Slope along x and y.
     pub slope: Vector2<f32>,
     /// Fraction of the surrounding ground that is pressed, 0…1.
@@ -46,7 +46,7 @@ pub struct Print {
     pub open: f32,
 }
 
-impl Print {
+impl PrintEffect {
     /// Ground that no wheel pressed.
     pub const NONE: Self = Self { slope: Vector2::new(0.0, 0.0), pressed: 0.0, open: 1.0 };
 
@@ -80,7 +80,7 @@ impl Print {
 /// The wheel print at a position of the finest grid, in cells from its first post, for ground with the given normal and
 /// a pixel with the given footprint in cells.
 #[must_use]
-pub fn print_at(records: &Records<'_>, place: [f32; 2], normal: &Vector3<f32>, footprint: f32) -> Print {
+pub fn print_at(records: &Records<'_>, place: [f32; 2], normal: &Vector3<f32>, footprint: f32) -> PrintEffect {
     let level = &records.levels[0];
     let last = (level.cells - 1) as f32;
     let cell = place.map(|at| least(most(at.floor(), 0.0), last));
@@ -88,7 +88,7 @@ pub fn print_at(records: &Records<'_>, place: [f32; 2], normal: &Vector3<f32>, f
     let [x, y] = cell.map(|at| at as u32);
     let bits = [[x, y], [x + 1, y], [x, y + 1], [x + 1, y + 1]].map(|[x, y]| print_bits(records, level, x, y));
     if (bits[0] | bits[1] | bits[2] | bits[3]) & PRESSED == 0 {
-        return Print::NONE;
+        return PrintEffect::NONE;
     }
     let sun = Vector3::from(records.globals.sun_direction);
     blended(bits, within, level.spacing, [footprint * level.spacing, sun.dot(normal)], &sun)
@@ -112,7 +112,7 @@ fn blended(
     spacing: f32,
     [footprint, sun_height]: [f32; 2],
     sun: &Vector3<f32>,
-) -> Print {
+) -> PrintEffect {
     let (mut pressed, mut waves, mut pitch) = (0.0, 0.0, 0.0);
     let (mut cos, mut sin) = (0.0, 0.0);
     let mut along = Vector2::zeros();
@@ -142,13 +142,13 @@ fn blended(
     let distance = pitch / most(waves, 1e-6);
     let shown = least(most(0.25 * distance / footprint - 1.0, 0.0), 1.0) * agreed;
     if shown <= 0.0 {
-        return Print { pressed, ..Print::NONE };
+        return PrintEffect { pressed, ..PrintEffect::NONE };
     }
     let (cos, sin) = (cos / agreed, sin / agreed);
     let b = 0.5 + 0.5 * cos;
     let b3 = b * b * b;
     let slope = along * (STEEP * shown * b3 * b3 * b * sin);
-    Print { slope, pressed, open: grooves_open([cos, sin], shown, sun.x * along.x + sun.y * along.y, sun_height) }
+    PrintEffect { slope, pressed, open: grooves_open([cos, sin], shown, sun.x * along.x + sun.y * along.y, sun_height) }
 }
 
 /// Fraction of the Sun's disc visible from a point of this phase. `shown` scales the grooves' depth, `sun_along` is the
@@ -184,7 +184,7 @@ fn sine(turns: f32) -> f32 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Print, blended, grooves_open, sine};
+    use super::{PrintEffect, blended, grooves_open, sine};
     use nalgebra::Vector3;
     use std::f64::consts::TAU;
 
@@ -193,7 +193,7 @@ mod tests {
         0x8000 | 6 << 11 | phase
     }
 
-    fn at(bits: [u32; 4], u: f32, v: f32, sun_height: f32) -> Print {
+    fn at(bits: [u32; 4], u: f32, v: f32, sun_height: f32) -> PrintEffect {
         let sun = Vector3::new((1.0 - sun_height * sun_height).sqrt(), 0.0, sun_height);
         blended(bits, [u, v], 0.02, [1e-3, sun_height], &sun)
     }
@@ -234,10 +234,10 @@ mod tests {
         let against = at([along_x(0), along_x(53), along_x(0), along_x(53)], 0.5, 0.5, 1.0);
         assert!((against.pressed - 1.0).abs() < 1e-6 && against.slope.norm() < 0.05, "{against:?}");
         let smooth = at([0x8000; 4], 0.5, 0.25, 0.1);
-        assert_eq!(smooth, Print { pressed: 1.0, ..Print::NONE });
+        assert_eq!(smooth, PrintEffect { pressed: 1.0, ..PrintEffect::NONE });
         // The print is smaller than the pixel.
         let far = blended([one; 4], [0.0; 2], 0.02, [0.06, 1.0], &Vector3::z());
-        assert_eq!(far, Print { pressed: 1.0, ..Print::NONE });
+        assert_eq!(far, PrintEffect { pressed: 1.0, ..PrintEffect::NONE });
     }
 
     #[test]

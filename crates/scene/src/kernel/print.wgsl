@@ -14,14 +14,14 @@ const DARKER: f32 = 0.08;
 
 // The effect of wheels on the ground at a point: slope along x and y, the fraction that is pressed, and the fraction of
 // sunlight that the grooves let through.
-struct Print {
+struct PrintEffect {
     slope: vec2<f32>,
     pressed: f32,
     open: f32,
 }
 
 // The surface with this print on it.
-fn with_print(print: Print, bare: Surface) -> Surface {
+fn with_print(print: PrintEffect, bare: Surface) -> Surface {
     var surface = bare;
     if print.pressed == 0.0 {
         return surface;
@@ -35,7 +35,7 @@ fn with_print(print: Print, bare: Surface) -> Surface {
 
 // The wheel print at a position of the finest grid, in cells from its first post, for ground with the given normal and
 // a pixel with the given footprint in cells.
-fn print_at(place: vec2<f32>, normal: vec3<f32>, footprint: f32) -> Print {
+fn print_at(place: vec2<f32>, normal: vec3<f32>, footprint: f32) -> PrintEffect {
     let last = f32(levels[0].cells - 1u);
     let cell = min(max(floor(place), vec2(0.0)), vec2(last));
     let within = min(max(place - cell, vec2(0.0)), vec2(1.0));
@@ -43,7 +43,7 @@ fn print_at(place: vec2<f32>, normal: vec3<f32>, footprint: f32) -> Print {
     let y = u32(cell.y);
     let bits = vec4(print_bits(x, y), print_bits(x + 1u, y), print_bits(x, y + 1u), print_bits(x + 1u, y + 1u));
     if ((bits.x | bits.y | bits.z | bits.w) & PRESSED) == 0u {
-        return Print(vec2(0.0), 0.0, 1.0);
+        return PrintEffect(vec2(0.0), 0.0, 1.0);
     }
     let spacing = levels[0].spacing;
     return blended(bits, within, spacing, footprint * spacing, dot(globals.sun_direction, normal));
@@ -61,7 +61,7 @@ fn print_bits(x: u32, y: u32) -> u32 {
 }
 
 // Blends the waves of a cell's four posts at a position within the cell.
-fn blended(bits: vec4<u32>, within: vec2<f32>, spacing: f32, footprint: f32, sun_height: f32) -> Print {
+fn blended(bits: vec4<u32>, within: vec2<f32>, spacing: f32, footprint: f32, sun_height: f32) -> PrintEffect {
     var pressed = 0.0;
     var waves = 0.0;
     var pitch = 0.0;
@@ -94,7 +94,7 @@ fn blended(bits: vec4<u32>, within: vec2<f32>, spacing: f32, footprint: f32, sun
     let mean_pitch = pitch / max(waves, 1e-6);
     let shown = min(max(0.25 * mean_pitch / footprint - 1.0, 0.0), 1.0) * agreed;
     if shown <= 0.0 {
-        return Print(vec2(0.0), pressed, 1.0);
+        return PrintEffect(vec2(0.0), pressed, 1.0);
     }
     let unit_wave = wave / agreed;
     let b = 0.5 + 0.5 * unit_wave.x;
@@ -102,7 +102,7 @@ fn blended(bits: vec4<u32>, within: vec2<f32>, spacing: f32, footprint: f32, sun
     let slope = along * (STEEP * shown * b3 * b3 * b * unit_wave.y);
     let sun = globals.sun_direction;
     let open = grooves_open(unit_wave, shown, sun.x * along.x + sun.y * along.y, sun_height);
-    return Print(slope, pressed, open);
+    return PrintEffect(slope, pressed, open);
 }
 
 // Fraction of the Sun's disc visible from a point of this phase; `shown` scales the grooves' depth.

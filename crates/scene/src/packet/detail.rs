@@ -7,7 +7,7 @@ use super::lanes::{Bits, Floats, Ints, LANES, Mask, Vectors, all, floats, vector
 use crate::kernel::chance::scramble;
 use crate::kernel::detail::{COARSEST_OCTAVE, FINEST_OCTAVE, GRAZING, SLOPE_SCALE, VALUE_SCALE};
 use crate::kernel::most;
-use crate::kernel::print::{Print, print_at};
+use crate::kernel::print::{PrintEffect, print_at};
 use crate::real::{Real, dot, unit};
 use crate::record::{CameraRecord, Records};
 
@@ -72,22 +72,22 @@ fn prints<S: Simd>(
     normal: &Vectors<S>,
     footprint: &Floats<S>,
     on_finest: [bool; LANES],
-) -> [Print; LANES] {
+) -> [PrintEffect; LANES] {
     if on_finest == [false; LANES] {
-        return [Print::NONE; LANES];
+        return [PrintEffect::NONE; LANES];
     }
     let (x, y, footprint) = (place[0].to_array(), place[1].to_array(), footprint.to_array());
     let normal = [normal[0].to_array(), normal[1].to_array(), normal[2].to_array()];
     std::array::from_fn(|lane| {
         if !on_finest[lane] {
-            return Print::NONE;
+            return PrintEffect::NONE;
         }
         print_at(records, [x[lane], y[lane]], &vector_of(&normal, lane), footprint[lane])
     })
 }
 
-/// As `Print::on`, lane by lane.
-fn printed<S: Simd>(simd: S, prints: &[Print; LANES], details: &Details<S>) -> Details<S> {
+/// As `PrintEffect::on`, lane by lane.
+fn printed<S: Simd>(simd: S, prints: &[PrintEffect; LANES], details: &Details<S>) -> Details<S> {
     let normals = [details.normal[0].to_array(), details.normal[1].to_array(), details.normal[2].to_array()];
     let shades = details.shade.to_array();
     let turned: [_; LANES] = std::array::from_fn(|lane| prints[lane].turned(vector_of(&normals, lane)));

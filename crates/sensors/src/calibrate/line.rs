@@ -4,14 +4,14 @@ use serde::Serialize;
 
 /// A number and its standard uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Value {
+pub struct FittedValue {
     /// The number.
     pub value: f64,
     /// Its standard uncertainty.
     pub sigma: f64,
 }
 
-impl Value {
+impl FittedValue {
     /// Its reciprocal.
     pub(super) fn inverse(self) -> Self {
         Self { value: 1.0 / self.value, sigma: self.sigma / self.value.powi(2) }
@@ -27,8 +27,8 @@ impl Value {
 /// y = slope x + intercept.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Line {
-    pub(super) slope: Value,
-    pub(super) intercept: Value,
+    pub(super) slope: FittedValue,
+    pub(super) intercept: FittedValue,
     /// Root mean square residual.
     pub(super) residual: f64,
 }
@@ -51,7 +51,7 @@ impl Line {
         let left = |x: f64, y: f64| (y - slope * x - intercept).powi(2);
         let n = points.len() as f64;
         let spread = weighed(&|x, y| left(x, y)) / (n - 2.0);
-        let value = |value: f64, variance: f64| Value { value, sigma: (spread * variance).sqrt() };
+        let value = |value: f64, variance: f64| FittedValue { value, sigma: (spread * variance).sqrt() };
         let line = Self {
             slope: value(slope, 1.0 / sxx),
             intercept: value(intercept, 1.0 / total + mx * mx / sxx),

@@ -7,7 +7,7 @@ use std::fmt;
 use nalgebra::{DMatrix, DVector};
 use serde::{Deserialize, Serialize};
 
-use super::line::{Line, Value};
+use super::line::{FittedValue, Line};
 use super::{CalibrateError, Calibration, Parameters, SignalLevel};
 use crate::develop::{Curve, GammaSpec, SigmoidSpec};
 
@@ -50,7 +50,7 @@ pub(super) enum Fitted {
 /// a (log2 t + l)^γ + b with parameters \[a, γ, b, l\], sigmoid with \[a, b\].
 pub(super) struct NonlinearFit {
     name: CurveName,
-    found: Vec<Value>,
+    found: Vec<FittedValue>,
     residual: f64,
 }
 
@@ -114,7 +114,11 @@ fn gamma_start(flats: &[SignalLevel], at_shortest: f64) -> Vec<f64> {
 }
 
 /// Levenberg–Marquardt fit: parameters with uncertainties from the residuals, and the root mean square residual.
-fn least_squares(curve: fn(&[f64], f64) -> f64, start: &[f64], flats: &[SignalLevel]) -> Option<(Vec<Value>, f64)> {
+fn least_squares(
+    curve: fn(&[f64], f64) -> f64,
+    start: &[f64],
+    flats: &[SignalLevel],
+) -> Option<(Vec<FittedValue>, f64)> {
     let (n, k) = (flats.len(), start.len());
     let left = |p: &[f64]| DVector::from_iterator(n, flats.iter().map(|level| level.mean - curve(p, level.exposure_s)));
     let mut p = start.to_vec();
@@ -138,7 +142,7 @@ fn least_squares(curve: fn(&[f64], f64) -> f64, start: &[f64], flats: &[SignalLe
     let slopes = slopes(curve, &p, flats);
     let covariance = (slopes.transpose() * slopes).pseudo_inverse(1e-300).ok()?;
     let spread = squares / n.saturating_sub(k).max(1) as f64;
-    let value = |i: usize| Value { value: p[i], sigma: (spread * covariance[(i, i)]).max(0.0).sqrt() };
+    let value = |i: usize| FittedValue { value: p[i], sigma: (spread * covariance[(i, i)]).max(0.0).sqrt() };
     squares.is_finite().then(|| ((0..k).map(value).collect(), (squares / n as f64).sqrt()))
 }
 
@@ -173,7 +177,10 @@ impl NonlinearFit {
             response: self.name,
             parameters,
             gain_e_per_dn: rate,
-            read_sigma_e: Value { value: read * rate.value, sigma: (read_sigma * rate.value).hypot(read * rate.sigma) },
+            read_sigma_e: FittedValue {
+                value: read * rate.value,
+                sigma: (read_sigma * rate.value).hypot(read * rate.sigma),
+            },
             dark_current_e_per_s: None,
             residual: self.residual,
             levels: [0; 2],
@@ -206,7 +213,7 @@ impl NonlinearFit {
     }
 
     /// The curve over log2 of electrons instead of time, at `rate` electrons per second.
-    fn in_electrons(&self, rate: Value, flats: &[SignalLevel]) -> Result<(Parameters, Curve), CalibrateError> {
+    fn in_electrons(&self, rate: FittedValue, flats: &[SignalLevel]) -> Result<(Parameters, Curve), CalibrateError> {
         let octaves = rate.value.log2();
         let octaves_sigma = rate.sigma / (rate.value * LN_2);
         if self.name == CurveName::Gamma {
@@ -222,7 +229,7 @@ impl NonlinearFit {
         }
         let [a, b] = [self.found[0], self.found[1]];
         let sigma = b.sigma.hypot(a.sigma * octaves).hypot(a.value * octaves_sigma);
-        let b = Value { value: b.value - a.value * octaves, sigma };
+        let b = FittedValue { value: b.value - a.value * octaves, sigma };
         Ok((vec![("a", a), ("b", b)], Curve::Sigmoid(SigmoidSpec { a: a.value, b: b.value })))
     }
 }

@@ -385,10 +385,8 @@ fn repeats(channels: usize) -> impl FnOnce(&Option<Vec<f64>>, &()) -> garde::Res
 
 /// A garde check: exactly one of `cycle_s` and `columns`.
 fn or_columns(columns: bool) -> impl FnOnce(&Option<f64>, &()) -> garde::Result {
-    move |cycle_s, ()| match (cycle_s.is_some(), columns) {
-        (true, true) => Err(garde::Error::new("cycle_s and columns are both given: give one")),
-        (false, false) => Err(garde::Error::new("neither cycle_s nor columns is given: give one")),
-        _ => Ok(()),
+    move |cycle_s, ()| {
+        one_of([("cycle_s", cycle_s.map(drop)), ("columns", columns.then_some(()))]).map_err(garde::Error::new)
     }
 }
 

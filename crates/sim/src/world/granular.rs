@@ -18,11 +18,11 @@ use std::sync::Arc;
 
 use nalgebra::{Isometry3, UnitQuaternion, Vector3};
 use selene_base::{InputError, Pose, Wrench};
-use selene_crm::{Body, Drum, Scratch, Shape};
+use selene_crm::{Body, BodyShape, Drum, Scratch};
 use selene_soil::{Conditions, Domain, GranularError, GranularWindow, MemoryPatch, WheelContact, WindowState};
 use selene_terrain::{GroundPatch, NodeRect, Terrain};
 use selene_vehicle::contact::LooseRock;
-use selene_vehicle::{BucketDrum, RoverModel, Shape as LinkShape};
+use selene_vehicle::{BucketDrum, RoverModel, Shape};
 
 use crate::scenario::{RoverSetup, Scenario, ScenarioError};
 use crate::world::entity::EntityId;
@@ -42,7 +42,7 @@ const POINTS_IN_ALL_MAX: f64 = 4e6;
 pub(crate) struct PartShape {
     link: usize,
     link_from_shape: Pose,
-    shape: Shape,
+    shape: BodyShape,
 }
 
 /// A window that is stepped in a group.
@@ -102,7 +102,7 @@ pub(crate) fn drum_loads_kg(
         let windows = states.iter().filter_map(|(at, state)| Some((model.windows().get(*at as usize)?, state)));
         windows.map(|(window, state)| window.load_kg(state, number)).sum::<f64>()
     };
-    let is_drum = |part: &usize| matches!(kind.part_shapes[*part].shape, Shape::Drum(_));
+    let is_drum = |part: &usize| matches!(kind.part_shapes[*part].shape, BodyShape::Drum(_));
     (0..kind.part_shapes.len()).filter(is_drum).map(load_kg).collect()
 }
 
@@ -160,24 +160,24 @@ pub(crate) fn part_shapes(model: &RoverModel) -> Vec<PartShape> {
 fn drum_shape(drum: &BucketDrum) -> PartShape {
     let &BucketDrum { link, link_from_drum, radius_m, length_m, slices, scoops, channel_m, overlap_rad } = drum;
     let half_length_m = 0.5 * length_m;
-    let shape = Shape::Drum(Drum { radius_m, half_length_m, slices, scoops, channel_m, overlap_rad });
+    let shape = BodyShape::Drum(Drum { radius_m, half_length_m, slices, scoops, channel_m, overlap_rad });
     PartShape { link, link_from_shape: link_from_drum, shape }
 }
 
 /// The solid of a link's shape, and the pose of its middle in the shape's frame.
-fn shape_of(shape: &LinkShape) -> (Pose, Shape) {
+fn shape_of(shape: &Shape) -> (Pose, BodyShape) {
     let half = |m: f64| (0.5 * m).max(THIN_M);
     let (middle, shape) = match shape {
-        LinkShape::Box { size_m } => (Vector3::zeros(), Shape::Cuboid { half_m: size_m.map(half) }),
-        LinkShape::Cylinder { radius_m, length_m } => {
-            (Vector3::zeros(), Shape::Cylinder { radius_m: radius_m.max(THIN_M), half_length_m: half(*length_m) })
+        Shape::Box { size_m } => (Vector3::zeros(), BodyShape::Cuboid { half_m: size_m.map(half) }),
+        Shape::Cylinder { radius_m, length_m } => {
+            (Vector3::zeros(), BodyShape::Cylinder { radius_m: radius_m.max(THIN_M), half_length_m: half(*length_m) })
         }
-        LinkShape::Sphere { radius_m } => (Vector3::zeros(), Shape::Sphere { radius_m: radius_m.max(THIN_M) }),
-        LinkShape::Mesh { vertices, .. } => {
+        Shape::Sphere { radius_m } => (Vector3::zeros(), BodyShape::Sphere { radius_m: radius_m.max(THIN_M) }),
+        Shape::Mesh { vertices, .. } => {
             let corners = || vertices.iter().map(|corner| Vector3::from(*corner).cast::<f64>());
             let low = corners().reduce(|a, b| a.inf(&b)).unwrap_or_default();
             let high = corners().reduce(|a, b| a.sup(&b)).unwrap_or_default();
-            (0.5 * (low + high), Shape::Cuboid { half_m: <[f64; 3]>::from(high - low).map(half) })
+            (0.5 * (low + high), BodyShape::Cuboid { half_m: <[f64; 3]>::from(high - low).map(half) })
         }
     };
     (Isometry3::from_parts(middle.into(), UnitQuaternion::identity()), shape)
@@ -257,7 +257,7 @@ impl GroupWindow {
     }
 
     fn contact(&self, wheel: &BodyInWindow, ground: &GroundPatch, wrench: &Wrench) -> WheelContact {
-        let Shape::Cylinder { radius_m, .. } = wheel.body.shape else { return WheelContact::default() };
+        let BodyShape::Cylinder { radius_m, .. } = wheel.body.shape else { return WheelContact::default() };
         let centre_m = wheel.body.pose.translation.vector;
         self.window.wheel_contact(&self.state, ground, &centre_m, radius_m, *wrench)
     }
@@ -308,7 +308,7 @@ fn wheel_bodies(at: usize, rover: &GroupRover, friction: f64) -> Vec<BodyInWindo
     let body_of = |(wheel, (motion, shape)): (usize, (selene_vehicle::WheelKinematics, &selene_soil::WheelShape))| {
         let radius_m = shape.pressing_radius_m(friction);
         let body = Body {
-            shape: Shape::Cylinder { radius_m, half_length_m: 0.5 * shape.width_m },
+            shape: BodyShape::Cylinder { radius_m, half_length_m: 0.5 * shape.width_m },
             pose: motion.world_from_wheel * along_axle,
             velocity_m_s: motion.linear,
             angular_velocity_rad_s: motion.angular,
@@ -339,7 +339,7 @@ fn part_bodies(at: usize, rover: &GroupRover) -> Vec<BodyInWindow> {
 fn rock_body(at: usize, rock: &LooseRock, friction: f64) -> BodyInWindow {
     let twist = &rock.state.twist;
     let body = Body {
-        shape: Shape::Sphere { radius_m: rock.inertia.radius_m },
+        shape: BodyShape::Sphere { radius_m: rock.inertia.radius_m },
         pose: rock.state.world_from_rock,
         velocity_m_s: twist.linear,
         angular_velocity_rad_s: twist.angular,

@@ -3,7 +3,7 @@
 //! beside it. Here each shell continues from its last pose, with a twist that brings it to its body's next pose.
 
 use nalgebra::Isometry3;
-use selene_crm::{Body, Drum, Point, Shape};
+use selene_crm::{Body, BodyShape, Drum, Point};
 use serde::{Deserialize, Serialize};
 
 /// Longest distance that a drum moves in an exchange, over its radius.
@@ -28,7 +28,7 @@ impl Shells {
     /// The drums among `bodies` (with their numbers, in the grid's frame) after `elapsed_s` along their twists.
     pub(crate) fn left_by<'a>(bodies: impl Iterator<Item = (u64, &'a Body)>, elapsed_s: f64) -> Self {
         let left = |(number, body): (u64, &Body)| match body.shape {
-            Shape::Drum(drum) => Some(TrackedDrum { number, drum, pose: body.moved(elapsed_s).pose }),
+            BodyShape::Drum(drum) => Some(TrackedDrum { number, drum, pose: body.moved(elapsed_s).pose }),
             _ => None,
         };
         Self { left: bodies.filter_map(left).collect() }

@@ -352,7 +352,7 @@ fn is_still(points: &[Point]) -> bool {
 #[cfg(test)]
 mod tests {
     use nalgebra::{Isometry3, Vector3};
-    use selene_crm::{Body, CrmSpec, Preset, Scratch, Shape};
+    use selene_crm::{Body, BodyShape, CrmSpec, Preset, Scratch};
     use selene_terrain::{GroundPatch, Level, Ruts, Terrain};
 
     use super::WindowState;
@@ -393,7 +393,7 @@ mod tests {
 
     fn box_at(height_m: f64, speed_m_s: f64) -> Body {
         Body {
-            shape: Shape::Cuboid { half_m: [0.06, 0.06, 0.04] },
+            shape: BodyShape::Cuboid { half_m: [0.06, 0.06, 0.04] },
             pose: Isometry3::translation(0.0, 0.0, height_m),
             velocity_m_s: Vector3::new(0.0, 0.0, speed_m_s),
             angular_velocity_rad_s: Vector3::zeros(),
@@ -500,7 +500,7 @@ mod tests {
         let (radius_m, mass_kg, dt_s) = (0.1, 10.0, CONDITIONS.dt_s);
         let upright = Isometry3::rotation(Vector3::x() * std::f64::consts::FRAC_PI_2);
         let mut wheel = Body {
-            shape: Shape::Cylinder { radius_m, half_length_m: 0.05 },
+            shape: BodyShape::Cylinder { radius_m, half_length_m: 0.05 },
             pose: Isometry3::translation(0.0, 0.0, 0.5 + radius_m) * upright,
             velocity_m_s: Vector3::zeros(),
             angular_velocity_rad_s: Vector3::zeros(),

@@ -1,7 +1,7 @@
 //! Rigid bodies among grains: a body gains what grains and walls lose.
 
 use nalgebra::{Isometry3, Vector3};
-use selene_crm::{Body, Shape, Wall};
+use selene_crm::{Body, BodyShape, Wall};
 
 use super::{GLASS, GRAVITY_M_S2, SMOOTH, close, model, run};
 use crate::{Filling, Model, Partner, State};
@@ -23,7 +23,7 @@ fn bed() -> (Model, State) {
     (model, state)
 }
 
-fn body(shape: Shape, at_m: [f64; 3], velocity_m_s: [f64; 3]) -> Body {
+fn body(shape: BodyShape, at_m: [f64; 3], velocity_m_s: [f64; 3]) -> Body {
     Body {
         shape,
         pose: Isometry3::translation(at_m[0], at_m[1], at_m[2]),
@@ -41,9 +41,9 @@ fn momentum_given_is_momentum_taken() {
     let wheel = Body {
         pose: Isometry3::new(Vector3::new(0.04, 0.05, 0.088), lying),
         angular_velocity_rad_s: Vector3::y() * 5.0,
-        ..body(Shape::Cylinder { radius_m: 0.03, half_length_m: 0.02 }, [0.0; 3], [0.1, 0.0, -0.1])
+        ..body(BodyShape::Cylinder { radius_m: 0.03, half_length_m: 0.02 }, [0.0; 3], [0.1, 0.0, -0.1])
     };
-    let ball = body(Shape::Sphere { radius_m: 0.01 }, [0.082, 0.082, 0.075], [0.0, 0.0, -0.2]);
+    let ball = body(BodyShape::Sphere { radius_m: 0.01 }, [0.082, 0.082, 0.075], [0.0, 0.0, -0.2]);
     let (before_n_s, duration_s) = (state.momentum_n_s(&model), 0.1);
     let outcome = run(&model, &mut state, &[wheel, ball], duration_s);
     let weight_n_s = model.gravity_m_s2() * (state.mass_kg(&model) * duration_s);
@@ -60,7 +60,7 @@ fn momentum_given_is_momentum_taken() {
 #[test]
 fn a_body_bears_the_bed_that_lies_on_it() {
     let model = model(&GLASS, [0.06, 0.06, 0.1], [[SMOOTH; 2], [SMOOTH; 2], [Wall::Open; 2]], GRAVITY_M_S2);
-    let plate = body(Shape::Cuboid { half_m: [0.05, 0.05, 0.01] }, [0.03, 0.03, 0.01], [0.0; 3]);
+    let plate = body(BodyShape::Cuboid { half_m: [0.05, 0.05, 0.01] }, [0.03, 0.03, 0.01], [0.0; 3]);
     let mut state = State::default();
     let filling = Filling {
         low_m: [0.0, 0.0, 0.02],

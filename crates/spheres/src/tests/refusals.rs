@@ -1,14 +1,14 @@
 //! Invalid input is refused, and the state stays unchanged.
 
 use nalgebra::{Isometry3, Vector3};
-use selene_crm::{Body, Drum, Shape, Wall};
+use selene_crm::{Body, BodyShape, Drum, Wall};
 
 use super::{CLOSED, GLASS, model};
 use crate::{Container, Filling, Model, Scratch, SpheresError, SpheresSpec, State, step};
 
 fn ball() -> Body {
     Body {
-        shape: Shape::Sphere { radius_m: 0.01 },
+        shape: BodyShape::Sphere { radius_m: 0.01 },
         pose: Isometry3::identity(),
         velocity_m_s: Vector3::zeros(),
         angular_velocity_rad_s: Vector3::zeros(),
@@ -72,7 +72,7 @@ fn bodies_models_and_fillings_that_cannot_be_are_refused() {
     let message = refused(two(), CLOSED, &[rough], 0.01).to_string();
     assert!(message.contains("body 0") && message.contains("friction -1: must be 0 to 10"), "{message}");
     let drum = Drum { radius_m: 0.1, half_length_m: 0.05, slices: 1, scoops: 3, channel_m: 0.02, overlap_rad: 0.5 };
-    let shell = Body { shape: Shape::Drum(drum), ..ball() };
+    let shell = Body { shape: BodyShape::Drum(drum), ..ball() };
     assert_eq!(refused(two(), CLOSED, &[ball(), shell], 0.01), SpheresError::Shell { index: 1 });
 
     let container = Container { size_m: [0.2; 3], walls: CLOSED };

@@ -4,6 +4,7 @@
 use garde::Validate;
 use schemars::JsonSchema;
 use selene_base::input::{non_negative, positive, within};
+use selene_base::one_of;
 use selene_terrain::radar_shares;
 use serde::Deserialize;
 
@@ -21,7 +22,7 @@ pub struct LampSpec {
     #[garde(skip)]
     pub link: String,
     /// Radiant flux from 400 to 700 nm at full level, W; either this or `flux_lm`.
-    #[garde(inner(custom(positive)), custom(one_of(self.flux_lm.is_some())))]
+    #[garde(inner(custom(positive)), custom(or_lumens(self.flux_lm.is_some())))]
     #[serde(default)]
     pub flux_w: Option<f64>,
     /// Luminous flux at full level, lm.
@@ -121,11 +122,10 @@ fn topic_name(name: &str, (): &()) -> garde::Result {
     Err(garde::Error::new(format!("value '{name}' is not allowed: {allowed}")))
 }
 
-fn one_of(other: bool) -> impl FnOnce(&Option<f64>, &()) -> garde::Result {
-    move |value, ()| match (value.is_some(), other) {
-        (true, true) => Err(garde::Error::new("flux_w and flux_lm are both given: give one")),
-        (false, false) => Err(garde::Error::new("neither flux_w nor flux_lm is given: give one")),
-        _ => Ok(()),
+/// A garde check: exactly one of `flux_w` and `flux_lm`.
+fn or_lumens(flux_lm: bool) -> impl FnOnce(&Option<f64>, &()) -> garde::Result {
+    move |flux_w, ()| {
+        one_of([("flux_w", flux_w.map(drop)), ("flux_lm", flux_lm.then_some(()))]).map_err(garde::Error::new)
     }
 }
 

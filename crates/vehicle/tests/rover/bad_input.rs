@@ -166,8 +166,8 @@ fn a_linkage_that_cannot_be_is_refused() {
 fn a_lamp_that_cannot_be_is_refused() {
     let flux = "flux_w: 12, rgb: [0.01, 0.04, 0.95], inner_deg: 6";
     yaml_refusal("lamp-dark", flux, "flux_w: 0, rgb: [0.01, 0.04, 0.95], inner_deg: 6", &["0", "more than 0"]);
-    yaml_refusal("lamp-fluxes", flux, "flux_w: 12, flux_lm: 900, inner_deg: 6", &["flux_w and flux_lm", "give one"]);
-    yaml_refusal("lamp-none", flux, "rgb: [0.01, 0.04, 0.95], inner_deg: 6", &["neither flux_w nor flux_lm"]);
+    yaml_refusal("lamp-fluxes", flux, "flux_w: 12, flux_lm: 900, inner_deg: 6", &["exactly one of flux_w, flux_lm"]);
+    yaml_refusal("lamp-none", flux, "rgb: [0.01, 0.04, 0.95], inner_deg: 6", &["exactly one of flux_w, flux_lm"]);
     yaml_refusal("lamp-black", flux, "flux_w: 12, rgb: [0, 0, 0], inner_deg: 6", &["[0.0, 0.0, 0.0]", "more than 0"]);
     yaml_refusal(
         "lamp-colours",

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use image::DynamicImage;
 use selene_base::input::read_bytes;
-use selene_sensors::calibrate::{Calibration, SignalLevel, Value, calibrate as fit};
+use selene_sensors::calibrate::{Calibration, FittedValue, SignalLevel, calibrate as fit};
 
 use crate::args::{CalibrateCameraArgs, CalibrateCommand};
 use crate::fault::Fault;
@@ -132,7 +132,7 @@ fn exposure_in(name: &str) -> Option<f64> {
 }
 
 fn print(calibration: &Calibration) {
-    let line = |what: &str, value: &Value, unit: &str| {
+    let line = |what: &str, value: &FittedValue, unit: &str| {
         print_line(format_args!("  {what:<22} {:>13.6e} \u{b1} {:.1e} {unit}", value.value, value.sigma));
     };
     let Calibration { response, levels: [flats, darks], residual, .. } = calibration;

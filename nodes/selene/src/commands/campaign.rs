@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use selene_base::output::{self, CSV, FileKind, PNG};
-use selene_campaign::{CampaignError, Folder, Plan, Pool, Record, Row, Shard, Status, Table, chart, run_all};
+use selene_campaign::{CampaignError, Folder, Plan, Pool, Record, ResultTable, Row, Shard, Status, chart, run_all};
 use serde_json::json;
 
 use crate::args::{CampaignArgs, CampaignCommand, CampaignRunArgs};
@@ -136,7 +136,7 @@ fn planned(plan: &Plan, row: &Row) -> serde_json::Value {
 /// Writes the tables and the chart of all rows; fails if a row failed.
 fn collect(plan: &Plan, folder: &Folder) -> Result<(), Fault> {
     let records = folder.records(plan).map_err(Fault::input)?;
-    let table = Table::of(plan, &records);
+    let table = ResultTable::of(plan, &records);
     let [csv, parquet, picture] = outputs(folder)?;
     output::write_bytes(&csv, &CSV, table.csv().as_bytes()).map_err(Fault::run)?;
     let bytes = table.parquet().map_err(|error| Fault::run(CampaignError::from(error)))?;

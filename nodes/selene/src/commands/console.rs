@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use selene_console::{Console, ConsoleOptions, ListeningSocket, Refusal, Token};
+use selene_console::{Console, ConsoleOptions, ListeningSocket, RefusalReason, Token};
 use selene_ros::qos::checked_name;
 use selene_ros::transport::Transport;
 
@@ -73,7 +73,7 @@ pub(crate) fn refused(console: &Console) -> Option<String> {
 }
 
 /// Counts of refusals, in words; `None` if there are none.
-pub(crate) fn in_words(refused: &[(Refusal, u64)]) -> Option<String> {
+pub(crate) fn in_words(refused: &[(RefusalReason, u64)]) -> Option<String> {
     let reported: Vec<_> = refused.iter().map(|(refusal, count)| format!("{count} {}", refusal.word())).collect();
     (!reported.is_empty()).then(|| reported.join(", "))
 }

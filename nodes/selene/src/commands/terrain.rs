@@ -4,7 +4,7 @@ mod export;
 
 use selene_base::output::{PNG, TIFF};
 use selene_dem::{
-    Bounds, Compression, Crs, ElevationError, ElevationFile, GeoPoint, HeightStatistics, ReadOptions, Window,
+    Compression, Crs, ElevationError, ElevationFile, GeoPoint, GeographicBounds, HeightStatistics, ReadOptions, Window,
     write_geotiff,
 };
 use selene_pictures::{hillshade, save_png};
@@ -82,7 +82,7 @@ fn degrees(rad: f64) -> f64 {
 fn json_of(file: &ElevationFile, survey: &HeightStatistics) -> Value {
     let [[x_min, x_max], [y_min, y_max]] = extent(file);
     let bounds = file.bounds().map(|bounds| {
-        let Bounds { south_rad, north_rad, west_rad, east_rad } = bounds;
+        let GeographicBounds { south_rad, north_rad, west_rad, east_rad } = bounds;
         json!({ "south_deg": degrees(south_rad), "north_deg": degrees(north_rad), "west_deg": degrees(west_rad), "east_deg": degrees(east_rad) })
     });
     json!({
@@ -113,7 +113,7 @@ fn print(file: &ElevationFile, survey: &HeightStatistics) {
     line("map", file.crs().to_string());
     line("x", format!("{x_min} to {x_max}{unit}"));
     line("y", format!("{y_min} to {y_max}{unit}"));
-    if let Some(Bounds { south_rad, north_rad, west_rad, east_rad }) = file.bounds() {
+    if let Some(GeographicBounds { south_rad, north_rad, west_rad, east_rad }) = file.bounds() {
         line("latitude", format!("{} to {}°", degrees(south_rad), degrees(north_rad)));
         line("longitude", format!("{} to {}° east", degrees(west_rad), degrees(east_rad)));
     }

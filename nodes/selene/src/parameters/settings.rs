@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use selene_base::SimTime;
-use selene_ros::parameters::{Parameter, ParameterChange, Value, ValueRange};
+use selene_ros::parameters::{Parameter, ParameterChange, TypedValue, ValueRange};
 use selene_sensors::{SensorSetting, SensorSpec};
 use selene_sim::{EntityId, LampCommand, Model, Scenario};
 use selene_simulation::LiveSettings;
@@ -18,8 +18,8 @@ struct Field {
     name: &'static str,
     description: &'static str,
     range: ValueRange,
-    value: fn(&SensorSpec, &SensorSetting) -> Value,
-    with: fn(&SensorSpec, SensorSetting, &Value) -> SensorSetting,
+    value: fn(&SensorSpec, &SensorSetting) -> TypedValue,
+    with: fn(&SensorSpec, SensorSetting, &TypedValue) -> SensorSetting,
 }
 
 /// A sensor of a rover in a running world.
@@ -51,7 +51,11 @@ pub(super) fn of_world(model: &Model, live: &LiveSettings, is_shared: bool) -> V
 }
 
 /// A read-only parameter of a world that several processes share.
-fn shared(name: impl Into<String>, description: &str, read: impl Fn() -> Value + Send + Sync + 'static) -> Parameter {
+fn shared(
+    name: impl Into<String>,
+    description: &str,
+    read: impl Fn() -> TypedValue + Send + Sync + 'static,
+) -> Parameter {
     Parameter::read_only(name, read(), format!("{description} {SHARED}")).read_by(read)
 }
 
@@ -59,29 +63,29 @@ fn utc(scenario: &Arc<Scenario>, live: &LiveSettings, is_shared: bool) -> Parame
     let description = "UTC at simulated time zero: where Sun, Earth and stars stand. The scenario or --utc sets it.";
     let begins = scenario.utc;
     let (checked, applied, read) = (live.clone(), live.clone(), live.clone());
-    let read = move || Value::Text(begins.after(read.sky_offset()).to_string());
+    let read = move || TypedValue::Text(begins.after(read.sky_offset()).to_string());
     if is_shared {
         return shared("utc", description, read);
     }
     let scenario = Arc::clone(scenario);
-    let check = move |value: &Value| {
+    let check = move |value: &TypedValue| {
         let offset = offset(value, begins)?;
         scenario.sky.at(begins.after(checked.time() + offset)).map(drop).map_err(|error| error.to_string())
     };
-    let apply = move |value: &Value| {
+    let apply = move |value: &TypedValue| {
         if let Ok(offset) = offset(value, begins) {
             applied.set_sky_offset(offset);
         }
     };
-    let value = Value::Text(begins.to_string());
+    let value = TypedValue::Text(begins.to_string());
     Parameter::changeable("utc", value, description, ValueRange::Any, ParameterChange::new(check, apply))
         .constrained("YYYY-MM-DDTHH:MM:SSZ, 1900 to 2099")
         .read_by(read)
 }
 
 /// How much later a UTC instant is than the scenario's own.
-fn offset(value: &Value, begins: Utc) -> Result<SimTime, String> {
-    let Value::Text(text) = value else { return Err("must be a text".to_owned()) };
+fn offset(value: &TypedValue, begins: Utc) -> Result<SimTime, String> {
+    let TypedValue::Text(text) = value else { return Err("must be a text".to_owned()) };
     Ok(text.parse::<Utc>().map_err(|error| error.to_string())?.since(begins))
 }
 
@@ -105,8 +109,8 @@ fn enabled() -> Field {
         name: "enabled",
         description: "Whether the sensor measures.",
         range: ValueRange::Any,
-        value: |_, setting| Value::Bool(setting.enabled),
-        with: |_, setting, value| SensorSetting { enabled: *value == Value::Bool(true), ..setting },
+        value: |_, setting| TypedValue::Bool(setting.enabled),
+        with: |_, setting, value| SensorSetting { enabled: *value == TypedValue::Bool(true), ..setting },
     }
 }
 
@@ -115,8 +119,8 @@ fn noise() -> Field {
         name: "noise",
         description: "Whether readings have noise and drift; biases and scale errors stay in any case.",
         range: ValueRange::Any,
-        value: |_, setting| Value::Bool(setting.noise),
-        with: |_, setting, value| SensorSetting { noise: *value == Value::Bool(true), ..setting },
+        value: |_, setting| TypedValue::Bool(setting.noise),
+        with: |_, setting, value| SensorSetting { noise: *value == TypedValue::Bool(true), ..setting },
     }
 }
 
@@ -125,9 +129,9 @@ fn exposure_s(longest_s: f64) -> Field {
         name: "exposure_s",
         description: "Exposure, s; the longest one with auto_exposure.",
         range: ValueRange::Doubles(1e-6..=longest_s),
-        value: |spec, setting| Value::Double(set_camera(spec, setting).0),
+        value: |spec, setting| TypedValue::Double(set_camera(spec, setting).0),
         with: |spec, setting, value| {
-            let Value::Double(exposure_s) = value else { return setting };
+            let TypedValue::Double(exposure_s) = value else { return setting };
             let of_file = set_camera(spec, &SensorSetting::default()).0;
             SensorSetting { exposure_s: (*exposure_s != of_file).then_some(*exposure_s), ..setting }
         },
@@ -139,9 +143,9 @@ fn auto_exposure() -> Field {
         name: "auto_exposure",
         description: "Whether each image chooses its own exposure.",
         range: ValueRange::Any,
-        value: |spec, setting| Value::Bool(set_camera(spec, setting).1),
+        value: |spec, setting| TypedValue::Bool(set_camera(spec, setting).1),
         with: |spec, setting, value| {
-            let auto = *value == Value::Bool(true);
+            let auto = *value == TypedValue::Bool(true);
             let of_file = set_camera(spec, &SensorSetting::default()).1;
             SensorSetting { auto_exposure: (auto != of_file).then_some(auto), ..setting }
         },
@@ -181,11 +185,11 @@ impl OfSensor {
         if is_shared {
             return shared(name, description, read);
         }
-        let check = move |value: &Value| {
+        let check = move |value: &TypedValue| {
             let setting = with(&checked.spec, checked.setting(), value);
             checked.spec.check(&setting).map_err(|why| why.to_string())
         };
-        let apply = move |value: &Value| {
+        let apply = move |value: &TypedValue| {
             applied.live.set_sensor(applied.rover, applied.name(), |setting| with(&applied.spec, setting, value));
         };
         let first = value(&self.spec, &SensorSetting::default());
@@ -203,16 +207,16 @@ fn of_lamp(
 ) -> Parameter {
     let description = "Part of the lamp's full flux, as its command topic sets it.";
     let (applied, read, lamp) = (live.clone(), live.clone(), lamp.to_owned());
-    let read = move || Value::Double(read.lamp_level(rover, index).unwrap_or(level));
+    let read = move || TypedValue::Double(read.lamp_level(rover, index).unwrap_or(level));
     if is_shared {
         return shared(parameter, description, read);
     }
-    let apply = move |value: &Value| {
-        if let Value::Double(level) = value {
+    let apply = move |value: &TypedValue| {
+        if let TypedValue::Double(level) = value {
             applied.light(rover, LampCommand { lamp: lamp.clone(), level: *level });
         }
     };
-    let (first, change) = (Value::Double(level), ParameterChange::new(|_| Ok(()), apply));
+    let (first, change) = (TypedValue::Double(level), ParameterChange::new(|_| Ok(()), apply));
     Parameter::changeable(parameter, first, description, ValueRange::Doubles(0.0..=1.0), change).read_by(read)
 }
 
@@ -220,7 +224,7 @@ fn of_lamp(
 mod tests {
     use super::{SHARED, of_world};
     use selene_base::SimTime;
-    use selene_ros::parameters::{ParameterError, Parameters, Value};
+    use selene_ros::parameters::{ParameterError, Parameters, TypedValue};
     use selene_sensors::SensorSetting;
     use selene_sim::{
         Checkpoint, Command, EntityId, LampCommand, LoadOptions, Model, Recent, Scenario, Settings, World,
@@ -251,11 +255,11 @@ mod tests {
         let live = LiveSettings::default();
         let mut parameters = parameters(&live);
         for (name, before, after) in [
-            ("viper.navcam_left.exposure_s", Value::Double(0.05), Value::Double(0.004)),
-            ("viper.navcam_left.auto_exposure", Value::Bool(true), Value::Bool(false)),
-            ("viper.navcam_left.noise", Value::Bool(true), Value::Bool(false)),
-            ("viper.imu.enabled", Value::Bool(true), Value::Bool(false)),
-            ("utc", Value::Text("2026-11-21T12:00:00Z".into()), Value::Text("2026-11-22T12:00:00.5Z".into())),
+            ("viper.navcam_left.exposure_s", TypedValue::Double(0.05), TypedValue::Double(0.004)),
+            ("viper.navcam_left.auto_exposure", TypedValue::Bool(true), TypedValue::Bool(false)),
+            ("viper.navcam_left.noise", TypedValue::Bool(true), TypedValue::Bool(false)),
+            ("viper.imu.enabled", TypedValue::Bool(true), TypedValue::Bool(false)),
+            ("utc", TypedValue::Text("2026-11-21T12:00:00Z".into()), TypedValue::Text("2026-11-22T12:00:00.5Z".into())),
         ] {
             assert_eq!(parameters.value(name), Some(before), "{name}");
             assert_eq!(parameters.set(name, &after), Ok(()), "{name}");
@@ -266,9 +270,9 @@ mod tests {
         assert_eq!(live.sky_offset(), SimTime::from_nanos(86_400_500_000_000));
         // Setting the file's values again leaves no trace.
         for (name, value) in [
-            ("viper.navcam_left.exposure_s", Value::Double(0.05)),
-            ("viper.navcam_left.auto_exposure", Value::Bool(true)),
-            ("viper.navcam_left.noise", Value::Bool(true)),
+            ("viper.navcam_left.exposure_s", TypedValue::Double(0.05)),
+            ("viper.navcam_left.auto_exposure", TypedValue::Bool(true)),
+            ("viper.navcam_left.noise", TypedValue::Bool(true)),
         ] {
             assert_eq!(parameters.set(name, &value), Ok(()), "{name}");
         }
@@ -279,13 +283,13 @@ mod tests {
     fn what_cannot_be_is_refused_with_the_reason() {
         let live = LiveSettings::default();
         let mut parameters = parameters(&live);
-        let exposure = parameters.set("viper.navcam_left.exposure_s", &Value::Double(11.0));
+        let exposure = parameters.set("viper.navcam_left.exposure_s", &TypedValue::Double(11.0));
         assert!(matches!(exposure, Err(ParameterError::OutOfRange { .. })), "{exposure:?}");
-        let utc = parameters.set("utc", &Value::Text("tomorrow".into()));
+        let utc = parameters.set("utc", &TypedValue::Text("tomorrow".into()));
         assert!(matches!(&utc, Err(ParameterError::Refused { why, .. }) if why.contains("tomorrow")), "{utc:?}");
         // Encoders count, so their noise is part of their state; only cameras have an exposure.
         for name in ["viper.wheel_encoders.noise", "viper.imu.exposure_s"] {
-            let refused = parameters.set(name, &Value::Bool(false));
+            let refused = parameters.set(name, &TypedValue::Bool(false));
             assert!(matches!(refused, Err(ParameterError::Unknown { .. })), "{name}: {refused:?}");
         }
         assert_eq!(live.sensor(ROVER, "navcam_left"), SensorSetting::default());
@@ -306,10 +310,10 @@ mod tests {
         live.begin(&RunStart::Resume(Box::new(checkpoint)));
         let mut parameters = of_world(&model, &live, true).into_iter().fold(Parameters::default(), Parameters::with);
         for (name, has, other) in [
-            ("utc", Value::Text("2026-11-21T13:00:00Z".into()), Value::Text("2026-11-22T12:00:00Z".into())),
-            ("viper.imu.noise", Value::Bool(false), Value::Bool(true)),
-            ("viper.navcam_left.enabled", Value::Bool(true), Value::Bool(false)),
-            ("viper.lamps.headlight_left", Value::Double(0.25), Value::Double(1.0)),
+            ("utc", TypedValue::Text("2026-11-21T13:00:00Z".into()), TypedValue::Text("2026-11-22T12:00:00Z".into())),
+            ("viper.imu.noise", TypedValue::Bool(false), TypedValue::Bool(true)),
+            ("viper.navcam_left.enabled", TypedValue::Bool(true), TypedValue::Bool(false)),
+            ("viper.lamps.headlight_left", TypedValue::Double(0.25), TypedValue::Double(1.0)),
         ] {
             let refused = parameters.set(name, &other);
             assert!(refused.is_err_and(|error| error.to_string().contains(SHARED)), "{name}");

@@ -3,7 +3,7 @@
 use super::{RosArgs, split};
 use crate::fault::Fault;
 use crate::remap::Names;
-use selene_ros::parameters::{Parameter, ParameterChange, Parameters, Value, ValueRange};
+use selene_ros::parameters::{Parameter, ParameterChange, Parameters, TypedValue, ValueRange};
 use std::ffi::OsString;
 
 fn words(line: &str) -> Vec<OsString> {
@@ -22,13 +22,9 @@ fn assert_refused<T>(result: Result<T, Fault>, parts: &[&str]) {
 
 fn parameters() -> Parameters {
     let pace = ParameterChange::new(|_| Ok(()), |_| ());
-    Parameters::default().with(Parameter::read_only("seed", Value::Integer(7), "Seed.")).with(Parameter::changeable(
-        "pace",
-        Value::Double(1.0),
-        "Pace.",
-        ValueRange::Doubles(0.0..=1000.0),
-        pace,
-    ))
+    Parameters::default()
+        .with(Parameter::read_only("seed", TypedValue::Integer(7), "Seed."))
+        .with(Parameter::changeable("pace", TypedValue::Double(1.0), "Pace.", ValueRange::Doubles(0.0..=1000.0), pace))
 }
 
 fn set(line: &str) -> Result<Parameters, Fault> {
@@ -85,9 +81,9 @@ fn words_that_are_not_understood_are_refused_with_what_is() {
 #[test]
 fn parameters_are_set_by_name_type_and_node() {
     let line = "selene run --ros-args -p pace:=2.5 -p use_sim_time:=True -p rviz:speed:=3";
-    assert_eq!(set(line).unwrap().value("pace"), Some(Value::Double(2.5)));
+    assert_eq!(set(line).unwrap().value("pace"), Some(TypedValue::Double(2.5)));
     let own = "selene run --ros-args -p pace:=2.5 --param selene:pace:=0.5";
-    assert_eq!(set(own).unwrap().value("pace"), Some(Value::Double(0.5)));
+    assert_eq!(set(own).unwrap().value("pace"), Some(TypedValue::Double(0.5)));
 }
 
 #[test]
@@ -121,6 +117,6 @@ fn a_file_for_all_nodes_may_name_parameters_of_others_and_one_for_this_node_may_
     std::fs::remove_dir_all(&folder).unwrap();
     let [all, own, wrong] = read;
     assert!(all.is_ok());
-    assert_eq!(own.unwrap().value("pace"), Some(Value::Double(4.0)));
+    assert_eq!(own.unwrap().value("pace"), Some(TypedValue::Double(4.0)));
     assert_refused(wrong, &["wrong.yaml", "max_speed", "pace, seed, use_sim_time"]);
 }

@@ -10,7 +10,7 @@ use selene_base::{SimTime, frames};
 use selene_coherence::pose;
 use selene_observe::instance_of_part;
 use selene_pictures::contact_sheet::{TILE_PX, TILES, corner_px};
-use selene_pictures::path::{PathPicture, Track, driven_colour};
+use selene_pictures::path::{PathPicture, PathTrack, driven_colour};
 use selene_pictures::tile::Still;
 use selene_ros::bag::BagReader;
 use selene_ros::{Encoded, Message, decode, nav_msgs, sensor_msgs};
@@ -122,12 +122,12 @@ fn shown_on(sheet: &RgbImage, recorded: &Recorded, rover: &str, camera: &str) ->
 }
 
 /// The recorded paths of the rovers, with their routes.
-fn tracks(recorded: &Recorded, scenario: &Scenario) -> Vec<Track> {
+fn tracks(recorded: &Recorded, scenario: &Scenario) -> Vec<PathTrack> {
     let mut tracks = Vec::new();
     for rover in &scenario.rovers {
         let odometry: Vec<nav_msgs::Odometry> = of_topic(recorded, &rover.topic("ground_truth/odom"));
         let poses: Vec<_> = odometry.iter().map(|odometry| pose(&odometry.pose.pose)).collect();
-        tracks.push(Track {
+        tracks.push(PathTrack {
             name: rover.name.clone(),
             driven_m: poses.iter().map(|pose| [pose.translation.x, pose.translation.y]).collect(),
             yaw_rad: poses.last().map_or(0.0, frames::yaw_rad),
@@ -194,7 +194,7 @@ fn the_rovers_of_the_convoy_see_each_other_and_are_on_one_map_with_their_ruts() 
     let (map, view) = (picture("out/path.png"), undriven.view());
     let rutted = differing([&map, &picture("without_ruts.png")], view.bounds_px());
 
-    let way = |track: &Track| track.driven_m.iter().map(|at| view.px(*at)).collect::<Vec<_>>();
+    let way = |track: &PathTrack| track.driven_m.iter().map(|at| view.px(*at)).collect::<Vec<_>>();
     let ways: Vec<_> = undriven.tracks.iter().map(way).collect();
     let within_px = RUTS_WITHIN_M * view.px_per_m();
     let is_near = |way: &[(i32, i32)], at: (i32, i32)| way.iter().any(|on| apart_px(*on, at) < within_px);

@@ -36,7 +36,7 @@ pub struct DrivePlan {
 
 /// An image with its reference data.
 #[derive(Clone, Debug)]
-pub struct Shot {
+pub struct HeadingShot {
     /// Name of the camera.
     pub camera: String,
     /// Simulated time of the image.
@@ -67,7 +67,7 @@ pub struct Shot {
 ///
 /// # Errors
 /// When the world has no rover with cameras and an inertial unit, a heartbeat fails, or something cannot be traced.
-pub fn shots(model: &Arc<Model>, device: &Device, plan: &DrivePlan) -> Result<Vec<Shot>, Failure> {
+pub fn shots(model: &Arc<Model>, device: &Device, plan: &DrivePlan) -> Result<Vec<HeadingShot>, Failure> {
     let mut world = World::begin(Arc::clone(model), None)?;
     let mut feed = Feed::begin(&mut world)?;
     let mut watch = RoverSensors::new(&world, &feed, device)?;
@@ -131,7 +131,7 @@ impl RoverSensors {
     }
 
     /// Takes an image with each camera within `sun_within_rad` of the Sun.
-    fn take(&mut self, sample: Sample, sun_within_rad: f64) -> Result<Vec<Shot>, Failure> {
+    fn take(&mut self, sample: Sample, sun_within_rad: f64) -> Result<Vec<HeadingShot>, Failure> {
         let base = self.cameras.history().link_at(self.rover, 0, sample.instant).ok_or("the rover is gone")?;
         let up_in_body = self.body_from_imu * self.gravity.up().ok_or("the IMU has measured nothing yet")?;
         let sun_in_body = base.rotation.inverse() * self.model.scenario().sun(sample.instant)?.unit_enu;
@@ -154,14 +154,14 @@ impl RoverSensors {
         up_in_body: Vector3<f64>,
         base: &Pose,
         image: &CameraSample,
-    ) -> Result<Shot, Failure> {
+    ) -> Result<HeadingShot, Failure> {
         let sun = self.model.scenario().sun(image.stamp)?;
         let whole_w_m2 = solar_irradiance_w_m2(sun.distance_m);
         let size = [f64::from(spec.width), f64::from(spec.height)];
         let inside = |at: [f64; 2]| (0..2).all(|axis| at[axis] > -0.5 && at[axis] < size[axis] - 0.5);
         let seen = image.sun.filter(|sight| sight.irradiance_w_m2 >= SEEN_SHARE * whole_w_m2);
         let grey = grey(&image.image)?;
-        Ok(Shot {
+        Ok(HeadingShot {
             camera: spec.name.clone(),
             stamp: image.stamp,
             small: shrunk(&grey, SMALL_PX),

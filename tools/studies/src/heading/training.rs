@@ -26,7 +26,7 @@ use selene_sim::{LoadOptions, Model, Scenario};
 use selene_terrain::{ElevationSpec, HapkeSpec, LandformSpec, ReflectanceSpec, SiteSpec};
 use selene_vehicle::BodyTwist;
 
-use super::drive::{DrivePlan, Shot, shots};
+use super::drive::{DrivePlan, HeadingShot, shots};
 use super::when;
 use crate::Failure;
 
@@ -176,8 +176,8 @@ pub fn labels(all: &[Labelled]) -> String {
     text
 }
 
-fn labelled(shots: Vec<Shot>, world: u64, sun_elevation_deg: f64) -> Vec<Labelled> {
-    let of = |shot: Shot| Labelled {
+fn labelled(shots: Vec<HeadingShot>, world: u64, sun_elevation_deg: f64) -> Vec<Labelled> {
+    let of = |shot: HeadingShot| Labelled {
         world,
         camera: shot.camera,
         image: shot.tiny,
