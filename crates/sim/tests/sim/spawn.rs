@@ -5,7 +5,7 @@
 
 use crate::common;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use common::{Rover, config, drive, world, yard};
 use selene_sim::{AllowedFolders, Command, Entity, EntityId, LooseRockSpec, Spawn, SpawnPlace, State, World};
@@ -174,7 +174,7 @@ fn what_was_removed_an_hour_ago_is_forgotten_when_something_is_added() {
         let state = State { time, sequence: begun.sequence + heartbeats as u64, ..begun };
         let mut later = World::resume(&model, state, &folders()).unwrap();
         let new = later.spawn(&post, &folders()).unwrap();
-        let known: Vec<_> = later.state().spawned.iter().map(|(entity, _)| *entity).collect();
+        let known: Vec<_> = later.state().spawned.iter().map(|known| known.entity).collect();
         assert_eq!(known, [expected.clone(), vec![new]].concat(), "after {waited_s} s");
         assert_eq!(later.state().removed.is_empty(), !expected.contains(&gone), "after {waited_s} s");
         assert!(World::resume(&model, later.state().clone(), &folders()).is_ok());
@@ -293,6 +293,67 @@ fn a_mesh_file_added_to_a_running_world_holds_a_rover_until_it_is_taken_away() {
     world.remove(entity).unwrap();
     drive(&mut world, 1000);
     assert!(front_m(&world) > held_m + 0.3, "it stays at {} m", front_m(&world));
+}
+
+/// Writes files of a rover with a sensor and of objects into a folder; returns the entities that are made from them.
+fn of_files(folder: &Path) -> [Spawn; 4] {
+    let text = |file: &str| std::fs::read_to_string(config().join(file)).unwrap();
+    let meshed = urdf("<mesh filename='cube.obj'/>");
+    for (name, text) in [
+        ("rover.yaml", text("rover/sorato.yaml").replace("../../urdf/sorato/sorato.urdf", "rover.urdf")),
+        ("rover.urdf", text("../urdf/sorato/sorato.urdf")),
+        ("imu.yaml", text("sensor/imu.yaml")),
+        ("object.urdf", meshed.clone()),
+        ("cube.obj", CUBE.to_owned()),
+    ] {
+        std::fs::write(folder.join(name), text).unwrap();
+    }
+    let (name, place) = ("new".to_owned(), at(5.0, 5.0));
+    let object = |file: &str| Spawn::Object { name: name.clone(), file: folder.join(file), place };
+    let rover = Spawn::Rover {
+        name: name.clone(),
+        namespace: name.clone(),
+        file: folder.join("rover.yaml"),
+        sensors: vec![folder.join("imu.yaml")],
+        place,
+    };
+    [rover, object("cube.obj"), object("object.urdf"), described("new", &meshed)]
+}
+
+#[test]
+fn an_entity_whose_file_was_changed_is_refused_by_its_name_while_it_is_there() {
+    let folder = std::env::temp_dir().join(format!("selene-changed-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (begun, allowed) = (one(), AllowedFolders::new([folder.clone()]));
+    let [rover, cube, object, text] = of_files(&folder);
+    let corner = ("v .5 .5 .5\n", "v .5 .5 .6\n");
+    for (spawn, changed, (was, is), named) in [
+        (&rover, "rover.urdf", ("</robot>", "</robot> <!-- another one -->"), "rover.yaml"),
+        (&rover, "imu.yaml", ("2.62e-5", "2.63e-5"), "imu.yaml"),
+        (&cube, "cube.obj", corner, "cube.obj"),
+        (&object, "cube.obj", corner, "object.urdf"),
+        (&text, "cube.obj", corner, "cube.obj"),
+    ] {
+        let mut world = begun.branch();
+        let entity = world.spawn(spawn, &allowed).unwrap();
+        drive(&mut world, 1);
+        let resumed = |world: &World| World::resume(begun.model(), world.state().clone(), &allowed);
+        assert_eq!(resumed(&world).unwrap().hash(), world.hash());
+        let file = folder.join(changed);
+        let before = std::fs::read_to_string(&file).unwrap();
+        let after = before.replacen(was, is, 1);
+        assert_ne!(after, before, "{changed} is changed");
+        std::fs::write(&file, after).unwrap();
+        let reported = resumed(&world).map(drop).unwrap_err().to_string();
+        for part in [format!("{named}: ").as_str(), "cannot be read again", "differs from what the world was given"] {
+            assert!(reported.contains(part), "{part} is not in: {reported}");
+        }
+        world.remove(entity).unwrap();
+        assert!(!resumed(&world).unwrap().model().knows(entity), "nobody needs it any more");
+        std::fs::write(&file, before).unwrap();
+        assert!(resumed(&world).unwrap().model().knows(entity));
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]
