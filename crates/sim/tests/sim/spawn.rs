@@ -8,7 +8,9 @@ use crate::common;
 use std::path::{Path, PathBuf};
 
 use common::{Rover, config, drive, world, yard};
-use selene_sim::{AllowedFolders, Command, Entity, EntityId, LooseRockSpec, Spawn, SpawnPlace, State, World};
+use selene_sim::{
+    AllowedFolders, Command, Entity, EntityId, JointCommand, LooseRockSpec, Spawn, SpawnPlace, State, World,
+};
 use selene_vehicle::BodyTwist;
 
 const ROCK: LooseRockSpec =
@@ -74,6 +76,26 @@ fn what_is_added_takes_part_and_what_is_taken_away_leaves_its_ruts() {
     // An id is never used twice.
     let again = world.spawn(&rover("new", at(3.0, -3.0)), &folders()).unwrap();
     assert_ne!(again, Entity::Rover(new));
+}
+
+#[test]
+fn commands_for_a_removed_rover_are_refused_with_the_reason_also_if_another_has_its_name() {
+    let mut world = one();
+    let new = rover("new", at(3.0, 3.0));
+    let Entity::Rover(gone) = world.spawn(&new, &folders()).unwrap() else { panic!("a rover") };
+    drive(&mut world, 2);
+    world.remove(Entity::Rover(gone)).unwrap();
+    let Entity::Rover(there) = world.spawn(&new, &folders()).unwrap() else { panic!("a rover") };
+    let hash = world.hash();
+    let forward = || Command::Body(BodyTwist::arc(0.1, 0.0));
+    let turn = Command::Joint(JointCommand { joint: "front_left_drive".to_owned(), target: 0.1 });
+    for command in [forward(), turn] {
+        let reported = world.drive(gone, command).unwrap_err().to_string();
+        assert_eq!(reported, format!("there is no rover {gone}: it was removed, or never there"));
+    }
+    assert_eq!(world.hash(), hash, "nobody got a command");
+    world.drive(there, forward()).unwrap();
+    assert_ne!(world.hash(), hash);
 }
 
 #[test]
