@@ -317,14 +317,16 @@ fn a_mesh_file_added_to_a_running_world_holds_a_rover_until_it_is_taken_away() {
     assert!(front_m(&world) > held_m + 0.3, "it stays at {} m", front_m(&world));
 }
 
-/// Writes files of a rover with a sensor and of objects into a folder; returns the entities that are made from them.
+/// Writes files of a rover with two sensors and of objects into a folder; returns the entities that are made from them.
 fn of_files(folder: &Path) -> [Spawn; 4] {
     let text = |file: &str| std::fs::read_to_string(config().join(file)).unwrap();
     let meshed = urdf("<mesh filename='cube.obj'/>");
+    let mounted = "  link: base_link\n  mount: {at_m: [0.1, 0, 0.2], rpy_deg: [0, 10, 0]}\n";
     for (name, text) in [
         ("rover.yaml", text("rover/sorato.yaml").replace("../../urdf/sorato/sorato.urdf", "rover.urdf")),
         ("rover.urdf", text("../urdf/sorato/sorato.urdf")),
         ("imu.yaml", text("sensor/imu.yaml")),
+        ("lidar.yaml", text("sensor/lidar.yaml").replace("  link: lidar\n", mounted)),
         ("object.urdf", meshed.clone()),
         ("cube.obj", CUBE.to_owned()),
     ] {
@@ -336,7 +338,7 @@ fn of_files(folder: &Path) -> [Spawn; 4] {
         name: name.clone(),
         namespace: name.clone(),
         file: folder.join("rover.yaml"),
-        sensors: vec![folder.join("imu.yaml")],
+        sensors: ["imu.yaml", "lidar.yaml"].map(|file| folder.join(file)).to_vec(),
         place,
     };
     [rover, object("cube.obj"), object("object.urdf"), described("new", &meshed)]
@@ -352,6 +354,7 @@ fn an_entity_whose_file_was_changed_is_refused_by_its_name_while_it_is_there() {
     for (spawn, changed, (was, is), named) in [
         (&rover, "rover.urdf", ("</robot>", "</robot> <!-- another one -->"), "rover.yaml"),
         (&rover, "imu.yaml", ("2.62e-5", "2.63e-5"), "imu.yaml"),
+        (&rover, "lidar.yaml", ("at_m: [0.1", "at_m: [0.2"), "lidar.yaml"),
         (&cube, "cube.obj", corner, "cube.obj"),
         (&object, "cube.obj", corner, "object.urdf"),
         (&text, "cube.obj", corner, "cube.obj"),
