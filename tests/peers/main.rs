@@ -9,6 +9,7 @@ mod conformance;
 mod console;
 mod dds;
 mod elevation;
+mod entities;
 mod fast_dds;
 mod foxglove;
 mod hardware;

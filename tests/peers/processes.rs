@@ -51,7 +51,7 @@ fn node(name: &str, domain: &str) -> Command {
     node_of(SCENARIO, name, domain)
 }
 
-fn node_of(scenario: &str, name: &str, domain: &str) -> Command {
+pub(crate) fn node_of(scenario: &str, name: &str, domain: &str) -> Command {
     let mut command = selene();
     command.args([name, "--scenario", scenario]).env("ROS_DOMAIN_ID", domain);
     if matches!(name, "camera" | "lidar") {
@@ -246,7 +246,7 @@ fn a_new_process_goes_on_with_each_scenario_as_if_it_had_not_been_interrupted() 
 }
 
 /// Copies a shipped camera into `folder`, with small images at 4 Hz; returns the path of the copy.
-fn small_camera(name: &str, folder: &Path) -> String {
+pub(crate) fn small_camera(name: &str, folder: &Path) -> String {
     let shipped = repository_file(&format!("config/sensor/{name}.yaml"));
     let shipped = std::fs::read_to_string(shipped).expect("a camera");
     let changed = |line: &str| match line.trim_start().split_once(':') {
@@ -404,7 +404,7 @@ fn two_runs_on_one_domain_do_not_meet_and_a_node_of_another_world_says_what_diff
 }
 
 /// A node of this test on a domain.
-fn dds(domain_id: u16, name: &str) -> Dds {
+pub(crate) fn dds(domain_id: u16, name: &str) -> Dds {
     let options = DdsOptions {
         domain_id,
         node_name: name.to_owned(),

@@ -11,11 +11,11 @@ use nalgebra::Vector3;
 use selene_base::{Pose, SimTime};
 use selene_sky::{CatalogueStar, Direction};
 use selene_terrain::{GroundPatch, Ruts, SiteSpec, SurfaceSpec, Terrain};
-use selene_vehicle::{Collision, Joint, ObjectModel, Visual};
+use selene_vehicle::{Collision, Joint, ObjectModel, RoverModel, Visual};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::scenario::{ObjectSetup, RoverSetup, Scenario, SkySpec};
+use crate::scenario::{MountedSensor, ObjectSetup, RoverSetup, Scenario, SkySpec};
 
 /// Heights that differ by less are the same ground, m: the last bits of `f32` heights of kilometres.
 const SAME_M: f64 = 1e-3;
@@ -222,27 +222,57 @@ fn rover_hash(rover: &RoverSetup) -> String {
         sensor_seed: _,
         file: _,
     } = rover;
+    hash(&(rover_body(model), namespace, frame_prefix, start, route, motions, soils))
+}
+
+/// What a rover's file holds, and the files that it names.
+fn rover_body(model: &RoverModel) -> impl Debug {
     let texts = (model.spec(), model.urdf_text(), model.lamps());
     // The URDF's text has only the names of mesh files, not their content.
     let shapes = model.links().iter().flat_map(|link| {
         let visuals = link.visuals.iter().map(|visual| &visual.shape);
         visuals.chain(link.collisions.iter().map(|collision| &collision.shape))
     });
-    let body = (texts, shapes.collect::<Vec<_>>());
-    hash(&(body, namespace, frame_prefix, start, route, motions, soils))
+    (texts, shapes.collect::<Vec<_>>())
+}
+
+/// Fingerprints of the files that a rover was read from, with the files that they name: its own, then those of its
+/// sensors, in their order. Name and place of the rover are not in them.
+pub(crate) fn of_rover_files(rover: &RoverSetup) -> Vec<String> {
+    // The frame of a mounted sensor is in the rover's model and not in the sensor's parameters any more.
+    let of_sensor = |sensor: &MountedSensor| {
+        let frame = rover.model.added_frames().iter().find(|joint| joint.child == sensor.link);
+        hash(&(sensor, frame.map(mount)))
+    };
+    std::iter::once(hash(&rover_body(&rover.model))).chain(rover.sensors.iter().map(of_sensor)).collect()
+}
+
+/// Fingerprint of the file that an object was read from, with the files that it names. Name and place of the object are
+/// not in it.
+pub(crate) fn of_object_file(model: &ObjectModel) -> String {
+    hash(&object_shapes(model))
 }
 
 /// Hash of the frames of mounted sensors, which are not in the URDF's text: `RoverModel::add_frame` gives them a name,
 /// a parent and a pose.
 fn mounts_hash(rover: &RoverSetup) -> String {
-    let mount = |joint: &Joint| (joint.name.clone(), joint.parent, rounded(&joint.parent_from_child_at_zero));
     hash(&rover.model.added_frames().iter().map(mount).collect::<Vec<_>>())
+}
+
+fn mount(joint: &Joint) -> (String, usize, [i64; 7]) {
+    (joint.name.clone(), joint.parent, rounded(&joint.parent_from_child_at_zero))
 }
 
 fn object_hash(object: &ObjectSetup) -> String {
     let ObjectSetup { name: _, model, x_m, y_m, z_m, world_from_object, material } = object;
-    let ObjectModel { visuals, collisions } = &**model;
     let turn = rounded(&Pose::from_parts(Vector3::zeros().into(), *world_from_object));
+    let (visuals, collisions) = object_shapes(model);
+    hash(&(x_m, y_m, z_m, turn, material, visuals, collisions))
+}
+
+/// Visual and collision shapes of an object.
+fn object_shapes(model: &ObjectModel) -> (Vec<impl Debug>, Vec<impl Debug>) {
+    let ObjectModel { visuals, collisions } = model;
     let visuals = visuals.iter().map(|(object_from_link, visual)| {
         let Visual { link_from_shape, shape, material, rgba } = visual;
         ([object_from_link, link_from_shape].map(rounded), shape, material, rgba)
@@ -251,7 +281,7 @@ fn object_hash(object: &ObjectSetup) -> String {
         let Collision { link_from_shape, shape } = collision;
         ([object_from_link, link_from_shape].map(rounded), shape)
     });
-    hash(&(x_m, y_m, z_m, turn, material, visuals.collect::<Vec<_>>(), collisions.collect::<Vec<_>>()))
+    (visuals.collect::<Vec<_>>(), collisions.collect::<Vec<_>>())
 }
 
 /// A pose's numbers, rounded to steps of `SAME_POSE`.

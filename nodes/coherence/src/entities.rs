@@ -3,19 +3,28 @@
 use std::path::PathBuf;
 
 use selene_ros::selene_msgs;
-use selene_sim::{Entity, EntityId, LooseRockSpec, Spawn, SpawnPlace};
+use selene_sim::{Entity, EntityId, LooseRockSpec, Spawn, SpawnPlace, Spawned};
 
 /// The table of the entities that were added since reset number `epoch`, in order, each with its number.
 #[must_use]
-pub fn entities_to_message(epoch: u32, version: u64, spawned: &[(Entity, Spawn)]) -> selene_msgs::EntityTable {
-    let entities = spawned.iter().map(|(entity, spawn)| entity_to_message(*entity, spawn)).collect();
+pub fn entities_to_message(epoch: u32, version: u64, spawned: &[Spawned]) -> selene_msgs::EntityTable {
+    let entities = spawned.iter().map(spawned_to_message).collect();
     selene_msgs::EntityTable { epoch, version, entities }
 }
 
 /// The entities of a table; entries of unknown kinds are left out.
 #[must_use]
-pub fn entities_from_message(table: &selene_msgs::EntityTable) -> Vec<(Entity, Spawn)> {
-    table.entities.iter().filter_map(entity_from_message).collect()
+pub fn entities_from_message(table: &selene_msgs::EntityTable) -> Vec<Spawned> {
+    let one = |message: &selene_msgs::Entity| {
+        let (entity, spawn) = entity_from_message(message)?;
+        Some(Spawned { entity, spawn, fingerprints: message.fingerprints.clone() })
+    };
+    table.entities.iter().filter_map(one).collect()
+}
+
+fn spawned_to_message(spawned: &Spawned) -> selene_msgs::Entity {
+    let Spawned { entity, spawn, fingerprints } = spawned;
+    selene_msgs::Entity { fingerprints: fingerprints.clone(), ..entity_to_message(*entity, spawn) }
 }
 
 fn entity_to_message(entity: Entity, spawn: &Spawn) -> selene_msgs::Entity {
@@ -91,7 +100,7 @@ fn entity_from_message(message: &selene_msgs::Entity) -> Option<(Entity, Spawn)>
 #[cfg(test)]
 mod tests {
     use super::{entities_from_message, entities_to_message};
-    use selene_sim::{Entity, EntityId, LooseRockSpec, Spawn, SpawnPlace};
+    use selene_sim::{Entity, EntityId, LooseRockSpec, Spawn, SpawnPlace, Spawned};
 
     #[test]
     fn what_was_added_comes_back_as_it_was() {
@@ -114,6 +123,10 @@ mod tests {
             (Entity::Rock(9), Spawn::Rock { name: "stone".into(), spec: rock }),
             (Entity::Rock(10), Spawn::Rock { name: String::new(), spec: LooseRockSpec { shape: None, ..rock } }),
         ];
+        let spawned = spawned.map(|(entity, spawn)| {
+            let fingerprints = if matches!(entity, Entity::Rock(_)) { vec![] } else { vec!["1f".into(), "0a".into()] };
+            Spawned { entity, spawn, fingerprints }
+        });
         assert_eq!(entities_from_message(&entities_to_message(1, 5, &spawned)), spawned);
     }
 }

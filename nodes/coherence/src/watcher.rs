@@ -13,7 +13,7 @@ use selene_base::SimTime;
 use selene_observe::Interval;
 use selene_ros::transport::{Publisher, Subscription, subscribe};
 use selene_ros::{Qos, selene_msgs};
-use selene_sim::{AllowedFolders, Model, Snapshot};
+use selene_sim::{AllowedFolders, Model, Snapshot, Unread};
 use selene_terrain::Edit;
 
 use crate::entities::entities_from_message;
@@ -54,6 +54,8 @@ pub struct WorldWatcher {
     scenario: Arc<Model>,
     /// The scenario's world with the entities that were added since.
     model: Arc<Model>,
+    /// Entities of the table whose files are not as they were.
+    unread: Unread,
     /// How often entities were added or removed until the table that `model` has the entities of.
     entities_version: u64,
     /// Folders in which the files of added entities may lie.
@@ -94,6 +96,7 @@ impl WorldWatcher {
             reported_epoch: 0,
             scenario: Arc::clone(model),
             model: Arc::clone(model),
+            unread: Unread::default(),
             entities_version: 0,
             folders: folders.clone(),
             published_until: *published_until,
@@ -115,7 +118,7 @@ impl WorldWatcher {
     /// Waits for the interval between the next two snapshots; `None` when the run has ended or `stop` is set.
     ///
     /// # Errors
-    /// When a request for missed terrain cannot be sent.
+    /// When a request for missed terrain cannot be sent, or an entity that was added cannot be read as it was.
     pub fn next(&mut self, stop: &AtomicBool) -> Result<Option<Interval>, NodeError> {
         loop {
             while let Ok(event) = self.events.try_recv() {
@@ -166,7 +169,10 @@ impl WorldWatcher {
                 }
                 Ok(())
             }
-            Event::Entities(table) => self.take_entities(&table),
+            Event::Entities(table) => {
+                self.take_entities(&table);
+                Ok(())
+            }
             Event::Info(info) => {
                 self.take_info(&info);
                 Ok(())
@@ -187,7 +193,7 @@ impl WorldWatcher {
         }
         tracing::info!(participant = self.participant, epoch, "the world was reset");
         self.epoch = epoch;
-        self.model = Arc::clone(&self.scenario);
+        (self.model, self.unread) = (Arc::clone(&self.scenario), Unread::default());
         (self.entities_version, self.terrain_sequence) = (0, 0);
         (self.previous, self.requested, self.assembly) = (None, None, Assembly::default());
         self.held.clear();
@@ -195,16 +201,16 @@ impl WorldWatcher {
     }
 
     /// A table newer than the held snapshots contains all their entities: those that were removed stay in it for longer
-    /// than snapshots are held.
-    fn take_entities(&mut self, table: &selene_msgs::EntityTable) -> Result<(), NodeError> {
+    /// than snapshots are held. An entity whose files were changed is refused when a snapshot has it.
+    fn take_entities(&mut self, table: &selene_msgs::EntityTable) {
         self.follow(table.epoch);
         if table.epoch == self.epoch && table.version > self.entities_version {
             let mut new = entities_from_message(table);
-            new.retain(|(entity, _)| !self.model.knows(*entity));
-            self.model = Arc::new(self.model.with_spawned(&new, &self.folders)?);
+            new.retain(|known| !self.model.knows(known.entity));
+            let (model, unread) = self.model.with_spawned(&new, &self.folders);
+            (self.model, self.unread) = (Arc::new(model), unread);
             self.entities_version = table.version;
         }
-        Ok(())
     }
 
     /// Whether the run is over and no more intervals can follow.
@@ -283,6 +289,7 @@ impl WorldWatcher {
             }
             let older_than_terrain = state.terrain_sequence < self.terrain_sequence;
             let Some(next) = self.take_oldest() else { return Ok(None) };
+            self.unread.refuse(|entity| next.has(entity))?;
             if older_than_terrain {
                 self.previous = Some(next);
                 continue;

@@ -17,7 +17,7 @@ use selene_coherence::{
 };
 use selene_ros::transport::Publisher;
 use selene_ros::{Qos, rosgraph_msgs, selene_msgs};
-use selene_sim::{AllowedFolders, Model, Snapshot};
+use selene_sim::{AllowedFolders, Model, Snapshot, Unread};
 use selene_terrain::{Edit, Ruts};
 
 use crate::lockstep::Lockstep;
@@ -68,6 +68,8 @@ struct Replay {
     recorded: RecordedRun,
     /// The scenario's world with the entities that were added since.
     model: Arc<Model>,
+    /// Added entities whose files are not as they were.
+    unread: Unread,
     folders: AllowedFolders,
     clock: Publisher<rosgraph_msgs::Clock>,
     rovers: RoverPublishers,
@@ -98,6 +100,7 @@ impl Replay {
         Ok(Self {
             recorded: recorded.clone(),
             model: Arc::clone(model),
+            unread: Unread::default(),
             folders: folders.clone(),
             clock: Publisher::new(public, "/clock", Qos::clock())?,
             rovers: RoverPublishers::new(&links.public)?,
@@ -117,8 +120,9 @@ impl Replay {
     /// Publishes a table and adds its new entities; a recording in several files repeats the last table.
     fn take_entities(&mut self, table: &selene_msgs::EntityTable) -> Result<(), NodeError> {
         let mut new = entities_from_message(table);
-        new.retain(|(entity, _)| !self.model.knows(*entity));
-        self.model = Arc::new(self.model.with_spawned(&new, &self.folders)?);
+        new.retain(|known| !self.model.knows(known.entity));
+        let (model, unread) = self.model.with_spawned(&new, &self.folders);
+        (self.model, self.unread) = (Arc::new(model), unread);
         Ok(self.entities.publish(table, self.time())?)
     }
 
@@ -151,6 +155,7 @@ impl Replay {
             ));
         }
         let mut snapshot = state_from_message(message);
+        self.unread.refuse(|entity| snapshot.has(entity))?;
         self.recorded.remount(&mut snapshot, &self.model)?;
         if self.last.is_none() && self.waiting.is_empty() && snapshot.terrain_sequence == 0 {
             self.ground.get_or_insert_with(|| Ground { edits: 0, ruts: Ruts::default() });

@@ -82,6 +82,18 @@ pub enum Spawn {
     },
 }
 
+/// An entity that was added to a running world.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Spawned {
+    /// Its kind and id.
+    pub entity: Entity,
+    /// What it was made from.
+    pub spawn: Spawn,
+    /// Fingerprints of what its files held, each with the files that it names: of a rover, its own file and then those
+    /// of its sensors; of an object, its file or text. Whoever reads the files again compares them.
+    pub fingerprints: Vec<String>,
+}
+
 /// An entity in a world, by its id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Entity {

@@ -25,7 +25,7 @@ mod world;
 
 pub use driven::DrivenGround;
 pub use dust::DustState;
-pub use entity::{AllowedFolders, Entity, EntityId, Spawn, SpawnPlace};
+pub use entity::{AllowedFolders, Entity, EntityId, Spawn, SpawnPlace, Spawned};
 pub use exchange::{Part, ProcessShare};
 pub use model::{Model, ObjectKind, RoverKind};
 pub use place::Placement;
@@ -33,7 +33,7 @@ pub use reset::ResetScope;
 pub use resume::ResumeError;
 pub use settings::{Settings, SettingsError};
 pub use snapshot::{LinkLoad, ObjectPose, RockPose, RoverSnapshot, Snapshot, WheelTruth};
-pub use spawn::SpawnError;
+pub use spawn::{SpawnError, Unread};
 pub use state::{OutOfRangeCounts, RoverEntityState, State};
 pub use step::{Inputs, Scratch, WorldError};
 pub use world::{StartError, UnknownRover, World};

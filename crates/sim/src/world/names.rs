@@ -90,8 +90,8 @@ pub(crate) fn name_of(entity: Entity, spawn: &Spawn) -> String {
 fn given_names(state: &State) -> BTreeMap<u32, &str> {
     let spawned = state.spawned.iter();
     spawned
-        .filter_map(|(entity, spawn)| match (entity, spawn) {
-            (Entity::Rock(id), Spawn::Rock { name, .. }) if !name.is_empty() => Some((*id, name.as_str())),
+        .filter_map(|known| match (known.entity, &known.spawn) {
+            (Entity::Rock(id), Spawn::Rock { name, .. }) if !name.is_empty() => Some((id, name.as_str())),
             _ => None,
         })
         .collect()

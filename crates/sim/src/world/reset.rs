@@ -5,7 +5,7 @@ use std::sync::Arc;
 use selene_base::SimTime;
 use selene_vehicle::contact::Collider;
 
-use crate::world::entity::{Entity, Spawn};
+use crate::world::entity::{Entity, Spawned};
 use crate::world::model::Model;
 use crate::world::spawn::{SpawnError, take_away};
 use crate::world::state::State;
@@ -58,11 +58,11 @@ impl World {
     /// Removes added entities from a state; returns the model that the world began with.
     fn without_spawned(&self, state: &mut State) -> Arc<Model> {
         let (model, first, _) = self.first();
-        let was_there = |entity: &Entity| first.spawned.iter().any(|(known, _)| known == entity);
+        let was_there = |entity: &Entity| first.spawned.iter().any(|known| known.entity == *entity);
         let (stay, go): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut state.spawned).into_iter().partition(|(entity, _)| was_there(entity));
-        for (entity, _) in go {
-            take_away(state, entity);
+            std::mem::take(&mut state.spawned).into_iter().partition(|known| was_there(&known.entity));
+        for gone in go {
+            take_away(state, gone.entity);
         }
         state.spawned = stay;
         state.removed.retain(|(entity, _)| was_there(entity));
@@ -75,8 +75,8 @@ impl World {
     fn state_at_first(&self, model: &Model, now: &State) -> Result<State, SpawnError> {
         let first = &self.first().1;
         // It may have been removed so long ago that it was forgotten.
-        let is_back = |(entity, _): &&(Entity, Spawn)| {
-            has(first, *entity) && !now.spawned.iter().any(|(known, _)| known == entity)
+        let is_back = |known: &&Spawned| {
+            has(first, known.entity) && !now.spawned.iter().any(|other| other.entity == known.entity)
         };
         let mut new = State {
             time: now.time,
@@ -89,12 +89,12 @@ impl World {
         };
         new.report_earlier(first.time - now.time);
         new.removed = now.removed.iter().filter(|(entity, _)| !has(first, *entity)).copied().collect();
-        let stays = |(entity, _): &&(Entity, Spawn)| has(now, *entity) && !has(first, *entity);
-        for (entity, spawn) in now.spawned.iter().filter(stays) {
+        let stays = |known: &&Spawned| has(now, known.entity) && !has(first, known.entity);
+        for Spawned { entity, spawn, .. } in now.spawned.iter().filter(stays) {
             model.put(*entity, spawn, &mut new)?;
         }
         let of_rover = |party: &Collider| matches!(party, Collider::Wheel(..) | Collider::Part(..));
-        let is_added = |party: &Collider| now.spawned.iter().any(|(entity, _)| entity.has(party));
+        let is_added = |party: &Collider| now.spawned.iter().any(|known| known.entity.has(party));
         model.refuse_overlaps(&mut new, &mut Scratch::default(), |party| of_rover(party) || is_added(party))?;
         Ok(new)
     }
@@ -117,7 +117,8 @@ impl State {
     }
 }
 
-fn has(state: &State, entity: Entity) -> bool {
+/// Whether an entity is in a state, neither removed nor unknown.
+pub(crate) fn has(state: &State, entity: Entity) -> bool {
     match entity {
         Entity::Rover(id) => state.rovers.contains_key(&id),
         Entity::Object(id) => state.objects.contains(&id),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::world::entity::{AllowedFolders, EntityId};
 use crate::world::model::{Model, RoverKind};
+use crate::world::reset::has;
 use crate::world::spawn::SpawnError;
 use crate::world::state::{RoverEntityState, State};
 use crate::world::world::World;
@@ -22,12 +23,13 @@ pub enum ResumeError {
 
 impl World {
     /// A world that resumes from a state of a world of the same model, with the entities that were added to it: their
-    /// files are read again.
+    /// files are read again. Those that were removed are left out if their files are not as they were.
     ///
     /// # Errors
-    /// When such a file cannot be read, or the state does not belong to this model.
+    /// When the file of an entity cannot be read or was changed, or the state does not belong to this model.
     pub fn resume(model: &Model, state: State, folders: &AllowedFolders) -> Result<Self, ResumeError> {
-        let model = model.with_spawned(&state.spawned, folders)?;
+        let (model, mut unread) = model.with_spawned(&state.spawned, folders);
+        unread.refuse(|entity| has(&state, entity))?;
         match model.misfit(&state) {
             Some(what) => Err(ResumeError::Misfit(what)),
             None => Ok(Self::of(Arc::new(model), state, Vec::new())),

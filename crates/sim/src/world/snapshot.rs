@@ -10,7 +10,7 @@ use selene_soil::{DustParcel, LooseSoil};
 use selene_terrain::{ClipmapCentre, Edit};
 use serde::{Deserialize, Serialize};
 
-use crate::world::entity::EntityId;
+use crate::world::entity::{Entity, EntityId};
 
 /// The world at a heartbeat.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -137,6 +137,16 @@ impl Snapshot {
     #[must_use]
     pub fn rover(&self, id: EntityId) -> Option<&RoverSnapshot> {
         self.rovers.binary_search_by_key(&id, |rover| rover.id).ok().map(|at| &self.rovers[at])
+    }
+
+    /// Whether it has this entity.
+    #[must_use]
+    pub fn has(&self, entity: Entity) -> bool {
+        match entity {
+            Entity::Rover(id) => self.rover(id).is_some(),
+            Entity::Object(id) => self.objects.binary_search_by_key(&id, |object| object.id).is_ok(),
+            Entity::Rock(id) => self.loose_rocks.binary_search_by_key(&id, |rock| rock.id).is_ok(),
+        }
     }
 
     /// The setting of a rover's sensor.

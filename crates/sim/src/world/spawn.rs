@@ -1,6 +1,6 @@
 //! Adds entities to a running world, and removes them from it, between two heartbeats.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,11 +12,12 @@ use selene_vehicle::contact::{LooseRockState, RockInertia};
 use selene_vehicle::{ObjectModel, RoverModel, VehicleError};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
+use crate::fingerprint;
 use crate::scenario::{
     FIRST_LAID, LooseRockSetup, LooseRockSpec, ObjectSetup, RoverSetup, Start, lay_rock, load_sensors,
     refuse_sound_in_vacuum,
 };
-use crate::world::entity::{AllowedFolders, Entity, EntityId, Spawn, SpawnPlace};
+use crate::world::entity::{AllowedFolders, Entity, EntityId, Spawn, SpawnPlace, Spawned};
 use crate::world::model::{Model, ObjectKind, RoverKind};
 use crate::world::names::name_of;
 use crate::world::state::State;
@@ -45,6 +46,9 @@ pub enum SpawnError {
     /// A rover or an object is refused.
     #[error(transparent)]
     Vehicle(#[from] VehicleError),
+    /// A file that is read again is not as it was.
+    #[error("{0}: it, or a file that it names, differs from what the world was given; put back what was there then")]
+    Changed(String),
     /// It is not possible at its place.
     #[error(transparent)]
     World(#[from] WorldError),
@@ -110,6 +114,37 @@ pub enum SpawnError {
     Unknown(String),
 }
 
+/// Entities that were added to a world and cannot be read again as they were, each with the reason.
+#[derive(Debug, Default)]
+pub struct Unread(Vec<(Entity, SpawnError)>);
+
+impl Unread {
+    /// Refuses a world that has one of them: `has` says which entities it has.
+    ///
+    /// # Errors
+    /// When it has one.
+    pub fn refuse(&mut self, has: impl Fn(Entity) -> bool) -> Result<(), SpawnError> {
+        match self.0.iter().position(|(entity, _)| has(*entity)) {
+            Some(at) => Err(self.0.swap_remove(at).1),
+            None => Ok(()),
+        }
+    }
+}
+
+/// An entity as its files have it.
+struct ReadEntity {
+    kind: EntityKind,
+    /// Name and fingerprint of each file that was read, with the files that it names.
+    files: Vec<(String, String)>,
+}
+
+/// The model of an entity.
+enum EntityKind {
+    Rover(EntityId, Arc<RoverKind>),
+    Object(EntityId, Arc<ObjectKind>),
+    Rock(u32, Arc<RockInertia>),
+}
+
 impl World {
     /// Adds an entity; its files must be in allowed folders.
     ///
@@ -124,7 +159,7 @@ impl World {
             Spawn::Object { .. } | Spawn::Described { .. } => Entity::Object(state.next_entity),
         };
         new_state.forget_removed();
-        new_model.add(entity, spawn, &new_state, folders)?;
+        let fingerprints = new_model.add(entity, spawn, &new_state, folders)?;
         new_model.put(entity, spawn, &mut new_state)?;
         match entity {
             Entity::Rock(id) => new_state.next_rock = id + 1,
@@ -134,7 +169,7 @@ impl World {
         scratch.forget(entity);
         new_model.refuse_overlaps(&mut new_state, scratch, |party| entity.has(party))?;
         new_state.entities_version += 1;
-        new_state.spawned.push((entity, spawn.clone()));
+        new_state.spawned.push(Spawned { entity, spawn: spawn.clone(), fingerprints });
         (*model, *state) = (Arc::new(new_model), new_state);
         Ok(entity)
     }
@@ -148,7 +183,7 @@ impl World {
         if !take_away(state, entity) {
             return Err(SpawnError::Unknown(format!("{entity:?}")));
         }
-        if state.spawned.iter().any(|(known, _)| *known == entity) {
+        if state.spawned.iter().any(|known| known.entity == entity) {
             state.removed.push((entity, state.time));
         }
         Ok(())
@@ -156,26 +191,46 @@ impl World {
 }
 
 impl Model {
-    /// The model with the entities that were added to a world, read again from their files.
-    ///
-    /// # Errors
-    /// When a file is missing or refused.
-    pub fn with_spawned(&self, spawned: &[(Entity, Spawn)], folders: &AllowedFolders) -> Result<Self, SpawnError> {
-        let mut model = self.clone();
-        for (entity, spawn) in spawned {
-            model.describe(*entity, spawn, folders)?;
+    /// The model with the entities that were added to a world, read again from their files, and those of them whose
+    /// files are missing, refused or changed. Whoever needs one of these must refuse the world ([`Unread::refuse`]).
+    #[must_use]
+    pub fn with_spawned(&self, spawned: &[Spawned], folders: &AllowedFolders) -> (Self, Unread) {
+        let (mut model, mut unread) = (self.clone(), Unread::default());
+        for known in spawned {
+            match model.read_again(known, folders) {
+                Ok(kind) => model.insert(kind),
+                Err(error) => unread.0.push((known.entity, error)),
+            }
         }
-        Ok(model)
+        (model, unread)
     }
 
-    /// Adds a new entity if its name is free and there is room.
+    /// Reads an entity that was added to a world; its files must hold what they held then.
+    fn read_again(&self, spawned: &Spawned, folders: &AllowedFolders) -> Result<EntityKind, SpawnError> {
+        let ReadEntity { kind, files } = self.read(spawned.entity, &spawned.spawn, folders)?;
+        let mut known = spawned.fingerprints.iter();
+        match files.into_iter().find(|(_, fingerprint)| known.next() != Some(fingerprint)) {
+            Some((file, _)) => Err(SpawnError::Changed(file)),
+            None => Ok(kind),
+        }
+    }
+
+    fn insert(&mut self, kind: EntityKind) {
+        match kind {
+            EntityKind::Rover(id, kind) => self.add_rover(id, kind),
+            EntityKind::Object(id, kind) => self.add_object(id, kind),
+            EntityKind::Rock(id, inertia) => self.add_rock(id, inertia),
+        }
+    }
+
+    /// Adds a new entity if its name is free and there is room; returns the fingerprints of its files.
     fn add(
         &mut self,
         entity: Entity,
         spawn: &Spawn,
         state: &State,
         folders: &AllowedFolders,
-    ) -> Result<(), SpawnError> {
+    ) -> Result<Vec<String>, SpawnError> {
         self.check_name(&name_of(entity, spawn), state)?;
         match spawn {
             Spawn::Rover { namespace, place, .. } => {
@@ -197,7 +252,9 @@ impl Model {
                 self.check_place(spec.x_m, spec.y_m)?;
             }
         }
-        self.describe(entity, spawn, folders)
+        let ReadEntity { kind, files } = self.read(entity, spawn, folders)?;
+        self.insert(kind);
+        Ok(files.into_iter().map(|(_, fingerprint)| fingerprint).collect())
     }
 
     /// Refuses one more rover or object if there are too many, or its place is not possible.
@@ -217,18 +274,23 @@ impl Model {
         Ok(())
     }
 
-    fn describe(&mut self, entity: Entity, spawn: &Spawn, folders: &AllowedFolders) -> Result<(), SpawnError> {
+    /// Reads the files of an entity.
+    fn read(&self, entity: Entity, spawn: &Spawn, folders: &AllowedFolders) -> Result<ReadEntity, SpawnError> {
         match (spawn, entity) {
             (Spawn::Rover { name, namespace, file, sensors, place }, Entity::Rover(id)) => {
-                let sensors = sensors.iter().map(|file| folders.find(file)).collect::<Result<Vec<_>, _>>()?;
-                let setup = self.rover_setup([name, namespace], &folders.find(file)?, &sensors, place)?;
-                self.add_rover(id, Arc::new(RoverKind::new(setup)));
+                let files = std::iter::once(file).chain(sensors);
+                let files = files.map(|file| folders.find(file)).collect::<Result<Vec<_>, _>>()?;
+                let setup = self.rover_setup([name, namespace], &files[0], &files[1..], place)?;
+                let names = files.iter().map(|file| file.display().to_string());
+                let files = names.zip(fingerprint::of_rover_files(&setup)).collect();
+                Ok(ReadEntity { kind: EntityKind::Rover(id, Arc::new(RoverKind::new(setup))), files })
             }
             (Spawn::Object { name, file, place }, Entity::Object(id)) => {
-                self.stand(id, name, ObjectModel::load(&folders.find(file)?)?, place)?;
+                let file = folders.find(file)?;
+                self.standing_object(id, name, (ObjectModel::load(&file)?, file.display().to_string()), place)
             }
             (Spawn::Described { name, urdf, place }, Entity::Object(id)) => {
-                self.stand(id, name, of_text(name, urdf, folders)?, place)?;
+                self.standing_object(id, name, of_text(name, urdf, folders)?, place)
             }
             (Spawn::Rock { spec, .. }, Entity::Rock(id)) => {
                 garde::Validate::validate(spec).map_err(|report| SpawnError::Rock(report.to_string()))?;
@@ -236,19 +298,25 @@ impl Model {
                 let inertia =
                     RockInertia::new(self.terrain().shapes(), self.shape_of(spec, id)?, radius_m, density_kg_m3);
                 let inertia = inertia.ok_or_else(|| SpawnError::Rock("its shape has no volume".to_owned()))?;
-                self.add_rock(id, Arc::new(inertia));
+                Ok(ReadEntity { kind: EntityKind::Rock(id, Arc::new(inertia)), files: Vec::new() })
             }
-            _ => return Err(SpawnError::Unknown(format!("{entity:?}"))),
+            _ => Err(SpawnError::Unknown(format!("{entity:?}"))),
         }
-        Ok(())
     }
 
-    /// Adds an object at its place on the undisturbed ground, so that a world that is read again has it at the same
-    /// height.
-    fn stand(&mut self, id: EntityId, name: &str, model: ObjectModel, place: &SpawnPlace) -> Result<(), SpawnError> {
+    /// An object, read from this file, at its place on the undisturbed ground, so that a world that is read again has
+    /// it at the same height.
+    fn standing_object(
+        &self,
+        id: EntityId,
+        name: &str,
+        (model, file): (ObjectModel, String),
+        place: &SpawnPlace,
+    ) -> Result<ReadEntity, SpawnError> {
         if model.reach_m() > REACH_MAX_M {
             return Err(SpawnError::Large(model.reach_m()));
         }
+        let files = vec![(file, fingerprint::of_object_file(&model))];
         let SpawnPlace { x_m, y_m, z_m, yaw_rad } = *place;
         let setup = ObjectSetup {
             name: name.to_owned(),
@@ -259,8 +327,8 @@ impl Model {
             world_from_object: UnitQuaternion::from_euler_angles(0.0, 0.0, yaw_rad),
             material: None,
         };
-        self.add_object(id, Arc::new(ObjectKind::new(id, &setup, self.terrain(), &Default::default())));
-        Ok(())
+        let kind = ObjectKind::new(id, &setup, self.terrain(), &Default::default());
+        Ok(ReadEntity { kind: EntityKind::Object(id, Arc::new(kind)), files })
     }
 
     /// Puts a new entity at its place in the state.
@@ -343,7 +411,7 @@ impl State {
         let forgotten: BTreeSet<_> =
             self.removed.iter().filter(|of| is_long_ago(of)).map(|(entity, _)| *entity).collect();
         self.removed.retain(|of| !is_long_ago(of));
-        self.spawned.retain(|(entity, _)| !forgotten.contains(entity));
+        self.spawned.retain(|known| !forgotten.contains(&known.entity));
     }
 }
 
@@ -365,7 +433,7 @@ pub(crate) fn take_away(state: &mut State, entity: Entity) -> bool {
 
 /// Refuses a URDF text if the texts of all objects would be too long.
 fn check_text(urdf: &str, state: &State) -> Result<(), SpawnError> {
-    let text_bytes = |(_, spawn): &(Entity, Spawn)| match spawn {
+    let text_bytes = |known: &Spawned| match &known.spawn {
         Spawn::Described { urdf, .. } => urdf.len(),
         Spawn::Rover { .. } | Spawn::Object { .. } | Spawn::Rock { .. } => 0,
     };
@@ -373,15 +441,20 @@ fn check_text(urdf: &str, state: &State) -> Result<(), SpawnError> {
     if known + urdf.len() > TEXT_BYTES_MAX { Err(SpawnError::Text(urdf.len())) } else { Ok(()) }
 }
 
-/// The object that a URDF text describes; its meshes must be in allowed folders.
-fn of_text(name: &str, urdf: &str, folders: &AllowedFolders) -> Result<ObjectModel, SpawnError> {
-    let meshes = Cell::new(0);
+/// The object that a URDF text describes, whose meshes must be in allowed folders; and the names of these files, or its
+/// own name if there are none.
+fn of_text(name: &str, urdf: &str, folders: &AllowedFolders) -> Result<(ObjectModel, String), SpawnError> {
+    let meshes = RefCell::new(Vec::new());
     let find_mesh = |mesh: &str| {
-        meshes.set(meshes.get() + 1);
-        if meshes.get() > TEXT_MESHES_MAX {
+        if meshes.borrow().len() == TEXT_MESHES_MAX {
             return Err(format!("is one too many: {TEXT_MESHES_MAX} are allowed in a text"));
         }
-        folders.resolve(mesh.strip_prefix("file://").unwrap_or(mesh)).map_err(|error| error.to_string())
+        let found = folders.resolve(mesh.strip_prefix("file://").unwrap_or(mesh)).map_err(|error| error.to_string());
+        found.inspect(|file| meshes.borrow_mut().push(file.display().to_string()))
     };
-    Ok(ObjectModel::parse(urdf, Path::new(name), &find_mesh)?)
+    let model = ObjectModel::parse(urdf, Path::new(name), &find_mesh)?;
+    // A mesh that is seen and touched is named twice.
+    let meshes: BTreeSet<_> = meshes.take().into_iter().collect();
+    let files = meshes.into_iter().collect::<Vec<String>>().join(", ");
+    Ok((model, if files.is_empty() { name.to_owned() } else { files }))
 }

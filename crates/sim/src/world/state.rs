@@ -16,7 +16,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::driving::{DriverState, RouteProgress};
 use crate::world::dust::DustState;
-use crate::world::entity::{Entity, EntityId, Spawn};
+use crate::world::entity::{Entity, EntityId, Spawned};
 
 /// The state of a world.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,7 +47,7 @@ pub struct State {
     pub entities_version: u64,
     /// Entities that were added while the world ran, in order. Removed ones stay in the list for a while, since
     /// snapshots of the time before their removal have them.
-    pub spawned: Vec<(Entity, Spawn)>,
+    pub spawned: Vec<Spawned>,
     /// Those of them that were removed, and when, in order.
     pub removed: Vec<(Entity, SimTime)>,
     /// The id of the next rover or object.

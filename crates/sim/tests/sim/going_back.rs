@@ -140,7 +140,7 @@ fn what_a_restored_world_began_with_is_there_again_even_if_it_was_forgotten() {
     let spec =
         LooseRockSpec { x_m: -3.0, y_m: 0.3, diameter_m: 0.15, shape: None, density_kg_m3: 2700.0, yaw_deg: 0.0 };
     let stone = world.spawn(&Spawn::Rock { name: "stone".to_owned(), spec }, &folders()).unwrap();
-    assert!(world.state().spawned.iter().all(|(known, _)| *known == stone));
+    assert!(world.state().spawned.iter().all(|known| known.entity == stone));
     world.reset_in(STATE).unwrap();
     assert_eq!(world.entity_named("second"), Some(entity));
     assert_eq!(world.entity_named("stone"), Some(stone));

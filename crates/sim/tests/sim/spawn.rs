@@ -5,10 +5,12 @@
 
 use crate::common;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use common::{Rover, config, drive, world, yard};
-use selene_sim::{AllowedFolders, Command, Entity, EntityId, LooseRockSpec, Spawn, SpawnPlace, State, World};
+use selene_sim::{
+    AllowedFolders, Command, Entity, EntityId, JointCommand, LooseRockSpec, Spawn, SpawnPlace, State, World,
+};
 use selene_vehicle::BodyTwist;
 
 const ROCK: LooseRockSpec =
@@ -74,6 +76,26 @@ fn what_is_added_takes_part_and_what_is_taken_away_leaves_its_ruts() {
     // An id is never used twice.
     let again = world.spawn(&rover("new", at(3.0, -3.0)), &folders()).unwrap();
     assert_ne!(again, Entity::Rover(new));
+}
+
+#[test]
+fn commands_for_a_removed_rover_are_refused_with_the_reason_also_if_another_has_its_name() {
+    let mut world = one();
+    let new = rover("new", at(3.0, 3.0));
+    let Entity::Rover(gone) = world.spawn(&new, &folders()).unwrap() else { panic!("a rover") };
+    drive(&mut world, 2);
+    world.remove(Entity::Rover(gone)).unwrap();
+    let Entity::Rover(there) = world.spawn(&new, &folders()).unwrap() else { panic!("a rover") };
+    let hash = world.hash();
+    let forward = || Command::Body(BodyTwist::arc(0.1, 0.0));
+    let turn = Command::Joint(JointCommand { joint: "front_left_drive".to_owned(), target: 0.1 });
+    for command in [forward(), turn] {
+        let reported = world.drive(gone, command).unwrap_err().to_string();
+        assert_eq!(reported, format!("there is no rover {gone}: it was removed, or never there"));
+    }
+    assert_eq!(world.hash(), hash, "nobody got a command");
+    world.drive(there, forward()).unwrap();
+    assert_ne!(world.hash(), hash);
 }
 
 #[test]
@@ -174,7 +196,7 @@ fn what_was_removed_an_hour_ago_is_forgotten_when_something_is_added() {
         let state = State { time, sequence: begun.sequence + heartbeats as u64, ..begun };
         let mut later = World::resume(&model, state, &folders()).unwrap();
         let new = later.spawn(&post, &folders()).unwrap();
-        let known: Vec<_> = later.state().spawned.iter().map(|(entity, _)| *entity).collect();
+        let known: Vec<_> = later.state().spawned.iter().map(|known| known.entity).collect();
         assert_eq!(known, [expected.clone(), vec![new]].concat(), "after {waited_s} s");
         assert_eq!(later.state().removed.is_empty(), !expected.contains(&gone), "after {waited_s} s");
         assert!(World::resume(&model, later.state().clone(), &folders()).is_ok());
@@ -293,6 +315,70 @@ fn a_mesh_file_added_to_a_running_world_holds_a_rover_until_it_is_taken_away() {
     world.remove(entity).unwrap();
     drive(&mut world, 1000);
     assert!(front_m(&world) > held_m + 0.3, "it stays at {} m", front_m(&world));
+}
+
+/// Writes files of a rover with two sensors and of objects into a folder; returns the entities that are made from them.
+fn of_files(folder: &Path) -> [Spawn; 4] {
+    let text = |file: &str| std::fs::read_to_string(config().join(file)).unwrap();
+    let meshed = urdf("<mesh filename='cube.obj'/>");
+    let mounted = "  link: base_link\n  mount: {at_m: [0.1, 0, 0.2], rpy_deg: [0, 10, 0]}\n";
+    for (name, text) in [
+        ("rover.yaml", text("rover/sorato.yaml").replace("../../urdf/sorato/sorato.urdf", "rover.urdf")),
+        ("rover.urdf", text("../urdf/sorato/sorato.urdf")),
+        ("imu.yaml", text("sensor/imu.yaml")),
+        ("lidar.yaml", text("sensor/lidar.yaml").replace("  link: lidar\n", mounted)),
+        ("object.urdf", meshed.clone()),
+        ("cube.obj", CUBE.to_owned()),
+    ] {
+        std::fs::write(folder.join(name), text).unwrap();
+    }
+    let (name, place) = ("new".to_owned(), at(5.0, 5.0));
+    let object = |file: &str| Spawn::Object { name: name.clone(), file: folder.join(file), place };
+    let rover = Spawn::Rover {
+        name: name.clone(),
+        namespace: name.clone(),
+        file: folder.join("rover.yaml"),
+        sensors: ["imu.yaml", "lidar.yaml"].map(|file| folder.join(file)).to_vec(),
+        place,
+    };
+    [rover, object("cube.obj"), object("object.urdf"), described("new", &meshed)]
+}
+
+#[test]
+fn an_entity_whose_file_was_changed_is_refused_by_its_name_while_it_is_there() {
+    let folder = std::env::temp_dir().join(format!("selene-changed-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (begun, allowed) = (one(), AllowedFolders::new([folder.clone()]));
+    let [rover, cube, object, text] = of_files(&folder);
+    let corner = ("v .5 .5 .5\n", "v .5 .5 .6\n");
+    for (spawn, changed, (was, is), named) in [
+        (&rover, "rover.urdf", ("</robot>", "</robot> <!-- another one -->"), "rover.yaml"),
+        (&rover, "imu.yaml", ("2.62e-5", "2.63e-5"), "imu.yaml"),
+        (&rover, "lidar.yaml", ("at_m: [0.1", "at_m: [0.2"), "lidar.yaml"),
+        (&cube, "cube.obj", corner, "cube.obj"),
+        (&object, "cube.obj", corner, "object.urdf"),
+        (&text, "cube.obj", corner, "cube.obj"),
+    ] {
+        let mut world = begun.branch();
+        let entity = world.spawn(spawn, &allowed).unwrap();
+        drive(&mut world, 1);
+        let resumed = |world: &World| World::resume(begun.model(), world.state().clone(), &allowed);
+        assert_eq!(resumed(&world).unwrap().hash(), world.hash());
+        let file = folder.join(changed);
+        let before = std::fs::read_to_string(&file).unwrap();
+        let after = before.replacen(was, is, 1);
+        assert_ne!(after, before, "{changed} is changed");
+        std::fs::write(&file, after).unwrap();
+        let reported = resumed(&world).map(drop).unwrap_err().to_string();
+        for part in [format!("{named}: ").as_str(), "cannot be read again", "differs from what the world was given"] {
+            assert!(reported.contains(part), "{part} is not in: {reported}");
+        }
+        world.remove(entity).unwrap();
+        assert!(!resumed(&world).unwrap().model().knows(entity), "nobody needs it any more");
+        std::fs::write(&file, before).unwrap();
+        assert!(resumed(&world).unwrap().model().knows(entity));
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]

@@ -392,6 +392,39 @@ fn nothing_outside_the_state_changes_the_future() {
     assert!(kept.rocks != lay, "a rock is pushed");
 }
 
+/// Soil, two rovers, where the second starts and where it drives to; the first one has a loose rock in its way.
+const GROUNDS: [(&str, [&str; 2], [f64; 3], [f64; 2]); 3] = [
+    ("rigid", ["rassor", "viper"], [0.0, 4.0, 90.0], [0.0, 8.0]),
+    ("slip_map_lunar", ["rassor", "viper"], [0.0, 4.0, 90.0], [0.0, 8.0]),
+    ("tohoku_silica5_ex1", ["ex1", "ex1"], [-1.0, 0.0, 0.0], [4.0, 0.0]),
+];
+
+#[test]
+fn a_copy_goes_on_alike_with_fresh_working_memory_on_ground_without_scm() {
+    for (soil, [first, second], start, goal) in GROUNDS {
+        let goals = [goal];
+        let rovers = [
+            Rover { name: "first", file: first, start: [0.0, 0.0, 0.0], waypoints_m: &[[4.0, 0.0]] },
+            Rover { name: "second", file: second, start, waypoints_m: &goals },
+        ];
+        let world = world(&yard(soil, &rovers, "loose_rocks: [{ x_m: 0.55, y_m: 0.27, diameter_m: 0.15 }]"));
+        let step = |state: &mut State, scratch: &mut Scratch, heartbeats: usize| {
+            for _ in 0..heartbeats {
+                world.model().step(state, &Inputs::NONE, scratch).unwrap();
+            }
+        };
+        let (mut kept, mut scratch) = (world.state().clone(), Scratch::default());
+        let lay = kept.rocks.clone();
+        step(&mut kept, &mut scratch, 150);
+        let mut copy = kept.clone();
+        step(&mut kept, &mut scratch, 100);
+        step(&mut copy, &mut Scratch::default(), 100);
+        assert_eq!(copy.hash(), kept.hash(), "{soil}");
+        assert!(kept.rovers[&FIRST].body.world_from_base.translation.x > 0.01, "{soil}: it drives");
+        assert!(kept.rocks != lay, "{soil}: the rock settles or is pushed");
+    }
+}
+
 #[test]
 fn soil_that_slides_goes_on_alike_from_what_was_saved_and_on_any_number_of_threads() {
     let rovers = [

@@ -1,16 +1,18 @@
 //! Tests of the watcher with messages that arrive late, twice, out of order or not at all.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use nalgebra::Vector3;
 use selene_base::SimTime;
+use selene_observe::Interval;
 use selene_ros::in_process::InProcess;
 use selene_ros::transport::{Publisher, Subscription, subscribe};
 use selene_ros::{Qos, selene_msgs};
 use selene_sim::{
-    AllowedFolders, Entity, EntityId, LoadOptions, Model, RoverSnapshot, Scenario, Snapshot, Spawn, SpawnPlace, World,
+    AllowedFolders, Entity, EntityId, LoadOptions, Model, RoverSnapshot, Scenario, Snapshot, Spawn, SpawnPlace,
+    Spawned, World,
 };
 use selene_terrain::{Edit, Print};
 
@@ -37,7 +39,7 @@ struct ScriptedSimulation {
     _subscriptions: [Subscription; 2],
 }
 
-fn config() -> std::path::PathBuf {
+fn config() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config")
 }
 
@@ -47,17 +49,17 @@ fn model() -> Arc<Model> {
     Arc::new(Model::new(Arc::new(scenario)).expect("made"))
 }
 
-fn context(links: &Links) -> NodeContext {
-    NodeContext {
-        links: links.clone(),
-        model: model(),
-        folders: AllowedFolders::new([config()]),
-        published_until: None,
-    }
+fn context(links: &Links, folders: &AllowedFolders) -> NodeContext {
+    NodeContext { links: links.clone(), model: model(), folders: folders.clone(), published_until: None }
 }
 
 impl ScriptedSimulation {
     fn new() -> Self {
+        Self::in_folders(&AllowedFolders::new([config()]))
+    }
+
+    /// A simulation whose participant reads files of added entities from these folders.
+    fn in_folders(folders: &AllowedFolders) -> Self {
         let bus = InProcess::new();
         let internal = Arc::new(bus.clone());
         let links = Links { public: internal.clone(), internal, run: RunId::random() };
@@ -72,7 +74,7 @@ impl ScriptedSimulation {
             info: Publisher::new(&bus, RUN_INFO, Qos::latched()).expect("topic"),
             requests,
             acknowledged,
-            watcher: WorldWatcher::new(&context(&links), "test").expect("watcher"),
+            watcher: WorldWatcher::new(&context(&links, folders), "test").expect("watcher"),
             _subscriptions: [
                 subscribe(&bus, &links.terrain_request(), Qos::reliable(), on_request).expect("topic"),
                 subscribe(&bus, &links.acknowledge(), Qos::state(), on_acknowledge).expect("topic"),
@@ -244,7 +246,7 @@ fn a_world_that_was_reset_is_watched_from_its_beginning() {
 #[test]
 fn ground_and_rovers_of_before_a_reset_are_not_taken_for_those_of_after() {
     let mut simulation = ScriptedSimulation::new();
-    let added = [(Entity::Rover(EntityId(7)), second())];
+    let added = [seventh()];
     simulation.entities.publish(&entities_to_message(0, 1, &added), SimTime::ZERO).expect("published");
     // The ground of this snapshot has edits, so the watcher requests them.
     simulation.publish_state(&reset(5));
@@ -268,7 +270,7 @@ fn ground_and_rovers_of_before_a_reset_are_not_taken_for_those_of_after() {
 fn what_was_added_after_a_reset_may_be_received_first() {
     let mut simulation = ScriptedSimulation::new();
     simulation.publish_state(&state(3));
-    let added = [(Entity::Rover(EntityId(7)), second())];
+    let added = [seventh()];
     simulation.entities.publish(&entities_to_message(1, 1, &added), SimTime::ZERO).expect("published");
     simulation.publish_state(&state(4));
     let with_second = |sequence| Snapshot { entities_version: 1, ..reset(sequence) };
@@ -295,6 +297,13 @@ fn second() -> Spawn {
     Spawn::Rover { name: "second".to_owned(), namespace: "second".to_owned(), file, sensors: Vec::new(), place }
 }
 
+/// The second rover as a world has it that adds it, with the number 7.
+fn seventh() -> Spawned {
+    let mut world = World::begin(model(), None).expect("begins");
+    world.spawn(&second(), &AllowedFolders::new([config()])).expect("room");
+    Spawned { entity: Entity::Rover(EntityId(7)), ..world.state().spawned[0].clone() }
+}
+
 #[test]
 fn what_is_added_is_known_before_it_is_seen() {
     let mut simulation = ScriptedSimulation::new();
@@ -305,7 +314,7 @@ fn what_is_added_is_known_before_it_is_seen() {
         simulation.watcher.take(event).expect("taken");
     }
     assert!(simulation.watcher.next_held().expect("waits").is_none(), "what was added is not published yet");
-    let table = entities_to_message(0, 1, &[(Entity::Rover(EntityId(7)), second())]);
+    let table = entities_to_message(0, 1, &[seventh()]);
     simulation.entities.publish(&table, SimTime::ZERO).expect("published");
     simulation.finish();
     let interval = simulation.watcher.next(&ON).expect("no fault").expect("an interval");
@@ -334,6 +343,52 @@ fn what_was_removed_again_is_known_in_the_snapshots_that_have_it() {
     let Entity::Rover(id) = added else { panic!("a rover") };
     assert!(interval.model.rovers().contains_key(&id), "it was there then");
     assert_eq!(simulation.next().map(|(sequence, _)| sequence), Some(2));
+}
+
+/// What a watcher gives after an object was added and its mesh changed, with snapshots in which the object is or is not;
+/// and the mesh.
+fn after_a_change(name: &str, is_there: bool) -> (Result<Option<Interval>, NodeError>, PathBuf) {
+    let folder = std::env::temp_dir().join(format!("selene-watcher-{}-{name}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("folder");
+    let mesh = folder.join("post.obj");
+    std::fs::write(&mesh, TETRAHEDRON).expect("written");
+    let folders = AllowedFolders::new([folder.clone()]);
+    let mut world = World::begin(model(), None).expect("begins");
+    let place = SpawnPlace { x_m: 4.0, y_m: 4.0, ..SpawnPlace::default() };
+    let post = Spawn::Object { name: "post".to_owned(), file: mesh.clone(), place };
+    world.spawn(&post, &folders).expect("room");
+    std::fs::write(&mesh, TETRAHEDRON.replace("v 0 0 1", "v 0 0 1.5")).expect("written");
+
+    let mut simulation = ScriptedSimulation::in_folders(&folders);
+    let table = entities_to_message(0, 1, &world.state().spawned);
+    simulation.entities.publish(&table, SimTime::ZERO).expect("published");
+    let objects = world.first_snapshot().expect("a snapshot").objects;
+    for sequence in 0..2 {
+        let objects = if is_there { objects.clone() } else { Vec::new() };
+        simulation.publish_state(&Snapshot { entities_version: 1, objects, ..state(sequence) });
+    }
+    simulation.finish();
+    let next = simulation.watcher.next(&ON);
+    std::fs::remove_dir_all(&folder).expect("clean");
+    (next, mesh)
+}
+
+const TETRAHEDRON: &str = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n";
+
+#[test]
+fn an_object_whose_mesh_was_changed_after_it_was_added_ends_the_node_that_needs_it() {
+    let (next, mesh) = after_a_change("needed", true);
+    let reported = next.map(|_| "an interval").expect_err("refused").to_string();
+    let name = mesh.file_name().expect("a name").to_string_lossy().into_owned();
+    for part in ["cannot be read here", &name, "differs from what the world was given"] {
+        assert!(reported.contains(part), "{part} is not in: {reported}");
+    }
+}
+
+#[test]
+fn a_changed_file_of_what_was_removed_before_ends_nobody() {
+    let (next, _) = after_a_change("removed", false);
+    assert_eq!(next.expect("no fault").expect("an interval").next.sequence, 1);
 }
 
 #[test]

@@ -166,7 +166,7 @@ fn state_of(node: &Node, entity: Entity) -> Option<EntityState> {
 }
 
 fn info_of(node: &Node, entity: Entity) -> EntityInfo {
-    let was_added = node.world().state().spawned.iter().any(|(known, _)| *known == entity);
+    let was_added = node.world().state().spawned.iter().any(|known| known.entity == entity);
     info_with(node, entity, was_added)
 }
 

@@ -58,7 +58,7 @@ impl Filter {
 
     /// Names of the matching entities, in the world's order.
     pub(super) fn matching(&self, node: &Node) -> Vec<(String, Entity)> {
-        let added: BTreeSet<_> = node.world().state().spawned.iter().map(|(entity, _)| *entity).collect();
+        let added: BTreeSet<_> = node.world().state().spawned.iter().map(|known| known.entity).collect();
         let mut entities = node.world().entities();
         entities.retain(|(name, entity)| {
             self.name.as_ref().is_none_or(|expression| expression.is_match(name))
