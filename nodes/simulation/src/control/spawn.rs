@@ -197,7 +197,8 @@ fn code_of(error: &ChangeError) -> ResultCode {
         | SpawnError::NoIdLeft(_)
         | SpawnError::Twist { .. }
         | SpawnError::StandsFast(_)
-        | SpawnError::Unknown(_) => ResultCode::RESULT_OPERATION_FAILED,
+        | SpawnError::Unknown(_)
+        | SpawnError::Changed(_) => ResultCode::RESULT_OPERATION_FAILED,
     };
     result(code, error.to_string())
 }
