@@ -36,8 +36,8 @@ pub fn scenario(
         let mut files = options.configuration.iter().map(|config| config.join(&name));
         files.find(|file| input::is_file(file)).unwrap_or_else(|| PathBuf::from(&name))
     };
-    let [site, rover, camera] =
-        ["site/learning_plain.yaml", "rover/hmmwv.yaml", "sensor/convoy_camera.yaml"].map(|of| of_config(of.to_owned()));
+    let [site, rover, camera] = ["site/learning_plain.yaml", "rover/hmmwv.yaml", "sensor/convoy_camera.yaml"]
+        .map(|of| of_config(of.to_owned()));
     let reported = json!({
         "name": name, "seed": 1, "gravity_m_s2": 9.81, "step_s": 0.002, "heartbeat_s": CONTROL_S / f64::from(HEARTBEATS),
         "site": site, "soil": of_config(format!("soil/{}.yaml", terrain.soil())),

@@ -4,7 +4,7 @@
 
 use super::follower::{FollowerOutput, arc_to};
 use super::metrics::SPEED_FROM_M;
-use super::polyline::{Polyline, apart_m};
+use super::polyline::Polyline;
 use super::world::Convoy;
 use crate::Failure;
 
@@ -74,7 +74,7 @@ impl LedPath {
         let off_m_s = (speed_m_s - self.speed_m_s(place.along_m)).abs();
         Ok(Lesson {
             action: FollowerOutput::of(steer_rad, accelerate_m_s2),
-            path_m: apart_m(at_m, place.at_m),
+            path_m: place.apart_m,
             speed_m_s: if is_compared { off_m_s } else { 0.0 },
         })
     }

@@ -95,7 +95,11 @@ mod tests {
             let ((ahead_m, _), (own_m, _)) = (at(way_m + behind_m), at(way_m));
             // Its heading half a step ago is the direction of its last step.
             let heading_rad = at(way_m - 0.5 * speed_m_s * CONTROL_S).1;
-            seen = FollowerInput { ahead_m: [ahead_m[0] - own_m[0], ahead_m[1] - own_m[1]], heading_rad, closing_m_s: 0.0 };
+            seen = FollowerInput {
+                ahead_m: [ahead_m[0] - own_m[0], ahead_m[1] - own_m[1]],
+                heading_rad,
+                closing_m_s: 0.0,
+            };
             trail.see(&seen, speed_m_s);
         }
         (trail, seen)

@@ -8,6 +8,7 @@ use selene_base::{SimTime, frames};
 use selene_observe::Feed;
 use selene_sim::{Command, EntityId, Model, RoverSnapshot, Snapshot, World};
 
+use super::FOLLOWERS;
 use super::cameras::FollowerCameras;
 use super::course::{ConvoyCourse, Obstacle};
 use super::drive::ConvoyResult;
@@ -15,7 +16,6 @@ use super::follower::{FollowerInput, FollowerOutput, Leader, Throttle};
 use super::metrics::Track;
 use super::polyline::{apart_m, nearest_on};
 use super::trail::{NUMBERS, Trail};
-use super::FOLLOWERS;
 use crate::Failure;
 
 /// Heartbeats between two decisions, and the time that they take, s.
@@ -74,7 +74,7 @@ impl Convoy {
         let mut world = World::begin(Arc::clone(model), None)?;
         let feed = Feed::begin(&mut world)?;
         let trucks: Vec<EntityId> = model.rovers().keys().copied().take(FOLLOWERS + 1).collect();
-        let watching = if with_cameras { &trucks[1..] } else { &[] };
+        let watching: &[EntityId] = if with_cameras { &trucks[1..] } else { &[] };
         let mut convoy = Self {
             cameras: FollowerCameras::open(&world, &feed, watching)?,
             world,
