@@ -11,8 +11,8 @@ use crate::Failure;
 /// Length of the straight line behind the leader's start that counts as its path, m.
 const BEHIND_M: f64 = 60.0;
 /// Distance ahead of the point that is steered to: at least, m, and the time to it, s.
-const LOOK_AHEAD_M: f64 = 2.5;
-const LOOK_AHEAD_S: f64 = 0.6;
+const LOOK_AHEAD_M: f64 = 2.0;
+const LOOK_AHEAD_S: f64 = 0.4;
 /// Time after which a command for the speed has its effect, s.
 const LAG_S: f64 = 0.5;
 /// Gain of the commanded speed on that which is wanted, 1/s.
