@@ -62,6 +62,7 @@ def save(policy, weights):
              for part, layers in parts.items() for number, layer in enumerate(layers) for name in ("weight", "bias")}
     weights.parent.mkdir(parents=True, exist_ok=True)
     save_file(named, weights)
+    weights.chmod(0o644)
     print(f"{weights}: {sum(array.numel() for array in named.values())} numbers")
 
 

@@ -37,7 +37,7 @@ STEPS_MAX, LATER = 3000, 600
 PATH_M, SPEED_M_S = 1.0, 1.0
 # Imitation: rounds of so many steps, passes over everything seen, share of images that are exchanged so that the policy
 # does not rely on them alone, and noise of the driver, which lasts a second.
-ROUNDS, ROUND_STEPS, PASSES, EXCHANGED = 8, 160, 3, 0.25
+ROUNDS, ROUND_STEPS, PASSES, EXCHANGED = 8, 160, 6, 0.25
 NOISE, LASTS = 0.15, 0.95
 # Loss of this difference between two actions changes from its square to its amount.
 BEND = 0.05
@@ -127,7 +127,7 @@ def imitate(policy, convoys, best, rounds):
         schedule.step()
         took_s = time.monotonic() - began
         print(f"round {number + 1}: error {error:.4f}, {collected_s:.0f} s of {took_s:.0f} s in the worlds", flush=True)
-        if number % 2 == 1 or number + 1 == rounds:
+        if number + 1 in (rounds // 2, rounds):
             best.try_out(policy)
     return seen
 
@@ -243,11 +243,12 @@ def main():
     parser.add_argument("--minutes", type=float, default=50, help="how long to train (50)")
     parser.add_argument("--worlds", type=int, default=16, help="worlds at a time (16)")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"rounds of imitation ({ROUNDS})")
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=2, help="threads of the worlds (2)")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     until = time.monotonic() + 60 * args.minutes
-    torch.set_num_threads(args.threads)
+    # The network is small: more threads would wait for one another.
+    torch.set_num_threads(1)
     torch.manual_seed(args.seed)
     np.random.seed(args.seed)
     convoys = Convoys(args.worlds, *TRAINED, later=LATER, threads=args.threads)

@@ -134,7 +134,7 @@ mod tests {
 
     /// The same image and numbers as `made_up` of network.py.
     fn made_up(case: u32) -> (RgbImage, [f32; NUMBERS]) {
-        let share = |x, y, colour| ((x * (3 + case) + y * (5 + 2 * case) + 40 * colour) % 256) as u8;
+        let share = |x: u32, y: u32, colour: u32| ((x * (3 + case) + y * (5 + 2 * case) + 40 * colour) % 256) as u8;
         let image =
             RgbImage::from_fn(IMAGE_PX[0], IMAGE_PX[1], |x, y| Rgb([0, 1, 2].map(|colour| share(x, y, colour))));
         (image, std::array::from_fn(|i| ((i as u32 * (7 + 2 * case) % 20) as f32) / 10.0 - 1.0))

@@ -20,7 +20,7 @@ const SPEED_GAIN: f64 = 2.0;
 /// The least speed up to the place from which speeds are compared, m/s.
 const START_M_S: f64 = 2.8;
 /// Distance from the truck ahead at which a follower stands, and the speed that it may have for each metre more, 1/s.
-const STANDS_M: f64 = 5.5;
+const STANDS_M: f64 = 6.5;
 const SPEED_PER_GAP: f64 = 1.0;
 
 /// What the teacher knows about a follower.

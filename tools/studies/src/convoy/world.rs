@@ -144,7 +144,7 @@ impl Convoy {
     /// Records positions, speeds and hits of all trucks, and what the followers see.
     fn look(&mut self) -> Result<(), Failure> {
         let now = Arc::clone(self.feed.last());
-        let mut ahead_m = None;
+        let mut ahead_m: Option<[f64; 2]> = None;
         for i in 0..self.trucks.len() {
             let rover = self.truck(&now, i)?;
             let (at_m, heading_rad) = place(rover);
