@@ -1,277 +1,268 @@
-"""Trains a follower of `selene study convoy` by proximal policy optimisation on the CPU.
+"""Trains the follower of `selene study convoy` on the CPU: first by imitation of a teacher, then by PPO.
 
-    selene study convoy --courses-only --courses 32 --first 1000 --terrain rigid --out out/training
-    python -m venv .venv && .venv/bin/pip install . -r tools/studies/convoy_follower/requirements.txt
-    .venv/bin/python tools/studies/convoy_follower/train.py out/training --minutes 60 --weights out/follower.safetensors
-    selene study convoy --weights out/follower.safetensors
+    python -m venv .venv && .venv/bin/pip install -r tools/studies/convoy_follower/requirements.txt
+    .venv/bin/python tools/studies/convoy_follower/train.py
+    selene study convoy
 
-The study evaluates on courses 0 to 127; train on others. All three followers of a world learn, on rigid ground, as in
-the paper (A. Young et al., 2022, section 4.2), but on the study's own kind of course with its obstacles.
+It needs Rust too, for the worlds (convoys.py). It writes the weights to config/network/convoy_follower.safetensors, and
+PyTorch's actions for made-up input to tools/studies/data/convoy_outputs.csv, with which a test compares the study's own
+arithmetic. The study evaluates on courses 0 to 127; this trains on 1000 to 1127, and evaluates itself on 2000 to 2007,
+all on rigid ground, as in the paper (A. Young et al., 2022, section 4.2).
 
-Observations are the latest image (80 x 45 colour pixels) and four numbers: the relative position of the truck ahead
-(east, north), the own heading and the closing speed. An action is steering and acceleration, each -1 to 1, as for
-`Throttle` in tools/studies/src/convoy/follower.rs. The network's part of it is added to the plain controller's (residual
-policy learning, T. Silver et al., 2018), so training begins with a follower that drives.
+Imitation (DAgger, S. Ross et al., 2011): in the first round a teacher drives, then the policy does; in every round noise
+disturbs the driver. All that was seen is learned with what the teacher would have done there. The teacher knows the
+leader's path and speed, which the policy must guess from what it sees of the truck ahead.
 
-The reward of a step depends on the distance from the gap, and is given only while the truck ahead is within 45 degrees
-of straight ahead (figure 7). It falls with the distance from the leader's path and the difference from the leader's
-speed there, which are what the study measures; the policy does not see them. An episode ends when the truck ahead is
-hit or lost. `Policy` in tools/studies/src/convoy/policy.rs evaluates the same network.
+Proximal policy optimisation (J. Schulman et al., 2017): the reward of a step falls with the distance from the leader's
+path and with the difference from its speed at the same place, which is what the study's six metrics measure. Of all
+policies the one that is best on the courses of its own evaluation is kept.
 """
 
 import argparse
-import math
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors.torch import save_file
-from torch import nn
+from convoys import FOLLOWERS, ROOT, Convoys
+from network import NUMBERS, Policy, Value, save, save_outputs
 from torch.distributions import Normal
+from torch.nn.functional import smooth_l1_loss
+from torch.nn.utils import clip_grad_norm_
 
-import selene
-
-COLUMNS, ROWS = 80, 45
-SCALES = (20.0, 20.0, math.pi, 5.0)
-CONTROL_S = 0.05
-# The same values as in follower.rs.
-GAP_M, ACCELERATION_MAX_M_S2, SPEED_MAX_M_S, STEER_MAX_RAD = 12.0, 3.0, 8.0, 0.5236
-HIT_M, LOST_M, BEARING_MAX_RAD = 6.0, 40.0, math.pi / 4
-WHEELBASE_M, GAP_GAIN, CLOSING_GAIN = 3.378, 0.25, 1.0
-# The value of SHARE in policy.rs.
-SHARE = 0.5
-# Weights of the distance from the leader's path, 1/m, and of the difference from its speed, s/m; the greatest of both.
-PATH_COST, SPEED_COST, COST_MAX = 1.0, 0.5, 3.0
-EPISODE_STEPS = 700
-FOLLOWERS = [f"follower_{i}" for i in (1, 2, 3)]
-AHEAD = {"follower_1": "leader", "follower_2": "follower_1", "follower_3": "follower_2"}
-# Parameters of the optimisation.
+TRAINED, EVALUATED, HELD_OUT = (1000, 128), 2000, 8
+# Control steps: an evaluation at most, and the greatest difference between the beginnings of two worlds.
+STEPS_MAX, LATER = 3000, 600
+# Deviations, m and m/s, at which a step has lost half of its reward.
+PATH_M, SPEED_M_S = 1.0, 1.0
+# Imitation: rounds of so many steps, passes over everything seen, share of images that are exchanged so that the policy
+# does not rely on them alone, and noise of the driver, which lasts a second.
+ROUNDS, ROUND_STEPS, PASSES, EXCHANGED = 8, 160, 6, 0.25
+NOISE, LASTS = 0.15, 0.95
+# Loss of this difference between two actions changes from its square to its amount.
+BEND = 0.05
+# PPO: steps of a collection, passes over it, and the rest of its parameters.
 STEPS, EPOCHS, BATCH = 128, 4, 256
-LEARNING_RATE, DISCOUNT, TRACE, CLIP, ENTROPY, VALUE = 3e-4, 0.99, 0.95, 0.2, 0.003, 0.5
-
-
-class Convoy:
-    """A world of four trucks on one course, for many episodes."""
-
-    def __init__(self, file):
-        self.world = selene.World(file, cameras=True, instruments=False)
-        self.reset()
-
-    def reset(self):
-        self.world.reset()
-        self.world.step(CONTROL_S)
-        self.speeds = dict.fromkeys(FOLLOWERS, 0.0)
-        self.apart = {name: None for name in FOLLOWERS}
-        self.bearing, self.closing = {}, {}
-        self.led_m, self.led_m_s = [], []
-        self.steps = 0
-        self.follow_leader()
-        return self.observe()
-
-    def follow_leader(self):
-        """Keeps the leader's positions and speeds."""
-        at_m = self.world.rover("leader")["position_m"][:2]
-        before_m = self.led_m[-1] if self.led_m else at_m
-        self.led_m.append(at_m)
-        self.led_m_s.append(math.dist(at_m, before_m) / CONTROL_S)
-
-    def observe(self):
-        return [self.observe_one(name) for name in FOLLOWERS]
-
-    def observe_one(self, name):
-        own, ahead = self.world.rover(name), self.world.rover(AHEAD[name])
-        east, north = (ahead["position_m"] - own["position_m"])[:2]
-        x, y, z, w = own["orientation_xyzw"]
-        heading = math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
-        apart = math.hypot(east, north)
-        before = self.apart[name]
-        closing = 0.0 if before is None else (before - apart) / CONTROL_S
-        self.apart[name], self.closing[name] = apart, closing
-        self.bearing[name] = math.remainder(math.atan2(north, east) - heading, math.tau)
-        datum = self.world.read("convoy_camera", rover=name)
-        image = np.zeros((ROWS, COLUMNS, 3), np.uint8) if datum is None else datum["image"]
-        numbers = np.array([east, north, heading, closing]) / SCALES
-        return image.transpose(2, 0, 1), numbers.astype(np.float32)
-
-    def plain(self, name):
-        """The plain controller's steering and acceleration, as `plain` in follower.rs."""
-        apart = max(self.apart[name], 1e-3)
-        steer = math.atan(2.0 * WHEELBASE_M * math.sin(self.bearing[name]) / apart) / STEER_MAX_RAD
-        accelerate = (GAP_GAIN * (apart - GAP_M) - CLOSING_GAIN * self.closing[name]) / ACCELERATION_MAX_M_S2
-        return np.clip([steer, accelerate], -1.0, 1.0)
-
-    def step(self, actions):
-        """Observations, rewards, and whether the episode has ended by itself or by its length. An action is the
-        network's part, -1 to 1."""
-        for name, residual in zip(FOLLOWERS, actions):
-            steer, accelerate = np.clip(self.plain(name) + SHARE * residual, -1.0, 1.0)
-            gained = ACCELERATION_MAX_M_S2 * accelerate * CONTROL_S
-            self.speeds[name] = min(max(self.speeds[name] + gained, 0.0), SPEED_MAX_M_S)
-            self.world.drive_car(self.speeds[name], STEER_MAX_RAD * steer, rover=name)
-        self.world.step(CONTROL_S)
-        self.steps += 1
-        self.follow_leader()
-        seen = self.observe()
-        rewards = [self.reward(name) for name in FOLLOWERS]
-        ended = any(not HIT_M < self.apart[name] < LOST_M for name in FOLLOWERS)
-        rewards = [reward - (10.0 if not HIT_M < self.apart[name] < LOST_M else 0.0)
-                   for name, reward in zip(FOLLOWERS, rewards)]
-        return seen, rewards, ended, self.steps >= EPISODE_STEPS
-
-    def reward(self, name):
-        kept = 1.0 / (1.0 + abs(self.apart[name] - GAP_M) / 3.0) if abs(self.bearing[name]) < BEARING_MAX_RAD else 0.0
-        return kept - min(self.deviation(name), COST_MAX)
-
-    def deviation(self, name):
-        """Costs of the distance from the leader's path and of the difference from its speed there. Where the follower
-        has not reached the leader's start, there are none."""
-        led_m, at_m = np.asarray(self.led_m), self.world.rover(name)["position_m"][:2]
-        nearest = int(np.linalg.norm(led_m - at_m, axis=1).argmin())
-        if not 0 < nearest < len(led_m) - 1:
-            return 0.0
-        # Positions are up to 0.25 m apart: the distance is that from the line through the neighbours.
-        (x, y), (dx, dy) = at_m - led_m[nearest], led_m[nearest + 1] - led_m[nearest - 1]
-        away_m = abs(dx * y - dy * x) / max(math.hypot(dx, dy), 1e-6)
-        return PATH_COST * away_m + SPEED_COST * abs(self.speeds[name] - self.led_m_s[nearest])
-
-
-class Policy(nn.Module):
-    """The network of policy.rs, with a value function that is only for training."""
-
-    def __init__(self):
-        super().__init__()
-        planes = [3, 8, 16, 16]
-        convolutions = [nn.Conv2d(taken, given, 3, stride=2, padding=1) for taken, given in zip(planes, planes[1:])]
-        self.image = nn.ModuleList(convolutions)
-        self.state = nn.ModuleList([nn.Linear(4, 16)])
-        rows, columns = ROWS, COLUMNS
-        for _ in convolutions:
-            rows, columns = (rows + 1) // 2, (columns + 1) // 2
-        sizes = [planes[-1] * rows * columns + 16, 64, 64, 64]
-        self.joint = nn.ModuleList([nn.Linear(taken, given) for taken, given in zip(sizes, sizes[1:])])
-        self.joint.append(nn.Linear(64, 2))
-        self.value = nn.Linear(64, 1)
-        self.deviation = nn.Parameter(torch.full((2,), -1.2))
-        nn.init.normal_(self.joint[-1].weight, std=0.01)
-
-    def forward(self, images, numbers):
-        looked = images
-        for layer in self.image:
-            looked = torch.relu(layer(looked))
-        known = numbers
-        for layer in self.state:
-            known = torch.relu(layer(known))
-        both = torch.cat([looked.flatten(1), known], 1)
-        for layer in self.joint[:-1]:
-            both = torch.relu(layer(both))
-        return Normal(torch.tanh(self.joint[-1](both)), self.deviation.exp()), self.value(both).squeeze(1)
+IMITATION_RATE, POLICY_RATE, VALUE_RATE = 1e-3, 1e-4, 1e-3
+DISCOUNT, TRACE, CLIP, DEVIATION, KL_MAX, GRADIENT_MAX = 0.99, 0.95, 0.2, 0.06, 0.02, 0.5
+# Collections for the value function alone at first, and collections between two evaluations.
+VALUE_ALONE, EVALUATE_EVERY = 3, 15
 
 
 def tensors(seen):
-    images = torch.from_numpy(np.stack([image for image, _ in seen])).float() / 255
-    return images, torch.from_numpy(np.stack([numbers for _, numbers in seen]))
+    return torch.from_numpy(np.ascontiguousarray(seen.images)), torch.from_numpy(seen.numbers.copy())
 
 
-def collect(policy, convoys, seen, threads):
-    """Steps all convoys together; collects observations, actions and rewards."""
-    kept = {key: [] for key in ("images", "numbers", "actions", "chances", "values", "rewards", "goes_on", "bootstrap")}
-    for _ in range(STEPS):
-        images, numbers = tensors(seen)
-        with torch.no_grad():
-            chosen, values = policy(images, numbers)
-            actions = chosen.sample()
-            chances = chosen.log_prob(actions).sum(1)
-        each = actions.clamp(-1, 1).numpy().reshape(len(convoys), len(FOLLOWERS), 2)
-        stepped = list(threads.map(lambda pair: pair[0].step(pair[1]), zip(convoys, each)))
-        rewards = torch.tensor([reward for _, paid, _, _ in stepped for reward in paid])
-        over = [ended or late for _, _, ended, late in stepped]
-        after = torch.zeros(len(rewards))
-        if any(late and not ended for _, _, ended, late in stepped):
-            # An episode cut by its length would have continued: add the value of its last state.
-            with torch.no_grad():
-                then = policy(*tensors([one for part, _, _, _ in stepped for one in part]))[1]
-            cut = torch.tensor([late and not ended for _, _, ended, late in stepped]).repeat_interleave(len(FOLLOWERS))
-            after = torch.where(cut, then, after)
-        seen = []
-        for convoy, (part, _, _, _), is_over in zip(convoys, stepped, over):
-            seen += convoy.reset() if is_over else part
-        goes_on = torch.tensor([0.0 if is_over else 1.0 for is_over in over]).repeat_interleave(len(FOLLOWERS))
-        row = (images, numbers, actions, chances, values, rewards, goes_on, after)
-        for key, value in zip(kept, row):
-            kept[key].append(value)
+def act(policy, seen):
     with torch.no_grad():
-        last = policy(*tensors(seen))[1]
-    return {key: torch.stack(values) for key, values in kept.items()}, last, seen
+        return policy(*tensors(seen)).numpy()
+
+
+def rewards(seen):
+    """Rewards of the last step, 0 to 1."""
+    lost = 0.5 * np.minimum(seen.path_m / PATH_M, 1) + 0.5 * np.minimum(seen.speed_m_s / SPEED_M_S, 1)
+    return np.where(seen.failed, 0, 1 - lost)
+
+
+def evaluate(policy, convoys):
+    """Mean reward on the courses held out, from beginning to end; a follower that fails gets none for the rest. Prints
+    the mean deviations too."""
+    seen = convoys.reset()
+    counted, steps = np.ones(convoys.rows, bool), np.zeros(convoys.rows)
+    paid, path_m, speed_m_s = np.zeros(convoys.rows), np.zeros(convoys.rows), np.zeros(convoys.rows)
+    failed = np.zeros(convoys.rows, bool)
+    for _ in range(STEPS_MAX):
+        seen = convoys.step(act(policy, seen))
+        paid += counted * rewards(seen)
+        path_m, speed_m_s = path_m + counted * seen.path_m, speed_m_s + counted * seen.speed_m_s
+        steps += counted
+        failed |= counted & seen.failed
+        counted &= ~seen.over
+        if not counted.any():
+            break
+    score = (paid / steps.max()).mean() if failed.any() else (paid / steps).mean()
+    by_follower = [(of / steps).reshape(-1, FOLLOWERS).mean(0) for of in (path_m, speed_m_s)]
+    path, speed = (" ".join(f"{value:.3f}" for value in of) for of in by_follower)
+    print(f"held out: {score:.4f} a step, followers deviate by {path} m and {speed} m/s, {failed.sum()} failed", flush=True)
+    return score
+
+
+class Best:
+    """The best policy so far."""
+
+    def __init__(self, convoys):
+        self.convoys, self.score, self.weights = convoys, -np.inf, None
+
+    def try_out(self, policy):
+        score = evaluate(policy, self.convoys)
+        if score > self.score:
+            self.score, self.weights = score, {name: of.clone() for name, of in policy.state_dict().items()}
+
+
+class Noise:
+    """Noise of actions that lasts for some steps."""
+
+    def __init__(self, rows):
+        self.now = np.zeros((rows, 2), np.float32)
+
+    def next(self):
+        fresh = np.random.standard_normal(self.now.shape).astype(np.float32)
+        self.now = LASTS * self.now + NOISE * np.sqrt(1 - LASTS**2) * fresh
+        return self.now
+
+
+def imitate(policy, convoys, best, rounds):
+    """Learns what the teacher does; returns the last observations."""
+    optimiser = torch.optim.Adam(policy.parameters(), IMITATION_RATE)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, rounds, IMITATION_RATE / 10)
+    noise, seen, kept = Noise(convoys.rows), convoys.step(np.zeros((convoys.rows, 2))), []
+    for number in range(rounds):
+        began = time.monotonic()
+        for _ in range(ROUND_STEPS):
+            kept.append((*tensors(seen), torch.from_numpy(seen.taught.copy())))
+            driver = seen.taught if number == 0 else act(policy, seen)
+            seen = convoys.step(driver + noise.next())
+        collected_s = time.monotonic() - began
+        error = learn_from(policy, optimiser, [torch.cat(of) for of in zip(*kept)])
+        schedule.step()
+        took_s = time.monotonic() - began
+        print(f"round {number + 1}: error {error:.4f}, {collected_s:.0f} s of {took_s:.0f} s in the worlds", flush=True)
+        if number + 1 in (rounds // 2, rounds):
+            best.try_out(policy)
+    return seen
+
+
+def learn_from(policy, optimiser, all_seen):
+    """Passes over everything that was seen; returns the mean error of the last."""
+    images, numbers, taught = all_seen
+    for _ in range(PASSES):
+        errors = []
+        for part in torch.randperm(len(taught)).split(BATCH):
+            is_exchanged = torch.rand(len(part)) < EXCHANGED
+            pictured = torch.where(is_exchanged, part[torch.randperm(len(part))], part)
+            given = policy(images[pictured], numbers[part])
+            loss = smooth_l1_loss(given, taught[part], beta=BEND)
+            optimiser.zero_grad()
+            loss.backward()
+            clip_grad_norm_(policy.parameters(), 1.0)
+            optimiser.step()
+            errors.append((given - taught[part]).abs().mean().item())
+    return float(np.mean(errors))
+
+
+def known(seen):
+    """Input of the value function. Where a course is over, the deviations are of its end, not of the next beginning."""
+    deviations = np.where(seen.over, 0, [seen.path_m, seen.speed_m_s]).T
+    more = np.column_stack([seen.numbers, seen.taught, deviations])
+    return torch.from_numpy(more.astype(np.float32))
+
+
+def collect(policy, value, deviation, convoys, seen):
+    """Steps all worlds; collects what was seen and done, and the rewards."""
+    kept = {key: [] for key in ("images", "numbers", "known", "actions", "chances", "values", "rewards", "ended", "failed")}
+    for _ in range(STEPS):
+        images, numbers, more = *tensors(seen), known(seen)
+        with torch.no_grad():
+            chosen = Normal(policy(images, numbers), deviation)
+            actions = chosen.sample()
+            row = [images, numbers, more, actions, chosen.log_prob(actions).sum(1), value(more)]
+        seen = convoys.step(actions.numpy())
+        row += [torch.from_numpy(of.astype(np.float32)) for of in (rewards(seen), seen.over, seen.failed)]
+        for key, of in zip(kept, row):
+            kept[key].append(of)
+    with torch.no_grad():
+        last = value(known(seen))
+    return {key: torch.stack(of) for key, of in kept.items()}, last, seen
 
 
 def advantages(kept, last):
-    """Generalised advantage estimation (J. Schulman et al., 2016)."""
+    """Generalised advantage estimation (J. Schulman et al., 2016). A course that ends for another reason than the
+    follower's own failure would have gone on for it: the value of its last observation stands for the rest."""
     gained, carried = torch.zeros_like(kept["rewards"]), torch.zeros_like(last)
     for step in reversed(range(STEPS)):
-        then = last if step == STEPS - 1 else kept["values"][step + 1]
-        goes_on = kept["goes_on"][step]
-        then = then * goes_on + kept["bootstrap"][step]
-        error = kept["rewards"][step] + DISCOUNT * then - kept["values"][step]
-        carried = error + DISCOUNT * TRACE * goes_on * carried
+        after = last if step == STEPS - 1 else kept["values"][step + 1]
+        ended, failed = kept["ended"][step], kept["failed"][step]
+        then = torch.where(ended > 0, kept["values"][step] * (1 - failed), after)
+        carried = kept["rewards"][step] + DISCOUNT * then - kept["values"][step] + DISCOUNT * TRACE * (1 - ended) * carried
         gained[step] = carried
     return gained
 
 
-def improve(policy, optimiser, kept, gained):
-    """Proximal policy optimisation (J. Schulman et al., 2017)."""
-    worth = (gained + kept["values"]).flatten()
-    flat = {key: value.flatten(0, 1) for key, value in kept.items()}
-    gained = gained.flatten()
-    gained = (gained - gained.mean()) / (gained.std() + 1e-8)
+def improve_value(value, optimiser, more, worth):
     for _ in range(EPOCHS):
         for part in torch.randperm(len(worth)).split(BATCH):
-            chosen, values = policy(flat["images"][part], flat["numbers"][part])
-            ratio = (chosen.log_prob(flat["actions"][part]).sum(1) - flat["chances"][part]).exp()
-            better = torch.min(ratio * gained[part], ratio.clamp(1 - CLIP, 1 + CLIP) * gained[part]).mean()
-            loss = VALUE * (values - worth[part]).square().mean() - better - ENTROPY * chosen.entropy().sum(1).mean()
             optimiser.zero_grad()
-            loss.backward()
-            nn.utils.clip_grad_norm_(policy.parameters(), 0.5)
+            (value(more[part]) - worth[part]).square().mean().backward()
+            clip_grad_norm_(value.parameters(), GRADIENT_MAX)
             optimiser.step()
 
 
-def save(policy, weights):
-    parts = {"image": policy.image, "state": policy.state, "joint": policy.joint}
-    named = {f"{part}.{number}.{name}": getattr(layer, name).detach().contiguous()
-             for part, layers in parts.items() for number, layer in enumerate(layers) for name in ("weight", "bias")}
-    weights.parent.mkdir(parents=True, exist_ok=True)
-    save_file(named, weights)
-    print(f"{weights}: {sum(array.numel() for array in named.values())} numbers")
+def improve_policy(policy, optimiser, deviation, flat, gained):
+    gained = (gained - gained.mean()) / (gained.std() + 1e-8)
+    for _ in range(EPOCHS):
+        for part in torch.randperm(len(gained)).split(BATCH):
+            chosen = Normal(policy(flat["images"][part], flat["numbers"][part]), deviation)
+            difference = chosen.log_prob(flat["actions"][part]).sum(1) - flat["chances"][part]
+            ratio = difference.exp()
+            if (ratio - 1 - difference).mean().item() > KL_MAX:
+                return
+            better = torch.min(ratio * gained[part], ratio.clamp(1 - CLIP, 1 + CLIP) * gained[part]).mean()
+            optimiser.zero_grad()
+            (-better).backward()
+            clip_grad_norm_(policy.parameters(), GRADIENT_MAX)
+            optimiser.step()
+
+
+def improve(policy, convoys, seen, best, until):
+    """Improves the policy by its own experience until a time."""
+    value, deviation = Value(), torch.full((2,), DEVIATION)
+    optimisers = torch.optim.Adam(policy.parameters(), POLICY_RATE), torch.optim.Adam(value.parameters(), VALUE_RATE)
+    update = 0
+    while time.monotonic() < until:
+        kept, last, seen = collect(policy, value, deviation, convoys, seen)
+        gained = advantages(kept, last)
+        worth = (gained + kept["values"]).flatten()
+        flat = {key: of.flatten(0, 1) for key, of in kept.items()}
+        improve_value(value, optimisers[1], flat["known"], worth)
+        if update >= VALUE_ALONE:
+            improve_policy(policy, optimisers[0], deviation, flat, gained.flatten())
+        update += 1
+        explained = 1 - (worth - flat["values"]).var() / worth.var()
+        left_s = until - time.monotonic()
+        print(f"update {update}: {flat['rewards'].mean():.4f} a step, {int(flat['failed'].sum())} failed, "
+              f"value explains {explained:.2f}, {left_s:.0f} s left", flush=True)
+        if update % EVALUATE_EVERY == 0:
+            best.try_out(policy)
+    best.try_out(policy)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("courses", type=Path, help="folder of courses")
-    parser.add_argument("--weights", type=Path, required=True, help="file to write")
-    parser.add_argument("--minutes", type=float, default=60, help="how long to train (60)")
-    parser.add_argument("--worlds", type=int, default=8, help="worlds at a time (8)")
+    parser.add_argument("--weights", type=Path, default=ROOT / "config/network/convoy_follower.safetensors")
+    parser.add_argument("--outputs", type=Path, default=ROOT / "tools/studies/data/convoy_outputs.csv")
+    parser.add_argument("--minutes", type=float, default=50, help="how long to train (50)")
+    parser.add_argument("--worlds", type=int, default=16, help="worlds at a time (16)")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"rounds of imitation ({ROUNDS})")
+    parser.add_argument("--threads", type=int, default=2, help="threads of the worlds (2)")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--threads", type=int, default=2)
     args = parser.parse_args()
-    files = sorted(args.courses.glob("course_*_rigid.yaml"))
-    if not files:
-        raise SystemExit(f"{args.courses}: has no course_*_rigid.yaml: make some by selene study convoy --courses-only")
-    torch.set_num_threads(args.threads)
+    until = time.monotonic() + 60 * args.minutes
+    # The network is small: more threads would wait for one another.
+    torch.set_num_threads(1)
     torch.manual_seed(args.seed)
-    convoys = [Convoy(files[i % len(files)]) for i in range(args.worlds)]
-    policy = Policy()
-    optimiser = torch.optim.Adam(policy.parameters(), LEARNING_RATE, eps=1e-5)
-    began, update, seen = time.monotonic(), 0, [one for convoy in convoys for one in convoy.observe()]
-    with ThreadPoolExecutor(args.threads) as threads:
-        while time.monotonic() - began < 60 * args.minutes:
-            kept, last, seen = collect(policy, convoys, seen, threads)
-            improve(policy, optimiser, kept, advantages(kept, last))
-            update += 1
-            paid, steps = kept["rewards"].mean().item(), update * STEPS * len(convoys) * len(FOLLOWERS)
-            print(f"{time.monotonic() - began:.0f} s, {steps} steps: {paid:.3f} a step", flush=True)
+    np.random.seed(args.seed)
+    convoys = Convoys(args.worlds, *TRAINED, later=LATER, threads=args.threads)
+    held_out = Convoys(HELD_OUT, EVALUATED, HELD_OUT, threads=args.threads)
+    assert convoys.numbers == NUMBERS, "network.py and trail.rs differ in NUMBERS"
+    policy, best = Policy(), Best(held_out)
+    seen = imitate(policy, convoys, best, args.rounds)
+    policy.load_state_dict(best.weights)
+    improve(policy, convoys, seen, best, until)
+    policy.load_state_dict(best.weights)
     save(policy, args.weights)
+    save_outputs(policy, args.outputs)
+    convoys.close()
+    held_out.close()
 
 
 if __name__ == "__main__":

@@ -84,14 +84,15 @@ const CONVOY_EXAMPLES: &str = "Examples:
   selene study convoy                                  four courses on rigid ground, hard and soft soil; under out/convoy
   selene study convoy --full                           the paper's 128 courses
   selene study convoy --courses 8 --terrain rigid
-  selene study convoy --weights out/follower.safetensors    followers that were trained, beside the plain controller
+  selene study convoy --plain-only                     the plain controller alone, which takes no images
+  selene study convoy --weights out/follower.safetensors    followers that you trained
 
 A. Young et al., Enabling Artificial Intelligence Studies in Off-Road Mobility Through Physics-Based Simulation of \
 Multiagent Scenarios (2022): on each course of 100 × 100 m with 34 round obstacles a truck drives the shortest path that a particle \
 swarm finds, and three trucks follow, each knowing where the one ahead is, its own heading, the closing speed and, where it was \
-trained, an image of 80 × 45 pixels. Followers are a plain controller; with --weights each course is driven again by what was \
-learned, which has lines of its own in the table. Written are convoy.csv (every truck of every course), convoy.png, and each course \
-with its scenario. tools/studies/convoy_follower/train.py trains a follower.";
+trained, an image of 80 × 45 pixels. Each course is driven twice, by a plain controller and by a trained follower, which have lines \
+of their own in the table. Written are convoy.csv (every truck of every course), convoy.png, and each course with its scenario. \
+tools/studies/convoy_follower/train.py trains a follower.";
 
 /// Arguments of `selene study convoy`.
 #[derive(Debug, Args)]
@@ -111,13 +112,16 @@ pub(crate) struct StudyConvoyArgs {
     /// Seed of the courses
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Weights of a trained follower, to drive beside the plain controller [default: none]
+    /// Weights of the trained follower [default: config/network/convoy_follower.safetensors]
     #[arg(long, value_name = "FILE")]
     pub(crate) weights: Option<PathBuf>,
+    /// Drive the plain controller alone
+    #[arg(long, conflicts_with = "weights")]
+    pub(crate) plain_only: bool,
     /// Folder for table, chart and courses; made if missing
     #[arg(long, value_name = "DIR", default_value = "out/convoy")]
     pub(crate) out: PathBuf,
-    /// Write the courses' scenarios without driving them: to train a follower on
+    /// Write the courses' scenarios without driving them
     #[arg(long)]
     pub(crate) courses_only: bool,
 }

@@ -65,7 +65,7 @@ impl Leader {
 }
 
 /// Input of a follower.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FollowerInput {
     /// Position of the vehicle ahead relative to the follower: east, north, m.
     pub ahead_m: [f64; 2],
@@ -76,16 +76,17 @@ pub struct FollowerInput {
 }
 
 impl FollowerInput {
-    fn apart_m(&self) -> f64 {
+    /// Distance of the vehicle ahead, m.
+    pub(super) fn apart_m(&self) -> f64 {
         let [east, north] = self.ahead_m;
         (east * east + north * north).sqrt()
     }
 
-    /// Bearing of the vehicle ahead, positive to the left of straight ahead, rad.
-    fn bearing_rad(&self) -> f64 {
+    /// A vector of east and north as forward and left of the follower.
+    #[must_use]
+    pub(super) fn in_own_frame(&self, [east, north]: [f64; 2]) -> [f64; 2] {
         let (sin, cos) = self.heading_rad.sin_cos();
-        let [east, north] = self.ahead_m;
-        (cos * north - sin * east).atan2(cos * east + sin * north)
+        [cos * east + sin * north, cos * north - sin * east]
     }
 }
 
@@ -98,14 +99,28 @@ pub struct FollowerOutput {
     pub accelerate: f64,
 }
 
+impl FollowerOutput {
+    /// A decision for a steering angle, rad, and an acceleration, m/s², as far as the truck can.
+    #[must_use]
+    pub(super) fn of(steer_rad: f64, accelerate_m_s2: f64) -> Self {
+        let [steer, accelerate] =
+            [steer_rad / STEER_MAX_RAD, accelerate_m_s2 / ACCELERATION_MAX_M_S2].map(|part| part.clamp(-1.0, 1.0));
+        Self { steer, accelerate }
+    }
+}
+
 /// Decision of the plain follower.
 #[must_use]
 pub(super) fn plain(seen: &FollowerInput) -> FollowerOutput {
-    let apart_m = seen.apart_m().max(1e-3);
-    let steer_rad = (2.0 * WHEELBASE_M * seen.bearing_rad().sin() / apart_m).atan();
-    let wanted_m_s2 = GAP_GAIN * (apart_m - GAP_M) - CLOSING_GAIN * seen.closing_m_s;
-    let part = |of: f64| of.clamp(-1.0, 1.0);
-    FollowerOutput { steer: part(steer_rad / STEER_MAX_RAD), accelerate: part(wanted_m_s2 / ACCELERATION_MAX_M_S2) }
+    let steer_rad = arc_to(seen.in_own_frame(seen.ahead_m));
+    FollowerOutput::of(steer_rad, GAP_GAIN * (seen.apart_m() - GAP_M) - CLOSING_GAIN * seen.closing_m_s)
+}
+
+/// Steering angle of the arc through a point forward and to the left of a truck, rad (pure pursuit).
+#[must_use]
+pub(super) fn arc_to([forward_m, left_m]: [f64; 2]) -> f64 {
+    let square_m2 = (forward_m * forward_m + left_m * left_m).max(1e-6);
+    (2.0 * WHEELBASE_M * left_m / square_m2).atan()
 }
 
 /// Integrates a truck's accelerations to its speed.
@@ -115,6 +130,11 @@ pub(super) struct Throttle {
 }
 
 impl Throttle {
+    /// The speed that is commanded, m/s.
+    pub(super) fn speed_m_s(self) -> f64 {
+        self.speed_m_s
+    }
+
     /// Command for the truck over a control step, s.
     pub(super) fn take(&mut self, action: FollowerOutput, step_s: f64) -> Ackermann {
         let gained_m_s = ACCELERATION_MAX_M_S2 * action.accelerate * step_s;

@@ -9,7 +9,7 @@ use super::polyline::{Polyline, apart_m};
 /// Distance between two compared positions, m.
 const EVERY_M: f64 = 0.5;
 /// Distance from the start without comparison of speeds, m.
-const SPEED_FROM_M: f64 = 10.0;
+pub(super) const SPEED_FROM_M: f64 = 10.0;
 /// Speed of the leader, m/s, below which relative differences are not taken.
 const STANDS_M_S: f64 = 0.1;
 

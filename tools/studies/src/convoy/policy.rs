@@ -1,8 +1,7 @@
-//! A follower's learned policy: it maps an image of 80 × 45 colour pixels and four numbers to an action, as in MULTI's
+//! A follower's learned policy: it maps an image of 80 × 45 colour pixels and some numbers to an action, as in MULTI's
 //! figure 8 but with a smaller network. Convolutions of 3 × 3 with stride 2 process the image, a dense layer the
 //! numbers, and dense layers both together. max(0, x) follows each layer but the last; the hyperbolic tangents of its
-//! two outputs, times `SHARE`, are added to the plain controller's action (residual policy learning, T. Silver et al.,
-//! 2018, arXiv:1812.06298): training begins with a follower that drives.
+//! two outputs are the action. The numbers are MULTI's and what follows from those of the past seconds (`trail`).
 //!
 //! Weights are a safetensors file as `tools/studies/convoy_follower/train.py` writes it: `image.N`, `state.N` and
 //! `joint.N`, each with `weight` and `bias`, N from 0. The layers are those of the heading study's network.
@@ -13,7 +12,8 @@ use std::path::Path;
 use image::RgbImage;
 use selene_base::{InputError, input};
 
-use super::follower::{FollowerInput, FollowerOutput, plain};
+use super::follower::FollowerOutput;
+use super::trail::NUMBERS;
 use crate::Failure;
 use crate::heading::network::{Array, Layer, Planes, arrays};
 
@@ -21,11 +21,6 @@ use crate::heading::network::{Array, Layer, Planes, arrays};
 pub const IMAGE_PX: [u32; 2] = [80, 45];
 /// The largest file accepted, bytes.
 const FILE_BYTES_MAX: u64 = 8 << 20;
-/// Scales by which the four numbers are divided: m, m, rad, m/s.
-const SCALES: [f64; 4] = [20.0, 20.0, std::f64::consts::PI, 5.0];
-
-/// The greatest part of the network in an action, as a share of full steering and acceleration.
-const SHARE: f64 = 0.5;
 
 /// A learned policy of a follower.
 #[derive(Clone, Debug)]
@@ -64,25 +59,20 @@ impl Policy {
     ///
     /// # Errors
     /// When the image does not have the size `IMAGE_PX`.
-    pub fn act(&self, image: &RgbImage, seen: &FollowerInput) -> Result<FollowerOutput, Failure> {
-        let [east_m, north_m] = seen.ahead_m;
-        let numbers = [east_m, north_m, seen.heading_rad, seen.closing_m_s];
-        let scaled = numbers.iter().zip(SCALES).map(|(number, scale)| (number / scale) as f32).collect();
+    pub fn act(&self, image: &RgbImage, numbers: &[f32; NUMBERS]) -> Result<FollowerOutput, Failure> {
         let looked = through(&self.image, pixels(image), true);
-        let known = through(&self.state, flat(scaled), true);
+        let known = through(&self.state, flat(numbers.to_vec()), true);
         let both = flat([looked.values, known.values].concat());
         let [steer, accelerate]: [f32; 2] =
             through(&self.joint, both, false).values.try_into().map_err(|_| "the policy gives no two numbers")?;
-        let plain = plain(seen);
-        let sum = |plain: f64, output: f32| (plain + SHARE * f64::from(output).tanh()).clamp(-1.0, 1.0);
-        Ok(FollowerOutput { steer: sum(plain.steer, steer), accelerate: sum(plain.accelerate, accelerate) })
+        Ok(FollowerOutput { steer: f64::from(steer).tanh(), accelerate: f64::from(accelerate).tanh() })
     }
 
     /// Checks that layers fit their inputs, and that the last has two outputs.
     fn check(&self) -> Result<(), String> {
         let [columns, rows] = IMAGE_PX.map(|px| px as usize);
         let looked = given(&self.image, "image", [3, rows, columns])?;
-        let known = given(&self.state, "state", [SCALES.len(), 1, 1])?;
+        let known = given(&self.state, "state", [NUMBERS, 1, 1])?;
         let both = looked.iter().product::<usize>() + known.iter().product::<usize>();
         match given(&self.joint, "joint", [both, 1, 1])? {
             [2, 1, 1] => Ok(()),
@@ -120,9 +110,10 @@ fn through(layers: &[Layer], mut planes: Planes, to_the_end: bool) -> Planes {
     planes
 }
 
-/// Red, green and blue planes, 0 to 1.
+/// Red, green and blue planes, −0.5 to 0.5.
 fn pixels(image: &RgbImage) -> Planes {
-    let plane = |colour: usize| image.pixels().map(move |pixel| f32::from(pixel.0[colour]) / f32::from(u8::MAX));
+    let share = |of: u8| f32::from(of) / f32::from(u8::MAX) - 0.5;
+    let plane = |colour: usize| image.pixels().map(move |pixel| share(pixel.0[colour]));
     let values = (0..3).flat_map(plane).collect();
     Planes { count: 3, rows: image.height() as usize, columns: image.width() as usize, values }
 }
@@ -133,9 +124,36 @@ fn flat(values: Vec<f32>) -> Planes {
 
 #[cfg(test)]
 mod tests {
-    use super::{IMAGE_PX, Policy, SHARE};
-    use crate::convoy::follower::{FollowerInput, plain};
+    use std::path::Path;
+
+    use super::{IMAGE_PX, NUMBERS, Policy};
     use image::{Rgb, RgbImage};
+
+    /// Actions of PyTorch for the made-up input below; `train.py` writes them beside the weights.
+    const OUTPUTS: &str = include_str!("../../data/convoy_outputs.csv");
+
+    /// The same image and numbers as `made_up` of network.py.
+    fn made_up(case: u32) -> (RgbImage, [f32; NUMBERS]) {
+        let share = |x: u32, y: u32, colour: u32| ((x * (3 + case) + y * (5 + 2 * case) + 40 * colour) % 256) as u8;
+        let image =
+            RgbImage::from_fn(IMAGE_PX[0], IMAGE_PX[1], |x, y| Rgb([0, 1, 2].map(|colour| share(x, y, colour))));
+        (image, std::array::from_fn(|i| ((i as u32 * (7 + 2 * case) % 20) as f32) / 10.0 - 1.0))
+    }
+
+    #[test]
+    fn the_policy_gives_what_pytorch_gives_with_its_weights() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/network/convoy_follower.safetensors");
+        let policy = Policy::load(&file).expect("the shipped weights");
+        let lines: Vec<&str> = OUTPUTS.lines().skip(1).collect();
+        assert_eq!(lines.len(), 4);
+        for (case, line) in lines.into_iter().enumerate() {
+            let expected: Vec<f64> = line.split(',').map(|value| value.parse().expect("a number")).collect();
+            let (image, numbers) = made_up(case as u32);
+            let action = policy.act(&image, &numbers).expect("an action");
+            let off = [action.steer - expected[0], action.accelerate - expected[1]].map(f64::abs);
+            assert!(off.iter().all(|off| *off < 1e-4), "case {case}: {action:?}, PyTorch {expected:?}");
+        }
+    }
 
     /// A safetensors file of arrays in which all values but the first of each are equal.
     fn file(arrays: &[(&str, &[usize], f32, f32)]) -> Vec<u8> {
@@ -159,7 +177,7 @@ mod tests {
         file(&[
             ("image.0.weight", &[1, 3, 3, 3], 0.0, 0.0),
             ("image.0.bias", &[1], 0.0, 0.0),
-            ("state.0.weight", &[1, 4], 2.0, 0.0),
+            ("state.0.weight", &[1, NUMBERS], 2.0, 0.0),
             ("state.0.bias", &[1], 0.5, 0.0),
             ("joint.0.weight", &[2, both], 1.0, 0.001),
             ("joint.0.bias", &[2], -0.1, 0.3),
@@ -167,36 +185,27 @@ mod tests {
     }
 
     #[test]
-    fn an_action_is_the_plain_one_and_what_the_layers_make() {
+    fn an_action_is_what_the_layers_make() {
         let policy = Policy::parse(&small(40 * 23 + 1)).expect("a policy");
         let image = RgbImage::from_pixel(IMAGE_PX[0], IMAGE_PX[1], Rgb([255, 0, 0]));
-        let seen = FollowerInput { ahead_m: [10.0, 1.0], heading_rad: 0.0, closing_m_s: 0.0 };
-        let (action, plain) = (policy.act(&image, &seen).expect("an action"), plain(&seen));
-        assert!(plain.steer.abs() > 0.05 && plain.accelerate.abs() > 0.05, "{plain:?}");
-        // The image's weights are zero; the first number is 10 / 20, so the layer of numbers gives 2 × 0.5 + 0.5.
-        let steer = plain.steer + SHARE * (0.001 * 1.5 - 0.1_f64).tanh();
-        let accelerate = plain.accelerate + SHARE * (0.001 * 1.5 + 0.3_f64).tanh();
-        assert!((action.steer - steer).abs() < 1e-6, "{action:?}");
-        assert!((action.accelerate - accelerate).abs() < 1e-6, "{action:?}");
-    }
-
-    #[test]
-    fn an_action_stays_within_full_steering_and_acceleration() {
-        let policy = Policy::parse(&small(40 * 23 + 1)).expect("a policy");
-        let image = RgbImage::from_pixel(IMAGE_PX[0], IMAGE_PX[1], Rgb([255, 0, 0]));
-        let seen = FollowerInput { ahead_m: [40.0, 0.0], heading_rad: 0.0, closing_m_s: 0.0 };
-        assert_eq!(policy.act(&image, &seen).expect("an action").accelerate, 1.0);
+        let mut numbers = [0.0; NUMBERS];
+        numbers[0] = 0.5;
+        let action = policy.act(&image, &numbers).expect("an action");
+        // The image's weights are zero; the layer of numbers gives 2 × 0.5 + 0.5.
+        let [steer, accelerate] = [0.001 * 1.5 - 0.1_f64, 0.001 * 1.5 + 0.3].map(f64::tanh);
+        assert!((action.steer - steer).abs() < 1e-6 && (action.accelerate - accelerate).abs() < 1e-6, "{action:?}");
     }
 
     /// Accepts the layers that `tools/studies/convoy_follower/train.py` writes.
     #[test]
     fn the_layers_of_the_training_are_taken() {
-        let weights: [(&str, &[usize]); 8] = [
+        let weights: [(&str, &[usize]); 9] = [
             ("image.0", &[8, 3, 3, 3]),
             ("image.1", &[16, 8, 3, 3]),
             ("image.2", &[16, 16, 3, 3]),
-            ("state.0", &[16, 4]),
-            ("joint.0", &[64, 16 * 6 * 10 + 16]),
+            ("image.3", &[16, 16, 3, 3]),
+            ("state.0", &[32, NUMBERS]),
+            ("joint.0", &[64, 16 * 3 * 5 + 32]),
             ("joint.1", &[64, 64]),
             ("joint.2", &[64, 64]),
             ("joint.3", &[2, 64]),
@@ -207,10 +216,8 @@ mod tests {
         });
         let policy = Policy::parse(&file(&arrays.collect::<Vec<_>>())).expect("a policy");
         let image = RgbImage::from_pixel(IMAGE_PX[0], IMAGE_PX[1], Rgb([90, 80, 70]));
-        let seen = FollowerInput { ahead_m: [10.0, 2.0], heading_rad: 0.3, closing_m_s: 0.1 };
-        let (action, plain) = (policy.act(&image, &seen).expect("an action"), plain(&seen));
-        let [steer, accelerate] = [action.steer - plain.steer, action.accelerate - plain.accelerate];
-        assert!(steer > 0.0 && steer < SHARE && (steer - accelerate).abs() < 1e-12, "{action:?}");
+        let action = policy.act(&image, &[0.1; NUMBERS]).expect("an action");
+        assert!(action.steer != 0.0 && action.steer == action.accelerate, "{action:?}");
     }
 
     #[test]

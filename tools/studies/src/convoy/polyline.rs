@@ -51,13 +51,29 @@ impl Polyline {
     /// Position at a distance along the path, m; beyond its ends, the nearest end.
     #[must_use]
     pub fn at_m(&self, along_m: f64) -> [f64; 2] {
-        let line = self.along_m.partition_point(|of| *of <= along_m).clamp(1, self.points_m.len().max(2) - 1) - 1;
+        let (line, share) = self.segment_at(along_m);
         let Some(pair) = self.points_m.get(line..line + 2) else {
             return self.points_m.first().copied().unwrap_or_default();
         };
-        let length_m = self.along_m[line + 1] - self.along_m[line];
-        let share = if length_m > 0.0 { ((along_m - self.along_m[line]) / length_m).clamp(0.0, 1.0) } else { 0.0 };
         between(pair[0], pair[1], share)
+    }
+
+    /// The segment at a distance along the path, m, as the index of its first point, and the position along it, 0 to 1;
+    /// beyond the ends of the path, that of the nearest end.
+    #[must_use]
+    pub fn segment_at(&self, along_m: f64) -> (usize, f64) {
+        let line = self.along_m.partition_point(|of| *of <= along_m).clamp(1, self.points_m.len().max(2) - 1) - 1;
+        let Some([from_m, to_m]) = self.along_m.get(line..line + 2).map(|pair| [pair[0], pair[1]]) else {
+            return (0, 0.0);
+        };
+        let length_m = to_m - from_m;
+        (line, if length_m > 0.0 { ((along_m - from_m) / length_m).clamp(0.0, 1.0) } else { 0.0 })
+    }
+
+    /// Distance along the path to the point with this index, m; that of the nearest end if there is no such point.
+    #[must_use]
+    pub fn along_m(&self, point: usize) -> f64 {
+        self.along_m.get(point).copied().unwrap_or(self.length_m())
     }
 
     /// Heading at the start, counter-clockwise from x, rad.

@@ -1,5 +1,6 @@
 //! `selene study convoy`: drives convoys of trucks between obstacles.
 
+use rayon::prelude::*;
 use selene_base::output::{self, CSV, PNG};
 use selene_sim::LoadOptions;
 use selene_studies::convoy::{
@@ -13,40 +14,25 @@ use crate::output::print_line;
 use crate::places;
 use crate::verbosity::Verbosity;
 
+/// The weights of the learned follower that is shipped.
+const WEIGHTS: &str = "network/convoy_follower.safetensors";
+
 /// Drives the convoys, prints the figures, and writes table and chart.
 pub(super) fn study(args: &StudyConvoyArgs, verbosity: Verbosity) -> Result<(), Fault> {
     places::check_folder("--out", &args.out)?;
     let [rows, picture] = ["convoy.csv", "convoy.png"].map(|name| args.out.join(name));
     places::check_writable("--out", &rows, &CSV)?;
     places::check_writable("--out", &picture, &PNG)?;
-    let learned = |file: &std::path::PathBuf| Policy::load(file).map(|policy| Follower::Learned(Box::new(policy)));
-    let learned = args.weights.as_ref().map(learned).transpose().map_err(Fault::input)?;
-    let followers: Vec<Follower> = std::iter::once(Follower::Plain).chain(learned).collect();
+    let followers = if args.courses_only { Vec::new() } else { followers(args)? };
     let options = LoadOptions { configuration: places::config_dirs(), ..LoadOptions::default() };
     let count = if args.full { COURSES } else { args.courses };
-    let each = if args.courses_only { 1 } else { followers.len() };
-    let work = Work::begin(verbosity, "convoys", count * (terrains(args).len() * each) as u64);
-    let mut judged: Vec<TruckResult> = Vec::new();
-    for number in args.first..args.first + count {
-        let course = ConvoyCourse::draw(args.seed, number).map_err(Fault::run)?;
-        let (length_m, obstacles) = (course.path.length_m(), course.obstacles.len());
-        work.note(format_args!("course {number}: a path of {length_m:.1} m between {obstacles} obstacles"));
-        for terrain in terrains(args) {
-            if args.courses_only {
-                let file = scenario(&course, terrain, true, &args.out, &options).map_err(Fault::run)?;
-                work.note(places::whole(&file).display());
-                work.step();
-                continue;
-            }
-            for follower in &followers {
-                let driven = drive(&course, terrain, follower, &args.out, &options).map_err(Fault::run)?;
-                judged.extend(judge(number, terrain, follower, &driven));
-                work.note(format_args!("  {}, {}: hash {:016x}", terrain.name(), follower.name(), driven.state_hash));
-                work.step();
-            }
-        }
-    }
-    drop(work);
+    let terrains = terrains(args);
+    let work = Work::begin(verbosity, "convoys", count * (terrains.len() * followers.len().max(1)) as u64);
+    let plan = Plan { args, followers, terrains, options, work };
+    // Courses are driven in parallel; the results keep their order.
+    let numbers = (args.first..args.first + count).into_par_iter();
+    let judged = numbers.map(|number| plan.course(number)).collect::<Result<Vec<_>, _>>()?.concat();
+    drop(plan);
     if args.courses_only {
         return Ok(());
     }
@@ -55,6 +41,51 @@ pub(super) fn study(args: &StudyConvoyArgs, verbosity: Verbosity) -> Result<(), 
     chart(&judged).save(&picture).map_err(Fault::run)?;
     [rows, picture].iter().for_each(|file| verbosity.wrote(file));
     Ok(())
+}
+
+/// What is driven on each course.
+struct Plan<'a> {
+    args: &'a StudyConvoyArgs,
+    followers: Vec<Follower>,
+    terrains: Vec<Terrain>,
+    options: LoadOptions,
+    work: Work,
+}
+
+impl Plan<'_> {
+    /// Drives a course on each terrain with each driver of the followers, or only writes its scenarios.
+    fn course(&self, number: u64) -> Result<Vec<TruckResult>, Fault> {
+        let Self { args, options, work, .. } = self;
+        let course = ConvoyCourse::draw(args.seed, number).map_err(Fault::run)?;
+        let (length_m, obstacles) = (course.path.length_m(), course.obstacles.len());
+        work.note(format_args!("course {number}: a path of {length_m:.1} m between {obstacles} obstacles"));
+        let mut judged = Vec::new();
+        for terrain in self.terrains.iter().copied() {
+            if args.courses_only {
+                let file = scenario(&course, terrain, &args.out, options).map_err(Fault::run)?;
+                work.note(places::whole(&file).display());
+                work.step();
+            }
+            for follower in &self.followers {
+                let driven = drive(&course, terrain, follower, &args.out, options).map_err(Fault::run)?;
+                judged.extend(judge(number, terrain, follower, &driven));
+                let (terrain, driver, hash) = (terrain.name(), follower.name(), driven.state_hash);
+                work.note(format_args!("  course {number}, {terrain}, {driver}: hash {hash:016x}"));
+                work.step();
+            }
+        }
+        Ok(judged)
+    }
+}
+
+/// The drivers of the followers: the plain controller, and a learned one beside it if it is not left out.
+fn followers(args: &StudyConvoyArgs) -> Result<Vec<Follower>, Fault> {
+    if args.plain_only {
+        return Ok(vec![Follower::Plain]);
+    }
+    let file = args.weights.clone().map_or_else(|| places::config_file(WEIGHTS), Ok)?;
+    let learned = Policy::load(&file).map_err(Fault::input)?;
+    Ok(vec![Follower::Plain, Follower::Learned(Box::new(learned))])
 }
 
 fn terrains(args: &StudyConvoyArgs) -> Vec<Terrain> {
