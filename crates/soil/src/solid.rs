@@ -40,14 +40,39 @@ pub struct ConvexSolid {
     shape: RockShape,
     scale_m: f64,
     corners_m: Vec<Vector3<f64>>,
-    planes: Vec<Plane>,
+    /// Faces that look down, up, and to the side.
+    below: Vec<Face>,
+    above: Vec<Face>,
+    walls: Vec<Wall>,
 }
 
 /// The plane of a face, with an outward normal: points inside have normal · p ≤ offset.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Plane {
+struct Face {
     normal: Vector3<f64>,
     offset_m: f64,
+    /// Height over the map's origin, m, and its change along x and y. Many nodes ask for heights in each step, so the
+    /// divisions by the normal's vertical component are done once.
+    origin_height_m: f64,
+    slope: [f64; 2],
+}
+
+/// The plane of a vertical face, with an outward normal: points inside have normal · (x, y) ≤ offset.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Wall {
+    normal: [f64; 2],
+    offset_m: f64,
+}
+
+impl Face {
+    fn new(normal: Vector3<f64>, offset_m: f64) -> Self {
+        let slope = [-normal.x / normal.z, -normal.y / normal.z];
+        Self { normal, offset_m, origin_height_m: offset_m / normal.z, slope }
+    }
+
+    fn height_m(&self, x: f64, y: f64) -> f64 {
+        self.origin_height_m + self.slope[0] * x + self.slope[1] * y
+    }
 }
 
 /// A solid's motion.
@@ -76,7 +101,14 @@ impl ConvexSolid {
     /// A rock's shape, `scale_m` times as large, at the map's origin.
     #[must_use]
     pub fn new(shape: &RockShape, scale_m: f64) -> Self {
-        let mut solid = Self { shape: shape.clone(), scale_m, corners_m: Vec::new(), planes: Vec::new() };
+        let mut solid = Self {
+            shape: shape.clone(),
+            scale_m,
+            corners_m: Vec::new(),
+            below: Vec::new(),
+            above: Vec::new(),
+            walls: Vec::new(),
+        };
         solid.place(&Pose::identity());
         solid
     }
@@ -86,11 +118,17 @@ impl ConvexSolid {
         let corner = |v: &[f32; 3]| (world_from_solid * Point3::from(Vector3::from(*v).cast() * self.scale_m)).coords;
         self.corners_m.clear();
         self.corners_m.extend(self.shape.vertices.iter().map(corner));
-        self.planes.clear();
+        self.below.clear();
+        self.above.clear();
+        self.walls.clear();
         for triangle in &self.shape.triangles {
             let [a, b, c] = triangle.map(|i| self.corners_m[i as usize]);
-            if let Some(normal) = (b - a).cross(&(c - a)).try_normalize(0.0) {
-                self.planes.push(Plane { normal, offset_m: normal.dot(&a) });
+            let Some(normal) = (b - a).cross(&(c - a)).try_normalize(0.0) else { continue };
+            let offset_m = normal.dot(&a);
+            match normal.z {
+                z if z < -WALL_SINE => self.below.push(Face::new(normal, offset_m)),
+                z if z > WALL_SINE => self.above.push(Face::new(normal, offset_m)),
+                _ => self.walls.push(Wall { normal: [normal.x, normal.y], offset_m }),
             }
         }
     }
@@ -133,28 +171,24 @@ impl Profile for ConvexSolid {
     }
 
     fn lowest(&self, x: f64, y: f64, ceiling_m: f64) -> Option<LowestPoint> {
-        let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
-        for Plane { normal, offset_m } in &self.planes {
-            let left = offset_m - normal.x * x - normal.y * y;
-            if normal.z < -WALL_SINE {
-                low = low.max(left / normal.z);
-            } else if normal.z > WALL_SINE {
-                high = high.min(left / normal.z);
-            } else if left < 0.0 {
-                return None;
-            }
-            if low > high.min(ceiling_m) {
+        let mut low = f64::NEG_INFINITY;
+        for face in &self.below {
+            let height_m = face.height_m(x, y);
+            low = if height_m > low { height_m } else { low };
+            if low > ceiling_m {
                 return None;
             }
         }
-        Some(LowestPoint { height_m: low, share: 1.0 })
+        let is_over = |face: &Face| low > face.height_m(x, y);
+        let is_beside = |wall: &Wall| wall.normal[0] * x + wall.normal[1] * y > wall.offset_m;
+        let is_outside = self.above.iter().any(is_over) || self.walls.iter().any(is_beside);
+        (!is_outside).then_some(LowestPoint { height_m: low, share: 1.0 })
     }
 
     /// Inward normal of the downward face that the point is on.
     fn inward(&self, point: Vector3<f64>) -> Option<Vector3<f64>> {
-        let out_m = |plane: &&Plane| plane.normal.dot(&point) - plane.offset_m;
-        let below = self.planes.iter().filter(|plane| plane.normal.z < -WALL_SINE);
-        below.max_by(|a, b| out_m(a).total_cmp(&out_m(b))).map(|plane| -plane.normal)
+        let out_m = |face: &&Face| face.normal.dot(&point) - face.offset_m;
+        self.below.iter().max_by(|a, b| out_m(a).total_cmp(&out_m(b))).map(|face| -face.normal)
     }
 }
 
