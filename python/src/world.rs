@@ -156,7 +156,8 @@ impl World {
         let resume = || -> PyResult<_> {
             let saved =
                 Checkpoint::from_bytes(&state, Path::new("state"), print).map_err(|what| fault::error(&what))?;
-            let mut world = SimWorld::resume(model, saved.state, &folders).map_err(|what| fault::error(&what))?;
+            let resumed = SimWorld::resume_with(model, saved.state, &saved.recent, &folders);
+            let mut world = resumed.map_err(|what| fault::error(&what))?;
             let observers = Observers::go_on(&mut world, wanted, &saved.recent)?;
             Ok((world, observers))
         };

@@ -124,7 +124,7 @@ impl WorldWatcher {
             while let Ok(event) = self.events.try_recv() {
                 self.take(event)?;
             }
-            self.leave_out();
+            self.leave_out()?;
             if let Some(interval) = self.next_held()? {
                 return Ok(Some(interval));
             }
@@ -254,26 +254,29 @@ impl WorldWatcher {
 
     /// Skips snapshots, but not their edits, until this participant is no longer too far behind: a missing sample is
     /// better than images from long ago.
-    fn leave_out(&mut self) {
+    fn leave_out(&mut self) -> Result<(), NodeError> {
         let mut left_out = 0;
         while self.held.len() > BEHIND_MAX && self.held[0].terrain_sequence <= self.terrain_sequence {
-            self.previous = self.take_oldest();
+            self.previous = self.take_oldest()?;
             left_out += 1;
         }
         if left_out > 0 {
             self.left_out += left_out;
             tracing::warn!(participant = self.participant, left_out, "too slow for this pace: heartbeats left out");
         }
+        Ok(())
     }
 
-    /// Removes the oldest held snapshot and adds its edits, unless a terrain snapshot contained them.
-    fn take_oldest(&mut self) -> Option<Arc<Snapshot>> {
-        let state = self.held.pop_front()?;
+    /// Removes the oldest held snapshot and adds its edits, unless a terrain snapshot contained them. Refuses one with an
+    /// entity whose files were changed.
+    fn take_oldest(&mut self) -> Result<Option<Arc<Snapshot>>, NodeError> {
+        let Some(state) = self.held.pop_front() else { return Ok(None) };
+        self.unread.refuse(|entity| state.has(entity))?;
         if state.terrain_sequence == self.terrain_sequence {
             self.terrain_sequence += state.edits.len() as u64;
             self.edits.extend_from_slice(&state.edits);
         }
-        Some(state)
+        Ok(Some(state))
     }
 
     /// The interval up to the oldest held snapshot, if terrain and entities are complete up to it.
@@ -288,8 +291,7 @@ impl WorldWatcher {
                 return Ok(None);
             }
             let older_than_terrain = state.terrain_sequence < self.terrain_sequence;
-            let Some(next) = self.take_oldest() else { return Ok(None) };
-            self.unread.refuse(|entity| next.has(entity))?;
+            let Some(next) = self.take_oldest()? else { return Ok(None) };
             if older_than_terrain {
                 self.previous = Some(next);
                 continue;

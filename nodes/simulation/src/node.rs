@@ -84,7 +84,7 @@ impl Node {
             RunStart::Start(driven) => (World::begin(Arc::clone(&context.model), driven.as_ref())?, None),
             RunStart::Resume(checkpoint) => {
                 let Checkpoint { state, recent } = *checkpoint;
-                (World::resume(&context.model, state, &context.folders)?, Some(recent))
+                (World::resume_with(&context.model, state, &recent, &context.folders)?, Some(recent))
             }
         };
         context.model.remarks().iter().for_each(|remark| tracing::warn!("{remark}"));

@@ -30,6 +30,8 @@ from torch.distributions import Normal
 from torch.nn.functional import smooth_l1_loss
 from torch.nn.utils import clip_grad_norm_
 
+SHIPPED = ROOT / "config/network/convoy_follower.safetensors"
+OUTPUTS = ROOT / "tools/studies/data/convoy_outputs.csv"
 TRAINED, EVALUATED, HELD_OUT = (1000, 128), 2000, 8
 # Control steps: an evaluation at most, and the greatest difference between the beginnings of two worlds.
 STEPS_MAX, LATER = 3000, 600
@@ -65,8 +67,8 @@ def rewards(seen):
 
 
 def evaluate(policy, convoys):
-    """Mean reward on the courses held out, from beginning to end; a follower that fails gets none for the rest. Prints
-    the mean deviations too."""
+    """Mean reward on the courses held out, from beginning to end; a follower that fails gets none for the rest, and all
+    courses count as long as the longest then. Prints the mean deviations too."""
     seen = convoys.reset()
     counted, steps = np.ones(convoys.rows, bool), np.zeros(convoys.rows)
     paid, path_m, speed_m_s = np.zeros(convoys.rows), np.zeros(convoys.rows), np.zeros(convoys.rows)
@@ -238,9 +240,9 @@ def improve(policy, convoys, seen, best, until):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--weights", type=Path, default=ROOT / "config/network/convoy_follower.safetensors")
-    parser.add_argument("--outputs", type=Path, default=ROOT / "tools/studies/data/convoy_outputs.csv")
-    parser.add_argument("--minutes", type=float, default=50, help="how long to train (50)")
+    parser.add_argument("--weights", type=Path, default=SHIPPED)
+    parser.add_argument("--outputs", type=Path, help="outputs for the test; left out, only with the shipped weights")
+    parser.add_argument("--minutes", type=float, default=50, help="when PPO ends, from the start (50); imitation is not cut")
     parser.add_argument("--worlds", type=int, default=16, help="worlds at a time (16)")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"rounds of imitation ({ROUNDS})")
     parser.add_argument("--threads", type=int, default=2, help="threads of the worlds (2)")
@@ -260,7 +262,8 @@ def main():
     improve(policy, convoys, seen, best, until)
     policy.load_state_dict(best.weights)
     save(policy, args.weights)
-    save_outputs(policy, args.outputs)
+    if args.outputs or args.weights == SHIPPED:
+        save_outputs(policy, args.outputs or OUTPUTS)
     convoys.close()
     held_out.close()
 

@@ -3,7 +3,8 @@
 //! Scenarios, 2022, §4.2; "MULTI"). On each course (`course`) the leader follows a planned path (`planner`); the
 //! followers use the plain controller (`follower`) or a learned policy with a camera (`policy`) and a memory (`trail`).
 //! The results are the paper's six metrics (`metrics`) and the obstacles that each truck hits, on rigid ground and on
-//! hard and soft soil by SCM. The policy is trained in the same worlds (`practice`) by a teacher (`teacher`) and PPO.
+//! hard and soft soil by SCM. The policy is trained in the same worlds (`practice`) by imitation of a
+//! teacher (`teacher`).
 //!
 //! Differences from the paper: all four trucks are in one world, obstacles are fixed cylinders that stop a truck, the
 //! leader is no faster than 5 m/s, and positions are without error.
@@ -33,7 +34,7 @@ pub use practice::Practice;
 pub use report::{TruckResult, chart, csv, judge, table};
 pub use scenario::scenario;
 pub use teacher::Lesson;
-pub use trail::{NUMBERS, Trail};
+pub use trail::NUMBERS;
 
 /// Number of trucks behind the leader.
 pub const FOLLOWERS: usize = 3;

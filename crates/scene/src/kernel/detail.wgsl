@@ -18,7 +18,7 @@ fn detailed(direction: vec3<f32>, pixel: f32, hit: Hit, surface: Surface) -> Sur
     let footprint = hit.t * far * pixel * inverse_spacing / facing;
     let cells = levels[hit.part].spacing * inverse_spacing;
     let place = (surface.point.xy - levels[0].origin) * inverse_spacing;
-    var print = Print(vec2(0.0), 0.0, 1.0);
+    var print = PrintEffect(vec2(0.0), 0.0, 1.0);
     if hit.part == 0u {
         print = print_at(place, surface.normal, footprint);
     }

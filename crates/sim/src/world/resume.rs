@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::checkpoint::Recent;
 use crate::world::entity::{AllowedFolders, EntityId};
 use crate::world::model::{Model, RoverKind};
 use crate::world::reset::has;
@@ -28,8 +29,21 @@ impl World {
     /// # Errors
     /// When the file of an entity cannot be read or was changed, or the state does not belong to this model.
     pub fn resume(model: &Model, state: State, folders: &AllowedFolders) -> Result<Self, ResumeError> {
+        Self::resume_with(model, state, &Recent::default(), folders)
+    }
+
+    /// The same for sensors that look back: entities that were removed are needed too if a recent snapshot has them.
+    ///
+    /// # Errors
+    /// As [`Self::resume`].
+    pub fn resume_with(
+        model: &Model,
+        state: State,
+        recent: &Recent,
+        folders: &AllowedFolders,
+    ) -> Result<Self, ResumeError> {
         let (model, mut unread) = model.with_spawned(&state.spawned, folders);
-        unread.refuse(|entity| has(&state, entity))?;
+        unread.refuse(|entity| has(&state, entity) || recent.snapshots.iter().any(|before| before.has(entity)))?;
         match model.misfit(&state) {
             Some(what) => Err(ResumeError::Misfit(what)),
             None => Ok(Self::of(Arc::new(model), state, Vec::new())),

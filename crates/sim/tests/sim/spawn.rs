@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 
 use common::{Rover, config, drive, world, yard};
 use selene_sim::{
-    AllowedFolders, Command, Entity, EntityId, JointCommand, LooseRockSpec, Spawn, SpawnPlace, State, World,
+    AllowedFolders, Command, Entity, EntityId, JointCommand, LooseRockSpec, Recent, Spawn, SpawnPlace, State, World,
 };
+use selene_terrain::Ruts;
 use selene_vehicle::BodyTwist;
 
 const ROCK: LooseRockSpec =
@@ -361,7 +362,7 @@ fn an_entity_whose_file_was_changed_is_refused_by_its_name_while_it_is_there() {
     ] {
         let mut world = begun.branch();
         let entity = world.spawn(spawn, &allowed).unwrap();
-        drive(&mut world, 1);
+        let with_it = Recent { snapshots: vec![world.heartbeat().unwrap()], ruts_before: Ruts::default() };
         let resumed = |world: &World| World::resume(begun.model(), world.state().clone(), &allowed);
         assert_eq!(resumed(&world).unwrap().hash(), world.hash());
         let file = folder.join(changed);
@@ -375,6 +376,8 @@ fn an_entity_whose_file_was_changed_is_refused_by_its_name_while_it_is_there() {
         }
         world.remove(entity).unwrap();
         assert!(!resumed(&world).unwrap().model().knows(entity), "nobody needs it any more");
+        let looked_back = World::resume_with(begun.model(), world.state().clone(), &with_it, &allowed).map(drop);
+        assert!(looked_back.unwrap_err().to_string().contains(named), "sensors that look back need it");
         std::fs::write(&file, before).unwrap();
         assert!(resumed(&world).unwrap().model().knows(entity));
     }

@@ -1,9 +1,8 @@
 //! What a follower remembers: the way of the truck ahead. A follower knows where that truck is relative to itself (the
 //! difference of two GPS) and its own heading, but not its own position. So it keeps the relative positions that it has
 //! seen, and moves them back by its own way, which it adds up from its heading and the speed that it commanded. Their
-//! line is the way to follow; the distance between two of them is the speed that the truck ahead had there.
-
-use serde::{Deserialize, Serialize};
+//! line is the way to follow; the distance between two of them over the time between them is the speed that the truck
+//! ahead had there.
 
 use super::follower::FollowerInput;
 use super::polyline::Polyline;
@@ -24,16 +23,16 @@ const AROUND: usize = 5;
 /// The most positions that are kept: those of half a minute.
 const KEPT_MAX: usize = 600;
 
-/// The way of the truck ahead, seen from the follower: plain numbers that can be copied and stored.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Trail {
+/// The way of the truck ahead, seen from the follower.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Trail {
     /// Its position after each control step, oldest first, relative to the follower's present one: east, north, m.
     sights_m: Vec<[f64; 2]>,
 }
 
 impl Trail {
     /// Takes what is seen after a control step with this speed commanded, m/s.
-    pub fn see(&mut self, seen: &FollowerInput, speed_m_s: f64) {
+    pub(super) fn see(&mut self, seen: &FollowerInput, speed_m_s: f64) {
         let (sin, cos) = seen.heading_rad.sin_cos();
         let way_m = speed_m_s * CONTROL_S;
         for [east_m, north_m] in &mut self.sights_m {
@@ -49,7 +48,7 @@ impl Trail {
     /// Input of a policy beside the image, in the follower's own frame and scaled: where the truck ahead is, the
     /// closing speed, the speed that is commanded, positions on the way, and speeds along it.
     #[must_use]
-    pub fn numbers(&self, seen: &FollowerInput, speed_m_s: f64) -> [f32; NUMBERS] {
+    pub(super) fn numbers(&self, seen: &FollowerInput, speed_m_s: f64) -> [f32; NUMBERS] {
         let way = self.way();
         let here_m = way.nearest([0.0; 2]).map_or(0.0, |place| place.along_m);
         let place = |of_m: [f64; 2]| {
