@@ -450,8 +450,13 @@ mod tests {
                 "columns: 900000",
                 vec!["line 14", "columns", "900000", "1 to 8192"],
             ),
-            ("obstacle_lidar.yaml", "columns: 180", "columns: 180\n      cycle_s: 1.0e-4", vec!["cycle_s", "give one"]),
-            ("obstacle_lidar.yaml", "      columns: 180\n", "", vec!["cycle_s", "columns", "give one"]),
+            (
+                "obstacle_lidar.yaml",
+                "columns: 180",
+                "columns: 180\n      cycle_s: 1.0e-4",
+                vec!["exactly one of cycle_s, columns"],
+            ),
+            ("obstacle_lidar.yaml", "      columns: 180\n", "", vec!["exactly one of cycle_s, columns"]),
             (
                 "obstacle_lidar.yaml",
                 "rate_hz: 10",
