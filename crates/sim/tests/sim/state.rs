@@ -392,20 +392,37 @@ fn nothing_outside_the_state_changes_the_future() {
     assert!(kept.rocks != lay, "a rock is pushed");
 }
 
-/// Soil, two rovers, where the second starts and where it drives to; the first one has a loose rock in its way.
-const GROUNDS: [(&str, [&str; 2], [f64; 3], [f64; 2]); 3] = [
-    ("rigid", ["rassor", "viper"], [0.0, 4.0, 90.0], [0.0, 8.0]),
-    ("slip_map_lunar", ["rassor", "viper"], [0.0, 4.0, 90.0], [0.0, 8.0]),
-    ("tohoku_silica5_ex1", ["ex1", "ex1"], [-1.0, 0.0, 0.0], [4.0, 0.0]),
+/// Two rovers on a soil; the first one, at the origin, has a loose rock in its way.
+struct Pair {
+    soil: &'static str,
+    files: [&'static str; 2],
+    second_start: [f64; 3],
+    second_goal_m: [f64; 2],
+}
+
+const PAIRS: [Pair; 3] = [
+    Pair { soil: "rigid", files: ["rassor", "viper"], second_start: [0.0, 4.0, 90.0], second_goal_m: [0.0, 8.0] },
+    Pair {
+        soil: "slip_map_lunar",
+        files: ["rassor", "viper"],
+        second_start: [0.0, 4.0, 90.0],
+        second_goal_m: [0.0, 8.0],
+    },
+    Pair {
+        soil: "tohoku_silica5_ex1",
+        files: ["ex1", "ex1"],
+        second_start: [-1.0, 0.0, 0.0],
+        second_goal_m: [4.0, 0.0],
+    },
 ];
 
 #[test]
 fn a_copy_goes_on_alike_with_fresh_working_memory_on_ground_without_scm() {
-    for (soil, [first, second], start, goal) in GROUNDS {
-        let goals = [goal];
+    for Pair { soil, files: [first, second], second_start, second_goal_m } in PAIRS {
+        let goals = [second_goal_m];
         let rovers = [
             Rover { name: "first", file: first, start: [0.0, 0.0, 0.0], waypoints_m: &[[4.0, 0.0]] },
-            Rover { name: "second", file: second, start, waypoints_m: &goals },
+            Rover { name: "second", file: second, start: second_start, waypoints_m: &goals },
         ];
         let world = world(&yard(soil, &rovers, "loose_rocks: [{ x_m: 0.55, y_m: 0.27, diameter_m: 0.15 }]"));
         let step = |state: &mut State, scratch: &mut Scratch, heartbeats: usize| {
