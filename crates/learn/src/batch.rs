@@ -264,6 +264,7 @@ mod tests {
     use crate::{Course, EpisodeEnd, ImageShape, LearnError, Observed};
     use selene_base::SimTime;
     use selene_sim::LoadOptions;
+    use selene_soil::Law;
     use std::path::{Path, PathBuf};
     use std::sync::Arc;
 
@@ -595,6 +596,54 @@ mod tests {
         let off_m: Vec<_> = (0..3).map(|i| (noisy_reported[i] - reported[i]).abs()).collect();
         // Five standard deviations.
         assert!(off_m.iter().all(|off_m| *off_m > 0.0 && *off_m < 0.5), "{off_m:?}");
+    }
+
+    #[test]
+    fn noise_of_speeds_and_attitude_changes_these_alone() {
+        let names = course("waypoint").spec().task.observation_names();
+        let plain = batch(&course("waypoint"), 1, Autoreset::NextStep, 1).observations();
+        for (key, sigma, noisy) in [
+            ("speed", 0.05_f32, &["forward_m_s", "left_m_s", "turn_rad_s"][..]),
+            ("attitude_rad", 0.02, &["roll_rad", "pitch_rad"][..]),
+        ] {
+            let to = format!("randomise: {{noise: {{{key}: {{choice: [{sigma}]}}}}}}\ntask:");
+            let course = Arc::new(changed("waypoint", "task:", &to).expect("good"));
+            let observed = batch(&course, 1, Autoreset::NextStep, 1).observations();
+            for (i, name) in names.iter().enumerate() {
+                let off = (observed[i] - plain[i]).abs();
+                let is_noisy = off > 0.0 && off < 5.0 * sigma;
+                assert!(is_noisy == noisy.contains(&name.as_str()) && (is_noisy || off == 0.0), "{key}: {name} {off}");
+            }
+        }
+    }
+
+    #[test]
+    fn each_of_several_soils_is_drawn_and_less_friction_pushes_less() {
+        let soils = format!("randomise: {{soils: [{}, {}]}}\ntask:", soil_file("rigid"), soil_file("lunar"));
+        let several = batch(&Arc::new(changed("waypoint", "task:", &soils).expect("good")), 12, Autoreset::NextStep, 1);
+        let law = |i: usize| several.environment(i).expect("there").model().scenario().soils.at(0.0, 0.0).clone();
+        let rigid = (0..12).filter(|i| matches!(law(*i), Law::Rigid(_))).count();
+        let scm = (0..12).filter(|i| matches!(law(*i), Law::Scm(_))).count();
+        assert!(rigid > 0 && scm > 0 && rigid + scm == 12, "{rigid} rigid, {scm} SCM");
+        for soil in ["rigid", "lunar", "tohoku_silica5_ex1"] {
+            let [slippery, firm] = [0.1, 1.0].map(|factor| speed_on(soil, factor));
+            assert!(slippery < 0.9 * firm, "{soil}: {slippery} m/s, {firm} m/s");
+        }
+    }
+
+    fn soil_file(name: &str) -> String {
+        let config = file("waypoint").ancestors().nth(2).expect("config").canonicalize().expect("there");
+        config.join(format!("soil/{name}.yaml")).display().to_string()
+    }
+
+    /// Speed after half a second of full power on a soil with `factor` of its friction, m/s.
+    fn speed_on(soil: &str, factor: f64) -> f32 {
+        let drawn = format!("soils: [{}], friction_factor: {{choice: [{factor}]}}", soil_file(soil));
+        let course = changed("waypoint", "task:", &format!("randomise: {{{drawn}}}\ntask:")).expect("good");
+        let forward = course.spec().task.observation_names().iter().position(|name| name == "forward_m_s");
+        let mut batch = batch(&Arc::new(course), 1, Autoreset::NextStep, 1);
+        (0..10).for_each(|_| drop(batch.step(&[1.0, 0.0]).expect("goes on")));
+        batch.observations()[forward.expect("there")]
     }
 
     #[test]

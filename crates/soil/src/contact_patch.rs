@@ -187,7 +187,7 @@ impl Rim {
             return Disc::default();
         }
         let (mut total, mut arm_m, mut up) = (0.0, Vector3::zeros(), Vector3::zeros());
-        for (point, depth_m) in self.points[..self.count].iter().zip(depths_m) {
+        for (point, depth_m) in self.points[..self.count].iter().zip(&depths_m) {
             let lengths = (depth_m - deepest_m) / BLEND_M;
             if lengths < SHARELESS {
                 continue;

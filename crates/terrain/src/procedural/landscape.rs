@@ -152,7 +152,7 @@ impl Landscape {
 
     fn levels_of(&self, tiles: &TileStore, wanted: &[(usize, Posts)]) -> Vec<Level> {
         let made = self.make(tiles, wanted, None);
-        wanted.iter().map(|&(level, posts)| self.shown(&made, level, posts, None)).collect()
+        wanted.iter().map(|&(level, posts)| self.shown(&made, level, posts, None, Vec::new())).collect()
     }
 
     /// A square of the land around a place, m: windows of every level around it, none wider than `side_m`, up to the
@@ -175,20 +175,21 @@ impl Landscape {
     /// # Panics
     /// When there is no such level.
     pub fn window_level(&self, tiles: &TileStore, level: usize, first: [i64; 2]) -> Level {
-        self.window_beside(tiles, level, first, None)
+        self.window_beside(tiles, level, first, None, Vec::new())
     }
 
-    /// The window of one level, with posts copied from another window of the same level.
+    /// The window of one level, with posts copied from another window of the same level, in the memory of `room`.
     pub(crate) fn window_beside(
         &self,
         tiles: &TileStore,
         level: usize,
         first: [i64; 2],
         known: Option<EarlierWindow>,
+        room: Vec<f32>,
     ) -> Level {
         let posts = self.posts(level, first);
         let made = self.make(tiles, &[(level, posts)], known);
-        self.shown(&made, level, posts, known)
+        self.shown(&made, level, posts, known, room)
     }
 
     /// A tile of the finest level, undisturbed.
@@ -197,14 +198,14 @@ impl Landscape {
         let made = self.make(tiles, &[(0, posts)], None);
         match (self.fixed(0), made.get(&(0, at))) {
             (None, Some(patch)) => Arc::clone(&patch.surface),
-            _ => Arc::new(self.shown(&made, 0, posts, None)),
+            _ => Arc::new(self.shown(&made, 0, posts, None, Vec::new())),
         }
     }
 
     /// A page of the finest level with one more column of posts in the east and one more row in the north.
     pub(crate) fn page_with_rim(&self, tiles: &TileStore, page: &Level) -> Level {
         let posts = Posts { count: page.posts + 1, ..Posts::of(page) };
-        self.shown(&self.make(tiles, &[(0, posts)], None), 0, posts, None)
+        self.shown(&self.make(tiles, &[(0, posts)], None), 0, posts, None, Vec::new())
     }
 
     fn posts(&self, level: usize, first: [i64; 2]) -> Posts {
@@ -245,7 +246,7 @@ impl Landscape {
 
     /// A level with data as it would be generated without them; `coarse` is the coarser level around it.
     pub(crate) fn made_up(&self, at: usize, posts: Posts, coarse: Option<&Level>) -> Level {
-        let mut level = self.unbent(at, posts, coarse);
+        let mut level = self.unbent(at, posts, coarse, Vec::new());
         let small = self.craters(at, &level, 0.0..crate::procedural::patch::CRATER_POSTS_REFINED);
         small.iter().for_each(|crater| crater.stamp(&self.profiles, &mut level));
         level
@@ -256,7 +257,7 @@ impl Landscape {
         let posts = Posts::around_origin(START_POSTS);
         let coarsest = self.spec.levels.len() - 1;
         let middle = posts.count * posts.count / 2;
-        if !self.fixed.is_empty() { 0.0 } else { self.unbent(coarsest, posts, None).heights_m[middle] }
+        if !self.fixed.is_empty() { 0.0 } else { self.unbent(coarsest, posts, None, Vec::new()).heights_m[middle] }
     }
 
     /// Determines from coarse to fine how every level is bent around the start.
@@ -269,7 +270,7 @@ impl Landscape {
                 coarse = Some(fixed.clone());
                 continue;
             }
-            let mut around = self.unbent(level, posts, coarse.as_ref());
+            let mut around = self.unbent(level, posts, coarse.as_ref(), Vec::new());
             let wanted = coarse.as_ref().map_or(Plane::LEVEL, |coarse| Plane::at_middle(coarse, 1));
             let bend = StartCorrection::new(&around, wanted);
             bend.apply(&mut around);
@@ -304,7 +305,8 @@ impl Landscape {
             }
         }
         for (level, missing) in missing.into_iter().enumerate().rev() {
-            let fresh: Vec<_> = missing.par_iter().map(|&at| Arc::new(self.tile(&made, level, tile(at)))).collect();
+            let make = |&at: &[i64; 2]| Arc::new(self.tile(tiles, &made, level, tile(at)));
+            let fresh: Vec<_> = missing.par_iter().map(make).collect();
             for (at, patch) in missing.into_iter().zip(fresh) {
                 tiles.insert((level, at), Arc::clone(&patch));
                 made.insert((level, at), patch);
@@ -322,26 +324,33 @@ impl Landscape {
         tiles.filter(move |&at| square.is_none_or(|square| !tile(at).is_within(&square)))
     }
 
-    fn tile(&self, made: &AvailableTiles, level: usize, posts: Posts) -> Patch {
+    fn tile(&self, tiles: &TileStore, made: &AvailableTiles, level: usize, posts: Posts) -> Patch {
         let has_coarser = level + 1 < self.spec.levels.len();
         let coarse = has_coarser.then(|| {
             let posts = posts.refined_from(self.ratio(level));
-            self.gathered(made, level + 1, posts, |patch| patch.base.as_ref(), None)
+            self.gathered(made, level + 1, posts, |patch| patch.base.as_ref(), None, Vec::new())
         });
         match self.fixed(level) {
             Some((fixed, edge)) => edge.patch(fixed, self.made_up(level, posts, coarse.as_ref())),
-            None => self.patch(level, posts, coarse.as_ref()),
+            None => self.patch(tiles, level, posts, coarse.as_ref()),
         }
     }
 
-    fn shown(&self, made: &AvailableTiles, level: usize, posts: Posts, known: Option<EarlierWindow>) -> Level {
+    fn shown(
+        &self,
+        made: &AvailableTiles,
+        level: usize,
+        posts: Posts,
+        known: Option<EarlierWindow>,
+        room: Vec<f32>,
+    ) -> Level {
         match self.fixed(level) {
             Some((fixed, _)) if posts == Posts::of(fixed) => fixed.clone(),
-            _ => self.gathered(made, level, posts, |patch| Some(&patch.surface), known),
+            _ => self.gathered(made, level, posts, |patch| Some(&patch.surface), known, room),
         }
     }
 
-    /// Posts of a level, assembled from its tiles, the data's square and `known` posts.
+    /// Posts of a level, assembled from its tiles, the data's square and `known` posts, in the memory of `heights_m`.
     fn gathered(
         &self,
         made: &AvailableTiles,
@@ -349,12 +358,14 @@ impl Landscape {
         posts: Posts,
         of: fn(&Patch) -> Option<&Level>,
         known: Option<EarlierWindow>,
+        mut heights_m: Vec<f32>,
     ) -> Level {
         let fixed = self.fixed(level).map(|(fixed, _)| EarlierWindow { level: fixed, seam_posts: 0 });
         let grid = posts.grid(self.spec.levels[level].spacing_m);
-        let mut heights_m = vec![0.0; posts.count * posts.count];
+        heights_m.resize(posts.count * posts.count, 0.0);
         heights_m.par_chunks_mut(posts.count).with_min_len(64).enumerate().for_each(|(i, row)| {
             let at = [posts.first[0], posts.first[1] + i as i64];
+            row.fill(0.0);
             copy_row(row, at, |key| made.get(&(level, key)).and_then(|patch| of(patch)));
             fixed.iter().chain(&known).for_each(|known| copy_known(row, at, known));
         });

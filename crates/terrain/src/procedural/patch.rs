@@ -15,6 +15,7 @@ use crate::procedural::crater_profile::REACH_MAX_RADII;
 use crate::procedural::landform;
 use crate::procedural::landscape::Landscape;
 use crate::procedural::noise::{Octave, octaves};
+use crate::procedural::tile_store::TileStore;
 use crate::sampler::{Grid, Kernel, Sampler};
 use crate::site::spec::{CraterSpec, ElevationSpec, LandformSpec};
 
@@ -34,9 +35,9 @@ pub(crate) struct Patch {
 }
 
 impl Landscape {
-    /// Makes a piece of a level; `coarse` is the coarser level's base around it.
-    pub(crate) fn patch(&self, level: usize, posts: Posts, coarse: Option<&Level>) -> Patch {
-        let mut base = self.unbent(level, posts, coarse);
+    /// Makes a piece of a level in the memory of dropped tiles; `coarse` is the coarser level's base around it.
+    pub(crate) fn patch(&self, tiles: &TileStore, level: usize, posts: Posts, coarse: Option<&Level>) -> Patch {
+        let mut base = self.unbent(level, posts, coarse, tiles.room());
         self.bends[level].apply(&mut base);
         let least = if level == 0 { 0.0 } else { CRATER_POSTS_MIN };
         let small = self.craters(level, &base, least..CRATER_POSTS_REFINED);
@@ -44,21 +45,23 @@ impl Landscape {
             small.iter().for_each(|crater| crater.stamp(self.profiles(), &mut base));
             return Patch { base: None, surface: Arc::new(base) };
         }
-        let mut surface = base.clone();
+        let mut heights_m = tiles.room();
+        heights_m.clone_from(&base.heights_m);
+        let mut surface = Level { heights_m, ..base };
         small.iter().for_each(|crater| crater.stamp(self.profiles(), &mut surface));
         Patch { base: Some(base), surface: Arc::new(surface) }
     }
 
-    /// The base of a piece before it is bent around the start.
-    pub(crate) fn unbent(&self, level: usize, posts: Posts, coarse: Option<&Level>) -> Level {
+    /// The base of a piece before it is bent around the start, in the memory of `room`.
+    pub(crate) fn unbent(&self, level: usize, posts: Posts, coarse: Option<&Level>, room: Vec<f32>) -> Level {
         let grid = posts.grid(self.spec().levels[level].spacing_m);
         let relief = self.octaves(level);
         let mut base = match coarse {
             Some(coarse) => {
                 let refined = Sampler::new(&coarse.heights_m[..], coarse.grid(), grid, Kernel::CatmullRom);
-                self.relief(grid, &relief, Some(refined))
+                self.relief(grid, &relief, Some(refined), room)
             }
-            None => self.relief(grid, &relief, None),
+            None => self.relief(grid, &relief, None, room),
         };
         if coarse.is_none() && !self.landforms().is_empty() {
             self.add_landforms(&mut base, &relief);
@@ -79,16 +82,18 @@ impl Landscape {
         lattice_m(level).map_or(Vec::new(), |least_m| octaves(&self.spec().relief, least_m, below_m))
     }
 
-    fn relief(&self, grid: Grid, octaves: &[Octave], refined: Option<Sampler<'_>>) -> Level {
+    fn relief(&self, grid: Grid, octaves: &[Octave], refined: Option<Sampler<'_>>, room: Vec<f32>) -> Level {
         let samplers = octaves.iter().map(|octave| octave.sampler(self.seed(), grid)).chain(refined);
-        let mut heights_m = vec![0.0; grid.posts * grid.posts];
+        let mut heights_m = room;
+        heights_m.clear();
+        heights_m.resize(grid.posts * grid.posts, 0.0);
         samplers.for_each(|sampler| sampler.add_all(&mut heights_m));
         Level { origin_m: grid.origin_m, spacing_m: grid.spacing_m, posts: grid.posts, heights_m }
     }
 
     fn add_landforms(&self, base: &mut Level, relief: &[Octave]) {
         let Grid { origin_m: [x, y], spacing_m, posts } = base.grid();
-        let mirrored = self.relief(Grid { origin_m: [y, x], spacing_m, posts }, relief, None);
+        let mirrored = self.relief(Grid { origin_m: [y, x], spacing_m, posts }, relief, None, Vec::new());
         landform::add(base, &mirrored.heights_m, self.landforms());
     }
 

@@ -1,6 +1,9 @@
 //! Store of generated tiles for windows and pages that need them again. Each level's lattice is divided into tiles of
 //! 256 × 256 posts. When the store exceeds its limit, the least recently used tiles are dropped. All users of a terrain
 //! share it: its contents depend on the position alone, so it does not matter who generated them.
+//!
+//! New tiles take over the arrays of dropped ones. Many threads make tiles, some at the start alone; the heaps of those
+//! would stay as large as at the start if each thread allocated its own.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,6 +14,10 @@ use crate::procedural::patch::Patch;
 pub(crate) const TILE_POSTS: usize = 256;
 /// Default limit of a store, bytes: a third more than the tiles under four windows of 2049 × 2049 posts.
 const BYTES_MAX: usize = 192 << 20;
+/// Size of a tile's heights, bytes.
+const TILE_BYTES: usize = TILE_POSTS * TILE_POSTS * size_of::<f32>();
+/// Arrays of dropped tiles are kept up to this part of the limit.
+const ROOMS_PART: usize = 4;
 
 /// Level, and column and row of the tile.
 pub(crate) type Key = (usize, [i64; 2]);
@@ -19,6 +26,8 @@ pub(crate) type Key = (usize, [i64; 2]);
 #[derive(Debug)]
 pub struct TileStore {
     kept: Mutex<TileCache>,
+    /// Arrays of dropped tiles.
+    rooms: Mutex<Vec<Vec<f32>>>,
     bytes_max: usize,
 }
 
@@ -46,7 +55,7 @@ impl TileStore {
     /// An empty store that keeps at most `bytes_max` bytes between uses.
     #[must_use]
     pub fn new(bytes_max: usize) -> Self {
-        Self { kept: Mutex::default(), bytes_max }
+        Self { kept: Mutex::default(), rooms: Mutex::default(), bytes_max }
     }
 
     /// Size of the heights in the store, bytes.
@@ -73,6 +82,11 @@ impl TileStore {
         kept.bytes -= before.map_or(0, |tile| bytes(&tile.patch));
     }
 
+    /// The array of a dropped tile, with any contents; an empty one if there is none.
+    pub(crate) fn room(&self) -> Vec<f32> {
+        whole(&self.rooms).pop().unwrap_or_default()
+    }
+
     /// Drops the least recently used tiles until the limit is met.
     pub(crate) fn trim(&self) {
         let mut kept = self.kept();
@@ -86,15 +100,32 @@ impl TileStore {
             if kept.bytes <= self.bytes_max {
                 return;
             }
-            let gone = kept.tiles.remove(&key);
-            kept.bytes -= gone.map_or(0, |tile| bytes(&tile.patch));
+            if let Some(gone) = kept.tiles.remove(&key) {
+                kept.bytes -= bytes(&gone.patch);
+                self.take_rooms(gone.patch);
+            }
         }
     }
 
-    /// Locks the contents. A poisoned lock is fine: a panicking thread leaves complete tiles behind.
-    fn kept(&self) -> MutexGuard<'_, TileCache> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Keeps the arrays of a dropped tile that nobody uses any more.
+    fn take_rooms(&self, patch: Arc<Patch>) {
+        let Some(Patch { base, surface }) = Arc::into_inner(patch) else { return };
+        let mut rooms = whole(&self.rooms);
+        for level in base.into_iter().chain(Arc::into_inner(surface)) {
+            if rooms.len() < self.bytes_max / ROOMS_PART / TILE_BYTES {
+                rooms.push(level.heights_m);
+            }
+        }
     }
+
+    fn kept(&self) -> MutexGuard<'_, TileCache> {
+        whole(&self.kept)
+    }
+}
+
+/// Locks a mutex. A poisoned lock is fine: a panicking thread leaves complete tiles behind.
+fn whole<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn bytes(patch: &Patch) -> usize {

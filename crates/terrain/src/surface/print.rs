@@ -38,8 +38,10 @@ impl Print {
         if !((1.0..=PITCHES).contains(&steps) && heading_rad.is_finite() && phase_rad.is_finite()) {
             return Self::SMOOTH;
         }
-        let turn = |rad: f64, parts: f64| (rad / TAU * parts).round().rem_euclid(parts) as u16;
-        Self(PRESSED | (steps as u16) << 11 | turn(heading_rad, 32.0) << 6 | turn(phase_rad, 64.0))
+        // In integers: the remainder of two floats is a loop over their bits.
+        let turn =
+            |rad: f64, parts: u16| ((rad / TAU * f64::from(parts)).round() as i64).rem_euclid(parts.into()) as u16;
+        Self(PRESSED | (steps as u16) << 11 | turn(heading_rad, 32) << 6 | turn(phase_rad, 64))
     }
 
     /// The bits of the print; 0 for none.
