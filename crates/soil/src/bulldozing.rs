@@ -20,7 +20,7 @@
 //! Moved soil behaves as any ground: a berm carries what presses it (`NodeMemory`).
 
 use nalgebra::Vector3;
-use selene_terrain::{GroundPatch, Node};
+use selene_terrain::{GroundPatch, Node, Print};
 
 use crate::memory::MemoryPatch;
 use crate::press::{Motion, NodeContact, PressScratch};
@@ -74,11 +74,13 @@ pub(crate) fn settle(
 /// Sets the heights and prints of pressed posts. Returns the volume that leaves them, m³.
 fn write_ruts(solid: &impl Profile, ground: &mut GroundPatch, memory: &MemoryPatch, scratch: &PressScratch) -> f64 {
     let mut sunk_m = 0.0;
+    let prints = solid.prints();
     for hit in scratch.hits.iter().filter(|hit| hit.plastic_m != 0.0) {
         let Some(node) = memory.node(hit.node) else { continue };
         let (before_m, height_m) = (ground.node_height_m(hit.node), f64::from(node.initial_m - node.plastic_m));
         if before_m != height_m {
-            ground.press_node(hit.node, height_m, solid.print(hit.point_m));
+            let print = prints.map_or(Print::SMOOTH, |prints| prints.at(&hit.point_m));
+            ground.press_node(hit.node, height_m, print);
         }
         let lost_m = before_m - height_m;
         sunk_m += if memory.is_in_window(hit.node) { 0.0 } else { lost_m };

@@ -5,9 +5,8 @@
 //! whether its edge falls on a row of nodes or between two.
 
 use nalgebra::Vector3;
-use selene_terrain::Print;
 
-use crate::tread::Tread;
+use crate::tread::{Prints, Tread};
 
 /// The lowest point of a solid above a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,9 +30,10 @@ pub(crate) trait Profile {
     fn inward(&self, _point: Vector3<f64>) -> Option<Vector3<f64>> {
         None
     }
-    /// The print that it leaves at a point of its underside; the ground stores it with the height.
-    fn print(&self, _point: Vector3<f64>) -> Print {
-        Print::SMOOTH
+    /// The prints that it leaves at points of its underside, which the ground stores with the heights; smooth ones where
+    /// there are none.
+    fn prints(&self) -> Option<Prints> {
+        None
     }
     /// The side wall, if the point is at one.
     fn side(&self, _point: Vector3<f64>) -> Option<SideWall> {
@@ -52,7 +52,7 @@ pub(crate) struct SideWall {
 
 /// A solid cylinder.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Cylinder {
+pub(crate) struct Cylinder<'a> {
     pub(crate) centre_m: Vector3<f64>,
     /// Unit axis.
     pub(crate) axle: Vector3<f64>,
@@ -60,7 +60,7 @@ pub(crate) struct Cylinder {
     pub(crate) half_width_m: f64,
     /// Half of a cell's width along the axle, m.
     pub(crate) edge_m: f64,
-    tread: Tread,
+    tread: Option<Tread<'a>>,
     /// Square of the cosine of the axle's tilt, and its reciprocal.
     level: f64,
     per_level: f64,
@@ -72,7 +72,7 @@ const TILT_MIN: f64 = 1e-9;
 /// A point this near an end cap's plane lies on the cap, m.
 const CAP_TOLERANCE_M: f64 = 1e-6;
 
-impl Cylinder {
+impl<'a> Cylinder<'a> {
     /// A cylinder on cells `spacing_m` wide.
     pub(crate) fn new(
         centre_m: Vector3<f64>,
@@ -83,13 +83,12 @@ impl Cylinder {
     ) -> Self {
         let edge_m = 0.5 * spacing_m * (axle.x.abs() + axle.y.abs());
         let level = 1.0 - axle.z * axle.z;
-        let tread = Tread::SMOOTH;
-        Self { centre_m, axle, radius_m, half_width_m, edge_m, tread, level, per_level: 1.0 / level }
+        Self { centre_m, axle, radius_m, half_width_m, edge_m, tread: None, level, per_level: 1.0 / level }
     }
 
     /// Gives the cylinder grousers that leave prints.
-    pub(crate) fn with_tread(self, tread: Tread) -> Self {
-        Self { tread, ..self }
+    pub(crate) fn with_tread(self, tread: Tread<'a>) -> Self {
+        Self { tread: Some(tread), ..self }
     }
 
     /// The part of a vertical line between the end caps: least and greatest height above
@@ -138,7 +137,7 @@ impl Cylinder {
     }
 }
 
-impl Profile for Cylinder {
+impl Profile for Cylinder<'_> {
     fn bounds_m(&self, ceiling_m: f64) -> [[f64; 2]; 2] {
         let (c, a) = (self.centre_m, self.axle);
         let width_m = self.half_width_m + self.edge_m;
@@ -171,8 +170,8 @@ impl Profile for Cylinder {
         Some(if on_cap { -self.axle * along.signum() } else { -radial.normalize() })
     }
 
-    fn print(&self, point: Vector3<f64>) -> Print {
-        self.tread.print(&self.axle, &(point - self.centre_m), self.radius_m)
+    fn prints(&self) -> Option<Prints> {
+        self.tread.map(|tread| tread.prints(self.radius_m))
     }
 
     fn side(&self, point: Vector3<f64>) -> Option<SideWall> {
@@ -213,7 +212,7 @@ mod tests {
     const HEIGHT_TOLERANCE_M: f64 = 1e-7;
     const CEILING_M: f64 = 10.0;
 
-    fn tilted(axle: [f64; 3]) -> Cylinder {
+    fn tilted(axle: [f64; 3]) -> Cylinder<'static> {
         let axle = Vector3::from(axle).normalize();
         Cylinder::new(Vector3::new(0.3, -0.2, 0.4), axle, 0.25, 0.1, 0.0)
     }

@@ -9,35 +9,58 @@ use selene_terrain::Print;
 use crate::trace::Trace;
 use crate::wheel::{WheelMotion, WheelShape, slip_ratio};
 
-/// The grousers of a wheel in one step.
+/// A wheel that has turned by `turned_rad`, in one step. Few steps print: what prints need is computed for these
+/// (`prints`).
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Tread {
+pub(crate) struct Tread<'a> {
+    pub(crate) wheel: &'a WheelShape,
+    pub(crate) motion: &'a WheelMotion,
+    pub(crate) turned_rad: f64,
+}
+
+/// The prints that a wheel leaves on the posts under it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Prints {
+    centre_m: Vector3<f64>,
+    axle: Vector3<f64>,
+    /// Length of the axle's horizontal part.
+    level: f64,
+    radius_m: f64,
+    heading_rad: f64,
     grousers: f64,
-    /// Angle turned by the wheel, rad.
     turned_rad: f64,
     /// Distance between two grousers' prints, m; zero without grousers.
     pitch_m: f64,
 }
 
-impl Tread {
-    /// No grousers.
-    pub(crate) const SMOOTH: Self = Self { grousers: 0.0, turned_rad: 0.0, pitch_m: 0.0 };
-
-    /// The grousers of a wheel with this motion that has turned by `turned_rad`.
-    pub(crate) fn of(wheel: &WheelShape, motion: &WheelMotion, turned_rad: f64) -> Self {
+impl Tread<'_> {
+    /// Prints of the wheel where its cylinder with a radius of `radius_m` touches.
+    pub(crate) fn prints(&self, radius_m: f64) -> Prints {
+        let Self { wheel, motion, turned_rad } = *self;
         let axle = motion.world_from_wheel.rotation * Vector3::y();
         let ahead = Vector3::new(axle.y, -axle.x, 0.0).try_normalize(1e-9).unwrap_or_default();
         let rim_m_s = motion.angular_rad_s.dot(&axle) * wheel.radius_m;
         let slip = slip_ratio(motion.linear_m_s.dot(&ahead), rim_m_s).clamp(-1.0, 1.0);
-        Self { grousers: f64::from(wheel.grousers), turned_rad, pitch_m: Trace::pitch_m(wheel, slip) }
+        Prints {
+            centre_m: motion.world_from_wheel.translation.vector,
+            axle,
+            level: axle.x.hypot(axle.y),
+            radius_m,
+            heading_rad: (-axle.x).atan2(axle.y),
+            grousers: f64::from(wheel.grousers),
+            turned_rad,
+            pitch_m: Trace::pitch_m(wheel, slip),
+        }
     }
+}
 
-    /// The print on a post that is `arm_m` from the centre of a wheel.
-    pub(crate) fn print(&self, axle: &Vector3<f64>, arm_m: &Vector3<f64>, radius_m: f64) -> Print {
-        let ahead_m = (arm_m.x * axle.y - arm_m.y * axle.x) / axle.x.hypot(axle.y);
-        let ahead_rad = (ahead_m / radius_m).clamp(-1.0, 1.0).asin();
-        let heading_rad = (-axle.x).atan2(axle.y);
-        Print::of_grousers(heading_rad, self.grousers * (self.turned_rad + ahead_rad), self.pitch_m)
+impl Prints {
+    /// The print on a post that the wheel touches at `point_m`.
+    pub(crate) fn at(&self, point_m: &Vector3<f64>) -> Print {
+        let arm_m = point_m - self.centre_m;
+        let ahead_m = (arm_m.x * self.axle.y - arm_m.y * self.axle.x) / self.level;
+        let ahead_rad = (ahead_m / self.radius_m).clamp(-1.0, 1.0).asin();
+        Print::of_grousers(self.heading_rad, self.grousers * (self.turned_rad + ahead_rad), self.pitch_m)
     }
 }
 
@@ -66,7 +89,8 @@ mod tests {
     fn print(motion: &WheelMotion, turned_rad: f64, ahead_m: f64) -> Print {
         let rotation = motion.world_from_wheel.rotation;
         let arm_m = rotation * Vector3::new(ahead_m, 0.05, -0.24);
-        Tread::of(&WHEEL, motion, turned_rad).print(&(rotation * Vector3::y()), &arm_m, WHEEL.radius_m)
+        let prints = Tread { wheel: &WHEEL, motion, turned_rad }.prints(WHEEL.radius_m);
+        prints.at(&(motion.world_from_wheel.translation.vector + arm_m))
     }
 
     #[test]
@@ -88,9 +112,13 @@ mod tests {
         assert_eq!(at(0.0), Print::of_grousers(FRAC_PI_2, 0.0, 0.0654));
         assert_eq!(at(0.5), Print::of_grousers(FRAC_PI_2, 0.0, 0.0327));
         assert_eq!(at(0.95), Print::SMOOTH);
-        let plain = Tread::of(&WheelShape::plain(0.25, 0.2), &rolling(0.0, 0.0), 1.0);
-        assert_eq!(plain.print(&Vector3::y(), &Vector3::zeros(), 0.25), Print::SMOOTH);
+        let print = |wheel: &WheelShape, motion: &WheelMotion| {
+            Tread { wheel, motion, turned_rad: 1.0 }.prints(0.25).at(&Vector3::new(3.0, -2.0, 0.0))
+        };
+        assert_eq!(print(&WheelShape::plain(0.25, 0.2), &rolling(0.0, 0.0)), Print::SMOOTH);
         // On its side it has no heading.
-        assert_eq!(Tread::SMOOTH.print(&Vector3::z(), &Vector3::zeros(), 0.25), Print::SMOOTH);
+        let lying = Pose::from_parts([3.0, -2.0, 0.1].into(), UnitQuaternion::from_euler_angles(FRAC_PI_2, 0.0, 0.0));
+        let upright = rolling(0.0, 0.0);
+        assert_eq!(print(&WHEEL, &WheelMotion { world_from_wheel: lying, ..upright }), Print::SMOOTH);
     }
 }

@@ -175,8 +175,8 @@ pub fn step(
             wheel_memory.leave();
             let axle = motion.world_from_wheel.rotation * Vector3::y();
             wheel_memory.turn(motion.angular_rad_s.dot(&axle), conditions.dt_s);
-            let tread = Tread::of(wheel, motion, wheel_memory.turned_rad);
-            let contact = step_scm(scm, context, wheel, tread, motion, conditions);
+            let tread = Tread { wheel, motion, turned_rad: wheel_memory.turned_rad };
+            let contact = step_scm(scm, context, &tread, conditions);
             wheel_memory.is_down = contact.contact_nodes > 0;
             WheelContact { sinkage_beyond_radius: contact.sinkage_m > wheel.radius_m, ..contact }
         }
@@ -186,19 +186,13 @@ pub fn step(
     }
 }
 
-fn step_scm(
-    scm: &Scm,
-    context: &mut SoilContext,
-    wheel: &WheelShape,
-    tread: Tread,
-    motion: &WheelMotion,
-    conditions: &Conditions,
-) -> WheelContact {
+fn step_scm(scm: &Scm, context: &mut SoilContext, tread: &Tread<'_>, conditions: &Conditions) -> WheelContact {
+    let Tread { wheel, motion, .. } = *tread;
     let centre_m = motion.world_from_wheel.translation.vector;
     let axle = motion.world_from_wheel.rotation * Vector3::y();
     let spacing_m = context.ground.spacing_m();
     let radius_m = wheel.pressing_radius_m(scm.friction_tan);
-    let cylinder = Cylinder::new(centre_m, axle, radius_m, 0.5 * wheel.width_m, spacing_m).with_tread(tread);
+    let cylinder = Cylinder::new(centre_m, axle, radius_m, 0.5 * wheel.width_m, spacing_m).with_tread(*tread);
     let motion = Motion { centre_m, linear_m_s: motion.linear_m_s, angular_rad_s: motion.angular_rad_s };
     let response =
         press(scm, &cylinder, wheel.grip, &motion, conditions, context.ground, context.memory, context.scratch);

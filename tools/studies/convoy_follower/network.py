@@ -5,7 +5,7 @@
 
 import numpy as np
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from torch import nn
 
 COLUMNS, ROWS, NUMBERS = 80, 45, 20
@@ -55,11 +55,14 @@ class Value(nn.Module):
         return self.layers(known).squeeze(1)
 
 
+def load(policy, weights):
+    """Reads the policy's weights."""
+    policy.load_state_dict(load_file(weights))
+
+
 def save(policy, weights):
     """Writes the policy's weights."""
-    parts = {"image": policy.image, "state": policy.state, "joint": policy.joint}
-    named = {f"{part}.{number}.{name}": getattr(layer, name).detach().contiguous()
-             for part, layers in parts.items() for number, layer in enumerate(layers) for name in ("weight", "bias")}
+    named = {name: array.detach().contiguous() for name, array in policy.state_dict().items()}
     weights.parent.mkdir(parents=True, exist_ok=True)
     save_file(named, weights)
     weights.chmod(0o644)

@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from convoys import FOLLOWERS, ROOT, Convoys
-from network import NUMBERS, Policy, Value, save, save_outputs
+from network import NUMBERS, Policy, Value, load, save, save_outputs
 from torch.distributions import Normal
 from torch.nn.functional import smooth_l1_loss
 from torch.nn.utils import clip_grad_norm_
@@ -241,6 +241,7 @@ def improve(policy, convoys, seen, best, until):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--weights", type=Path, default=SHIPPED)
+    parser.add_argument("--from", dest="begun", type=Path, help="weights to improve by PPO, without imitation")
     parser.add_argument("--outputs", type=Path, help="outputs for the test; left out, only with the shipped weights")
     parser.add_argument("--minutes", type=float, default=50, help="when PPO ends, from the start (50); imitation is not cut")
     parser.add_argument("--worlds", type=int, default=16, help="worlds at a time (16)")
@@ -257,7 +258,12 @@ def main():
     held_out = Convoys(HELD_OUT, EVALUATED, HELD_OUT, threads=args.threads)
     assert convoys.numbers == NUMBERS, "network.py and trail.rs differ in NUMBERS"
     policy, best = Policy(), Best(held_out)
-    seen = imitate(policy, convoys, best, args.rounds)
+    if args.begun:
+        load(policy, args.begun)
+        best.try_out(policy)
+        seen = convoys.step(np.zeros((convoys.rows, 2)))
+    else:
+        seen = imitate(policy, convoys, best, args.rounds)
     policy.load_state_dict(best.weights)
     improve(policy, convoys, seen, best, until)
     policy.load_state_dict(best.weights)

@@ -24,7 +24,7 @@ mod teacher;
 mod trail;
 mod world;
 
-pub use course::{ConvoyCourse, Obstacle};
+pub use course::{ConvoyCourse, CourseObstacle};
 pub use drive::{ConvoyResult, Follower, drive};
 pub use follower::{FollowerInput, FollowerOutput};
 pub use metrics::{Deviations, Track, deviations};
@@ -43,7 +43,7 @@ pub const COURSES: u64 = 128;
 
 /// The ground of a course.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Terrain {
+pub enum CourseGround {
     /// Rigid ground.
     Rigid,
     /// Hard soil, silt-like.
@@ -52,7 +52,7 @@ pub enum Terrain {
     Soft,
 }
 
-impl Terrain {
+impl CourseGround {
     /// All terrains of the paper.
     pub const ALL: [Self; 3] = [Self::Rigid, Self::Hard, Self::Soft];
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rayon::prelude::*;
 use selene_sim::LoadOptions;
-use selene_studies::convoy::{ConvoyCourse, Deviations, Follower, Policy, Terrain, TruckResult, drive, judge};
+use selene_studies::convoy::{ConvoyCourse, CourseGround, Deviations, Follower, Policy, TruckResult, drive, judge};
 
 /// Seed of the study's courses, and how many of them are driven: training uses those from 1000 on.
 const SEED: u64 = 1;
@@ -18,8 +18,8 @@ fn driven(follower: &Follower) -> Vec<TruckResult> {
     let options = LoadOptions { configuration: vec![config], ..LoadOptions::default() };
     let results = (0..COURSES).into_par_iter().map(|number| {
         let course = ConvoyCourse::draw(SEED, number).expect("a course");
-        let driven = drive(&course, Terrain::Rigid, follower, &folder, &options).expect("driven");
-        judge(number, Terrain::Rigid, follower, &driven)
+        let driven = drive(&course, CourseGround::Rigid, follower, &folder, &options).expect("driven");
+        judge(number, CourseGround::Rigid, follower, &driven)
     });
     let results = results.collect::<Vec<_>>().concat();
     std::fs::remove_dir_all(&folder).expect("removed");

@@ -42,7 +42,7 @@ const COURSES_MAX: u64 = 20;
 
 /// A round obstacle.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Obstacle {
+pub struct CourseObstacle {
     /// Position of its centre, m.
     pub at_m: [f64; 2],
     /// Its radius, m.
@@ -55,7 +55,7 @@ pub struct ConvoyCourse {
     /// Number of the course.
     pub number: u64,
     /// Obstacles after shrinking.
-    pub obstacles: Vec<Obstacle>,
+    pub obstacles: Vec<CourseObstacle>,
     /// The leader's path.
     pub path: Polyline,
 }
@@ -85,7 +85,7 @@ impl ConvoyCourse {
              <link name=\"base_link\">\n",
         );
         let (length_m, z_m) = (HEIGHT_M + DEPTH_M, 0.5 * (HEIGHT_M - DEPTH_M));
-        for Obstacle { at_m: [x, y], radius_m } in &self.obstacles {
+        for CourseObstacle { at_m: [x, y], radius_m } in &self.obstacles {
             let shape = format!(
                 "<origin xyz=\"{x:.4} {y:.4} {z_m}\"/><geometry><cylinder radius=\"{radius_m:.4}\" length=\"{length_m}\"/></geometry>"
             );
@@ -100,7 +100,7 @@ impl ConvoyCourse {
     }
 }
 
-impl Obstacle {
+impl CourseObstacle {
     /// Distance of a point from the obstacle's rim, m; negative inside.
     #[must_use]
     pub fn clear_m(&self, of_m: [f64; 2]) -> f64 {
@@ -119,17 +119,17 @@ impl Obstacle {
 }
 
 /// Generates all obstacles; `None` if the random ones do not fit.
-fn field(stream: &mut Stream) -> Option<Vec<Obstacle>> {
+fn field(stream: &mut Stream) -> Option<Vec<CourseObstacle>> {
     let fixed = (1..=FIXED).map(|i| {
         let along_m = HALF_SIDE_M * (2.0 * i as f64 / (FIXED + 1) as f64 - 1.0);
-        Obstacle { at_m: [along_m; 2], radius_m: FIXED_RADIUS_M }
+        CourseObstacle { at_m: [along_m; 2], radius_m: FIXED_RADIUS_M }
     });
-    let mut field: Vec<Obstacle> = fixed.collect();
+    let mut field: Vec<CourseObstacle> = fixed.collect();
     let mut draws = 0;
     while field.len() < FIXED + RANDOM {
         let mut within = |range: std::ops::Range<f64>| stream.random_range(range);
         let at_m = [within(-HALF_SIDE_M..HALF_SIDE_M), within(-HALF_SIDE_M..HALF_SIDE_M)];
-        let drawn = Obstacle { at_m, radius_m: within(RADIUS_M) };
+        let drawn = CourseObstacle { at_m, radius_m: within(RADIUS_M) };
         let is_free = ENDS_M.iter().all(|end| drawn.clear_m(*end) >= END_FREE_M);
         if is_free && field.iter().all(|other| overlap_is_allowed(other, &drawn)) {
             field.push(drawn);
@@ -142,7 +142,7 @@ fn field(stream: &mut Stream) -> Option<Vec<Obstacle>> {
     Some(field)
 }
 
-fn overlap_is_allowed(a: &Obstacle, b: &Obstacle) -> bool {
+fn overlap_is_allowed(a: &CourseObstacle, b: &CourseObstacle) -> bool {
     let overlap_m = a.radius_m + b.radius_m - apart_m(a.at_m, b.at_m);
     overlap_m <= OVERLAP * a.radius_m.min(b.radius_m)
 }

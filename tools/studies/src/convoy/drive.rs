@@ -11,7 +11,7 @@ use super::metrics::Track;
 use super::policy::Policy;
 use super::scenario::scenario;
 use super::world::Convoy;
-use super::{FOLLOWERS, Terrain};
+use super::{CourseGround, FOLLOWERS};
 use crate::Failure;
 
 /// The driver of the followers.
@@ -56,7 +56,7 @@ pub struct ConvoyResult {
 /// When the world cannot be created or a heartbeat fails, or an image cannot be traced.
 pub fn drive(
     course: &ConvoyCourse,
-    terrain: Terrain,
+    terrain: CourseGround,
     follower: &Follower,
     folder: &Path,
     options: &LoadOptions,
@@ -87,7 +87,7 @@ fn decide(follower: &Follower, convoy: &mut Convoy, i: usize) -> Result<Follower
 #[cfg(test)]
 mod tests {
     use super::{Follower, drive};
-    use crate::convoy::{ConvoyCourse, Terrain};
+    use crate::convoy::{ConvoyCourse, CourseGround};
     use selene_sim::LoadOptions;
     use std::path::Path;
 
@@ -98,7 +98,7 @@ mod tests {
         let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config").canonicalize().expect("there");
         let options = LoadOptions { configuration: vec![config], ..LoadOptions::default() };
         let course = ConvoyCourse::draw(1, 0).expect("a course");
-        let drive = || drive(&course, Terrain::Rigid, &Follower::Plain, &folder, &options).expect("driven");
+        let drive = || drive(&course, CourseGround::Rigid, &Follower::Plain, &folder, &options).expect("driven");
         let driven = drive();
         assert!(driven.is_done, "the leader came to {:?}", driven.tracks[0].points_m.last());
         assert_eq!((driven.tracks.len(), driven.hits[0]), (4, 0), "the leader hits nothing");

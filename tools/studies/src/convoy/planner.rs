@@ -10,7 +10,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 use selene_base::random::{Rng, Stream};
 
-use super::course::{ENDS_M, HALF_SIDE_M, Obstacle};
+use super::course::{CourseObstacle, ENDS_M, HALF_SIDE_M};
 use super::polyline::{Polyline, apart_m};
 use crate::Failure;
 
@@ -36,7 +36,7 @@ const BEND_RADIUS_M: f64 = 9.0;
 ///
 /// # Errors
 /// When the optimiser fails.
-pub(super) fn shortest(field: &[Obstacle], stream: &mut Stream) -> Result<Option<Polyline>, Failure> {
+pub(super) fn shortest(field: &[CourseObstacle], stream: &mut Stream) -> Result<Option<Polyline>, Failure> {
     let mut good: Vec<Polyline> = Vec::new();
     for _ in 0..SWARMS_MAX {
         let found = swarm(field, stream.next_u64())?;
@@ -48,7 +48,7 @@ pub(super) fn shortest(field: &[Obstacle], stream: &mut Stream) -> Result<Option
     Ok(None)
 }
 
-fn swarm(field: &[Obstacle], seed: u64) -> Result<Polyline, Failure> {
+fn swarm(field: &[CourseObstacle], seed: u64) -> Result<Polyline, Failure> {
     let bounds = (vec![-1.0; 2 * HANDLES], vec![1.0; 2 * HANDLES]);
     let chance = Xoshiro256PlusPlus::seed_from_u64(seed);
     let solver = ParticleSwarm::new(bounds, PARTICLES).with_rng_generator(chance);
@@ -59,7 +59,7 @@ fn swarm(field: &[Obstacle], seed: u64) -> Result<Polyline, Failure> {
 
 /// The cost function.
 struct Detour<'a> {
-    field: &'a [Obstacle],
+    field: &'a [CourseObstacle],
 }
 
 impl CostFunction for Detour<'_> {
@@ -107,10 +107,10 @@ fn catmull_rom([a, b, c, d]: [[f64; 2]; 4], t: f64) -> [f64; 2] {
 }
 
 /// Violation of a path: zero for one that can be driven.
-fn violation(path: &Polyline, field: &[Obstacle]) -> f64 {
+fn violation(path: &Polyline, field: &[CourseObstacle]) -> f64 {
     let points = path.points_m();
     let count = points.len() as f64;
-    let inside = |obstacle: &Obstacle| -> f64 {
+    let inside = |obstacle: &CourseObstacle| -> f64 {
         points.iter().map(|point| (-obstacle.clear_m(*point) / obstacle.radius_m).max(0.0)).sum::<f64>() / count
     };
     let beyond = |point: &[f64; 2]| point.iter().map(|x| (x.abs() - HALF_SIDE_M).max(0.0) / HALF_SIDE_M).sum::<f64>();
@@ -129,7 +129,7 @@ fn curvature_1_m([a, b, c]: [[f64; 2]; 3]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{ENDS_M, Obstacle, curvature_1_m, curve, shortest, violation};
+    use super::{CourseObstacle, ENDS_M, curvature_1_m, curve, shortest, violation};
     use crate::convoy::polyline::apart_m;
     use selene_base::random::stream;
 
@@ -138,7 +138,7 @@ mod tests {
         let path = curve(&[0.0; 10]);
         assert!((path.length_m() - apart_m(ENDS_M[0], ENDS_M[1])).abs() < 1e-9);
         assert_eq!(violation(&path, &[]), 0.0);
-        let through = Obstacle { at_m: [0.0, 0.0], radius_m: 8.0 };
+        let through = CourseObstacle { at_m: [0.0, 0.0], radius_m: 8.0 };
         assert!(violation(&path, &[through]) > 0.01);
     }
 
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn the_way_about_one_obstacle_is_nearly_the_shortest_there_is() {
         let (from, to) = (ENDS_M[0], ENDS_M[1]);
-        let obstacle = Obstacle { at_m: [0.0, 0.0], radius_m: 20.0 };
+        let obstacle = CourseObstacle { at_m: [0.0, 0.0], radius_m: 20.0 };
         let path = shortest(&[obstacle], &mut stream(5, "test")).expect("moved").expect("a path");
         // Two tangents and the arc between them.
         let half_m = 0.5 * apart_m(from, to);

@@ -13,7 +13,7 @@ use super::scenario::scenario;
 use super::teacher::{LedPath, Lesson};
 use super::trail::NUMBERS;
 use super::world::{Convoy, TRUCK_X_M};
-use super::{FOLLOWERS, Terrain};
+use super::{CourseGround, FOLLOWERS};
 use crate::Failure;
 
 /// Distance from the leader's path at which a follower is lost, m.
@@ -37,7 +37,7 @@ impl Practice {
         folder: &Path,
         options: &LoadOptions,
     ) -> Result<Self, Failure> {
-        let file = scenario(course, Terrain::Rigid, folder, options)?;
+        let file = scenario(course, CourseGround::Rigid, folder, options)?;
         let scenario = Arc::new(Scenario::load(&file, options)?);
         let model = match before {
             Some(before) => before.model.with_scenario(scenario)?,

@@ -6,7 +6,7 @@ use selene_pictures::chart::{Chart, Line, Mark, Panel};
 
 use super::drive::{ConvoyResult, Follower};
 use super::metrics::{Deviations, deviations};
-use super::{FOLLOWERS, Terrain};
+use super::{CourseGround, FOLLOWERS};
 
 /// Columns of the six metrics, and their axis labels.
 const METRICS: [(&str, &str); 6] = [
@@ -28,7 +28,7 @@ pub struct TruckResult {
     /// Number of the course.
     pub course: u64,
     /// The ground.
-    pub terrain: Terrain,
+    pub terrain: CourseGround,
     /// Name of the followers' driver.
     pub driver: &'static str,
     /// Position behind the leader; 0 is the leader.
@@ -43,7 +43,7 @@ pub struct TruckResult {
 
 /// Results of all trucks of a convoy.
 #[must_use]
-pub fn judge(course: u64, terrain: Terrain, follower: &Follower, driven: &ConvoyResult) -> Vec<TruckResult> {
+pub fn judge(course: u64, terrain: CourseGround, follower: &Follower, driven: &ConvoyResult) -> Vec<TruckResult> {
     let of = |(truck, track)| TruckResult {
         course,
         terrain,
@@ -57,7 +57,7 @@ pub fn judge(course: u64, terrain: Terrain, follower: &Follower, driven: &Convoy
 }
 
 impl TruckResult {
-    fn is_of(&self, terrain: Terrain, driver: &str) -> bool {
+    fn is_of(&self, terrain: CourseGround, driver: &str) -> bool {
         self.terrain == terrain && self.driver == driver
     }
 
@@ -151,14 +151,15 @@ pub fn chart(judged: &[TruckResult]) -> Chart {
 }
 
 /// All combinations of terrain and driver.
-fn kinds() -> impl Iterator<Item = (Terrain, &'static str)> {
-    Follower::NAMES.into_iter().flat_map(|driver| Terrain::ALL.map(|terrain| (terrain, driver)))
+fn kinds() -> impl Iterator<Item = (CourseGround, &'static str)> {
+    Follower::NAMES.into_iter().flat_map(|driver| CourseGround::ALL.map(|terrain| (terrain, driver)))
 }
 
 /// Dots and medians of a driver on a terrain; empty if it did not drive there.
-fn lines(judged: &[TruckResult], (terrain, driver): (Terrain, &str), colour: usize, metric: usize) -> Vec<Line> {
+fn lines(judged: &[TruckResult], (terrain, driver): (CourseGround, &str), colour: usize, metric: usize) -> Vec<Line> {
     // Terrains are drawn side by side, and so are drivers on each terrain.
-    let beside = 0.2 * (colour % Terrain::ALL.len()) as f64 + 0.08 * (colour / Terrain::ALL.len()) as f64 - 0.2;
+    let beside =
+        0.2 * (colour % CourseGround::ALL.len()) as f64 + 0.08 * (colour / CourseGround::ALL.len()) as f64 - 0.2;
     let x = |truck: usize| truck as f64 + beside;
     let of_kind = || judged.iter().filter(|of| of.is_of(terrain, driver) && of.truck > 0);
     if of_kind().next().is_none() {
@@ -180,7 +181,7 @@ fn lines(judged: &[TruckResult], (terrain, driver): (Terrain, &str), colour: usi
 #[cfg(test)]
 mod tests {
     use super::{TruckResult, chart, csv, quantiles, table};
-    use crate::convoy::{Deviations, Terrain};
+    use crate::convoy::{CourseGround, Deviations};
 
     #[test]
     fn quartiles_lie_between_values() {
@@ -202,7 +203,7 @@ mod tests {
         let mut judged: Vec<TruckResult> = (0..6)
             .map(|i| TruckResult {
                 course: i,
-                terrain: Terrain::Hard,
+                terrain: CourseGround::Hard,
                 driver: "plain",
                 truck: (i % 2) as usize,
                 is_done: true,

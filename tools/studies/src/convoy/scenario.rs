@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::course::ConvoyCourse;
 use super::follower::{GAP_M, LEADER_MAX_M_S};
 use super::world::{CONTROL_S, HEARTBEATS};
-use super::{FOLLOWERS, Terrain};
+use super::{CourseGround, FOLLOWERS};
 use crate::Failure;
 
 /// The leader's route has every n-th point of the path.
@@ -26,7 +26,7 @@ const YAML: FileKind = FileKind { name: "scenario", is: |head| head.starts_with(
 /// When a file cannot be written.
 pub fn scenario(
     course: &ConvoyCourse,
-    terrain: Terrain,
+    terrain: CourseGround,
     folder: &Path,
     options: &LoadOptions,
 ) -> Result<PathBuf, Failure> {

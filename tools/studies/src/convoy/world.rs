@@ -10,7 +10,7 @@ use selene_sim::{Command, EntityId, Model, RoverSnapshot, Snapshot, World};
 
 use super::FOLLOWERS;
 use super::cameras::FollowerCameras;
-use super::course::{ConvoyCourse, Obstacle};
+use super::course::{ConvoyCourse, CourseObstacle};
 use super::drive::ConvoyResult;
 use super::follower::{FollowerInput, FollowerOutput, Leader, Throttle};
 use super::metrics::Track;
@@ -193,7 +193,7 @@ fn place(rover: &RoverSnapshot) -> ([f64; 2], f64) {
 
 /// Whether a truck's outline touches an obstacle. The outline is a box with round ends, half the width around its
 /// centre line.
-fn touches(obstacle: &Obstacle, [x, y]: [f64; 2], heading_rad: f64) -> bool {
+fn touches(obstacle: &CourseObstacle, [x, y]: [f64; 2], heading_rad: f64) -> bool {
     let (sin, cos) = heading_rad.sin_cos();
     let along = |of_m: f64| [x + of_m * cos, y + of_m * sin];
     let middle = [TRUCK_X_M[0] + HALF_WIDTH_M, TRUCK_X_M[1] - HALF_WIDTH_M].map(along);
@@ -202,11 +202,11 @@ fn touches(obstacle: &Obstacle, [x, y]: [f64; 2], heading_rad: f64) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Obstacle, touches};
+    use super::{CourseObstacle, touches};
 
     #[test]
     fn a_truck_touches_what_is_beside_its_nose_and_not_what_is_a_metre_off() {
-        let obstacle = |at_m| Obstacle { at_m, radius_m: 5.0 };
+        let obstacle = |at_m| CourseObstacle { at_m, radius_m: 5.0 };
         assert!(touches(&obstacle([3.0, 6.1]), [0.0, 0.0], 0.0));
         assert!(!touches(&obstacle([3.0, 7.2]), [0.0, 0.0], 0.0));
         assert!(touches(&obstacle([0.0, 9.2]), [0.0, 0.0], std::f64::consts::FRAC_PI_2));

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use selene_base::output::{self, CSV, PNG};
 use selene_sim::LoadOptions;
 use selene_studies::convoy::{
-    COURSES, ConvoyCourse, Follower, Policy, Terrain, TruckResult, chart, csv, drive, judge, scenario, table,
+    COURSES, ConvoyCourse, CourseGround, Follower, Policy, TruckResult, chart, csv, drive, judge, scenario, table,
 };
 
 use crate::args::{StudyConvoyArgs, TerrainArg};
@@ -47,7 +47,7 @@ pub(super) fn study(args: &StudyConvoyArgs, verbosity: Verbosity) -> Result<(), 
 struct Plan<'a> {
     args: &'a StudyConvoyArgs,
     followers: Vec<Follower>,
-    terrains: Vec<Terrain>,
+    terrains: Vec<CourseGround>,
     options: LoadOptions,
     work: Work,
 }
@@ -88,11 +88,11 @@ fn followers(args: &StudyConvoyArgs) -> Result<Vec<Follower>, Fault> {
     Ok(vec![Follower::Plain, Follower::Learned(Box::new(learned))])
 }
 
-fn terrains(args: &StudyConvoyArgs) -> Vec<Terrain> {
+fn terrains(args: &StudyConvoyArgs) -> Vec<CourseGround> {
     let of = |arg: &TerrainArg| match arg {
-        TerrainArg::Rigid => Terrain::Rigid,
-        TerrainArg::Hard => Terrain::Hard,
-        TerrainArg::Soft => Terrain::Soft,
+        TerrainArg::Rigid => CourseGround::Rigid,
+        TerrainArg::Hard => CourseGround::Hard,
+        TerrainArg::Soft => CourseGround::Soft,
     };
-    if args.terrain.is_empty() { Terrain::ALL.to_vec() } else { args.terrain.iter().map(of).collect() }
+    if args.terrain.is_empty() { CourseGround::ALL.to_vec() } else { args.terrain.iter().map(of).collect() }
 }
