@@ -537,7 +537,7 @@ fn the_rovers_of_a_simulation_that_is_killed_stand_and_the_others_stay_in_one_wo
         let reported = String::from_utf8_lossy(&output.stderr).into_owned();
         let printed = succeeded("selene simulation", &output);
         assert!(printed.contains("simulated         5.000 s"), "{printed}");
-        assert!(reported.contains("is gone: sorato stand from heartbeat"), "{reported}");
+        assert!(reported.contains("is gone: sorato stands from heartbeat"), "{reported}");
     }
     let ground = [0, 1].map(|i| std::fs::read(&ruts[i]).expect("saved"));
     assert!(!ground[0].is_empty() && ground[0] == ground[1], "one ground in both");
@@ -616,7 +616,7 @@ fn a_process_joins_late_and_the_world_goes_on_when_its_leader_is_killed() {
         let output = interrupted(survivor);
         let reported = String::from_utf8_lossy(&output.stderr).into_owned();
         succeeded("selene simulation", &output);
-        assert!(reported.contains("is gone: viper stand from heartbeat"), "{reported}");
+        assert!(reported.contains("is gone: viper stands from heartbeat"), "{reported}");
     }
     let away = |own: &str| {
         let mut heights = saved_heights(&ruts(own), &model);

@@ -35,7 +35,11 @@ impl Display for Announcement<'_> {
         if let Some(bag) = &args.record {
             writeln!(f, "  recording to {}", places::whole(bag).display())?;
         }
-        write!(f, "  pictures at the end in {}", places::whole(&args.out).display())
+        if args.no_pictures {
+            write!(f, "  no pictures")
+        } else {
+            write!(f, "  pictures at the end in {}", places::whole(&args.out).display())
+        }
     }
 }
 
@@ -56,7 +60,10 @@ fn pace(pace: PaceArg) -> String {
 
 fn end(scenario: &Scenario, args: &RunArgs) -> String {
     match args.pacing.duration {
-        Some(duration) => format!("{:.1} s have passed, or Ctrl-C", duration.secs_f64()),
+        Some(duration) => {
+            let from = if args.checkpoints.resume.is_some() { " since the checkpoint" } else { "" };
+            format!("{:.1} s have passed{from}, or Ctrl-C", duration.secs_f64())
+        }
         None if scenario.rovers.iter().any(|rover| rover.route.is_some()) => "every route's end, or Ctrl-C".to_owned(),
         None => "Ctrl-C".to_owned(),
     }
@@ -91,5 +98,7 @@ mod tests {
         for part in ["as fast as it goes until 20.0 s", "no topics outside", "recording to /"] {
             assert!(other.contains(part), "{part:?} is missing in: {other}");
         }
+        let resumed = reported(&["--no-pictures", "--resume", "a.state", "--for", "12"], None);
+        assert!(resumed.contains("12.0 s have passed since the checkpoint,") && resumed.ends_with("no pictures"));
     }
 }

@@ -37,6 +37,11 @@ impl RunEnd {
         self.outcome.as_ref().map_or_else(|| meter.simulated(), |outcome| outcome.simulated)
     }
 
+    /// Whether the world made any heartbeat.
+    pub(crate) fn has_begun(&self, meter: &Meter) -> bool {
+        self.outcome.is_some() || meter.simulated() > meter.began()
+    }
+
     /// The result of the run, for the exit status.
     pub(crate) fn result(self) -> Result<(), Fault> {
         self.fault.map_or(Ok(()), Err)
@@ -104,18 +109,41 @@ impl Summary {
     }
 }
 
+/// The messages that a sensor node has published, ready to print.
+pub(crate) struct Published(pub(crate) BTreeMap<String, Count>);
+
+impl Display for Published {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let width = topic_width(&self.0);
+        writeln!(f, "  {:<width$} {:>9} {:>11}", "topic", "messages", "size")?;
+        for (name, count) in self.0.iter().filter(|(_, count)| count.messages > 0) {
+            writeln!(f, "  {name:<width$} {:>9} {:>11}{}", count.messages, size(count.bytes), refused(count))?;
+        }
+        Ok(())
+    }
+}
+
+/// Width of a column of topics.
+fn topic_width(topics: &BTreeMap<String, Count>) -> usize {
+    topics.keys().map(String::len).max().unwrap_or(0).max(5)
+}
+
+/// What a transport could not deliver, in words.
+fn refused(count: &Count) -> String {
+    if count.refused > 0 { format!("  {} not handed over", count.refused) } else { String::new() }
+}
+
 impl Display for Summary {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         for (label, value) in &self.rows {
             writeln!(f, "  {label:<17} {value}")?;
         }
-        let width = self.topics.keys().map(String::len).max().unwrap_or(0).max(5);
+        let width = topic_width(&self.topics);
         writeln!(f, "\n  {:<width$} {:>9} {:>9} {:>11}", "topic", "messages", "Hz", "size")?;
         for (name, count) in self.topics.iter().filter(|(_, count)| count.messages > 0) {
             let hertz = count.messages as f64 / self.span_s.max(1e-9);
-            let refused =
-                if count.refused > 0 { format!("  {} not handed over", count.refused) } else { String::new() };
-            writeln!(f, "  {name:<width$} {:>9} {hertz:>9.1} {:>11}{refused}", count.messages, size(count.bytes))?;
+            let (bytes, refused) = (size(count.bytes), refused(count));
+            writeln!(f, "  {name:<width$} {:>9} {hertz:>9.1} {bytes:>11}{refused}", count.messages)?;
         }
         Ok(())
     }

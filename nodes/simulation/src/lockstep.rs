@@ -15,7 +15,7 @@ const WINDOW: u64 = 100;
 /// for one that is merely slow.
 const REPEAT_TO_NEW: Duration = Duration::from_millis(50);
 const REPEAT_TO_SLOW: Duration = Duration::from_secs(1);
-/// How often a silent participant is reported (wall time).
+/// How often it is reported for whom the simulation waits (wall time).
 const REPORT_EVERY: Duration = Duration::from_secs(5);
 
 pub(crate) struct Lockstep {
@@ -24,8 +24,10 @@ pub(crate) struct Lockstep {
     /// Number of resets of the world: acknowledgements from before the last one do not count.
     epoch: u32,
     arrived: Receiver<selene_msgs::Acknowledge>,
-    /// When any participant last sent a message, and when a long silence was last reported.
+    /// When any participant last sent a message.
     received: Instant,
+    /// Since when the simulation waits, and when that was last reported.
+    waiting_since: Option<Instant>,
     reported: Instant,
     /// When any participant last acknowledged something new.
     advanced: Instant,
@@ -44,6 +46,7 @@ impl Lockstep {
             epoch: 0,
             arrived,
             received: Instant::now(),
+            waiting_since: None,
             reported: Instant::now(),
             advanced: Instant::now(),
             repeated: Instant::now(),
@@ -65,8 +68,11 @@ impl Lockstep {
         }
         let oldest_allowed = if to_the_last { sequence } else { sequence.saturating_sub(WINDOW) };
         let must_wait = self.acknowledged.values().any(|latest| latest.is_none_or(|latest| latest < oldest_allowed));
-        if !must_wait {
+        if must_wait {
+            self.waiting_since.get_or_insert_with(Instant::now);
+        } else {
             self.repeated = Instant::now();
+            self.waiting_since = None;
         }
         must_wait
     }
@@ -83,8 +89,9 @@ impl Lockstep {
         let timeout = if all_known { REPEAT_TO_SLOW } else { REPEAT_TO_NEW };
         match self.arrived.recv_timeout(longest.min(timeout)) {
             Ok(message) => self.note(&message),
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => self.report_silent(),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
         }
+        self.report_slowest();
         let is_due = self.repeated.max(self.received).elapsed() >= timeout;
         if is_due {
             self.repeated = Instant::now();
@@ -115,13 +122,17 @@ impl Lockstep {
         }
     }
 
-    fn report_silent(&mut self) {
-        if self.received.max(self.reported).elapsed() < REPORT_EVERY {
+    /// Reports the participants that are farthest behind, after a while of waiting.
+    fn report_slowest(&mut self) {
+        let Some(since) = self.waiting_since else { return };
+        if since.max(self.reported).elapsed() < REPORT_EVERY {
             return;
         }
         self.reported = Instant::now();
-        for (participant, latest) in &self.acknowledged {
-            tracing::warn!(participant, ?latest, "the simulation waits for its participants");
+        let slowest = self.acknowledged.values().min().copied().flatten();
+        for (name, _) in self.acknowledged.iter().filter(|(_, latest)| **latest == slowest) {
+            let seconds = since.elapsed().as_secs();
+            tracing::warn!("the simulation has waited for the participant {name} for {seconds} s");
         }
     }
 }

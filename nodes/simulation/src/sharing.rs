@@ -8,8 +8,8 @@
 //!   then its rovers stand still.
 //! - A process whose connection ends, or that is silent for `LOST_AFTER`, is given up, and its rovers stand still from
 //!   then on. Its last part counts if any remaining process has it (`gone`).
-//! - If two processes name the same rover, the one that already runs stays, else the one whose name sorts first; the
-//!   other ends with an error.
+//! - If two processes name the same rover, the one that already runs stays, else the one that began first, whose name
+//!   sorts first; the other ends with an error, and the others do not count it.
 
 mod lost_processes;
 mod members;
@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use selene_base::SimTime;
 use selene_coherence::{NodeContext, NodeError, RunId};
@@ -42,6 +42,9 @@ const WARN_EVERY: Duration = Duration::from_secs(5);
 const STOP_AFTER: Duration = Duration::from_secs(1);
 /// A process that has all awaited rovers itself first listens this long for a running world (wall time).
 const LISTEN_FIRST: Duration = Duration::from_secs(1);
+/// A process that cannot be called, but still announces itself after this time, does not fit: another may just have
+/// ended (wall time).
+const UNREACHABLE_AFTER: Duration = Duration::from_secs(1);
 /// Number of own parts that are kept for a process that joins: it takes part from the next heartbeat on.
 const PARTS_KEPT: usize = 2;
 /// Greatest expected delay of parts in a free run (simulated time): within it, others' edits can only lower a terrain
@@ -75,6 +78,8 @@ pub(crate) struct Sharing {
     own: BTreeSet<EntityId>,
     names: BTreeMap<EntityId, String>,
     others: PeerProcesses,
+    /// Processes that could not be called before the world began, when that was found, and why.
+    out_of_reach: BTreeMap<String, (Instant, String)>,
     /// Names of the processes whose parts are merged.
     active: BTreeSet<String>,
     /// Processes to announce as new members in the next part.
@@ -113,7 +118,7 @@ impl Sharing {
         }
         let own = numbers(model, "--own", &shared.own)?;
         let (sender, arrived) = channel();
-        let process = RunId::random().to_string();
+        let process = process_name();
         let world = Fingerprint::of(model.scenario(), model.terrain());
         let hello =
             Hello { run: links.run.to_string(), process: process.clone(), world, begins, is_free: shared.is_free };
@@ -127,6 +132,7 @@ impl Sharing {
             own,
             names: model.rovers().iter().map(|(id, kind)| (*id, kind.setup().name.clone())).collect(),
             others: PeerProcesses::default(),
+            out_of_reach: BTreeMap::new(),
             active: BTreeSet::new(),
             joined: Vec::new(),
             gone: LostProcesses::default(),
@@ -147,8 +153,22 @@ impl Sharing {
         })
     }
 
-    /// Waits for the other processes, or for the state of a running world.
+    /// Waits for the other processes, or for the state of a running world; on an error, tells the others that this
+    /// process leaves.
     pub(crate) fn arrive(
+        &mut self,
+        model: &Model,
+        shared: &SharedRovers,
+        stop: &AtomicBool,
+    ) -> Result<WorldEntry, NodeError> {
+        let entered = self.await_others(model, shared, stop);
+        if entered.is_err() {
+            self.publish_member(true);
+        }
+        entered
+    }
+
+    fn await_others(
         &mut self,
         model: &Model,
         shared: &SharedRovers,
@@ -182,6 +202,13 @@ impl Sharing {
                 self.warn_of_missing(&awaited);
             }
         }
+    }
+
+    /// Warns of processes whose parts have not come for a while: they may wait for a participant themselves.
+    fn warn_of_silent(&self, processes: &[&String]) {
+        let rovers = processes.iter().filter_map(|name| self.others.get(name)).flat_map(|other| &other.rovers);
+        let rovers: Vec<_> = rovers.filter_map(|id| self.names.get(id)).map(String::as_str).collect();
+        tracing::warn!("run {} waits for the process that simulates {}", self.run, rovers.join(", "));
     }
 
     fn warn_of_missing(&self, awaited: &BTreeSet<EntityId>) {
@@ -282,6 +309,7 @@ impl Sharing {
     /// Waits for the parts of all others that take part in heartbeat `sequence`.
     fn await_parts(&mut self, world: &mut World, sequence: u64, stop: &AtomicBool) -> Result<Vec<Part>, NodeError> {
         let begun = Instant::now();
+        let mut warned = begun;
         loop {
             self.excuse_after_a_pause();
             self.take_in_joined(sequence);
@@ -289,8 +317,13 @@ impl Sharing {
             let has_reported =
                 |name: &String| self.others.get(name).is_some_and(|other| other.part(sequence).is_some());
             let is_stopped = stop.load(Ordering::Relaxed) && begun.elapsed() >= STOP_AFTER;
-            if self.active.iter().all(has_reported) || is_stopped {
+            let silent: Vec<_> = self.active.iter().filter(|name| !has_reported(name)).collect();
+            if silent.is_empty() || is_stopped {
                 break;
+            }
+            if warned.elapsed() >= WARN_EVERY {
+                warned = Instant::now();
+                self.warn_of_silent(&silent);
             }
             self.listen()?;
         }
@@ -445,6 +478,12 @@ impl Sharing {
             return Ok(());
         }
         if !reported.left {
+            if let Some((since, why)) = self.out_of_reach.get(&reported.process)
+                && since.elapsed() >= UNREACHABLE_AFTER
+            {
+                let (process, why) = (reported.process, why.clone());
+                return Err(NodeError::OutOfReach { process, why, run: self.run.clone() });
+            }
             let announced =
                 (!self.gone.processes.is_empty()).then(|| Frame::of(&PeerMessage::LostProcesses(self.gone.clone())));
             self.streams.connect(&reported.process, &reported.addresses, self.recent.iter().cloned().chain(announced));
@@ -478,18 +517,19 @@ impl Sharing {
         Ok(())
     }
 
-    /// A process that is alive but cannot be connected to cannot share a world with this one.
+    /// A process that is alive but cannot be connected to cannot share a world with this one. Before the world begins, it
+    /// may have ended: its next announcements tell.
     fn note_out_of_reach(&mut self, process: String, why: String) -> Result<(), NodeError> {
-        match self.others.get(&process) {
-            Some(other) if other.is_there() && (!self.is_running || self.active.contains(&process)) => {
-                Err(NodeError::OutOfReach { process, why, run: self.run.clone() })
-            }
-            _ => {
-                tracing::warn!("process {process} cannot be called ({why}) and does not take part");
-                self.others.note_lost(&process);
-                Ok(())
-            }
+        let is_there = self.others.get(&process).is_some_and(|other| other.is_there());
+        if is_there && self.is_running && self.active.contains(&process) {
+            return Err(NodeError::OutOfReach { process, why, run: self.run.clone() });
         }
+        tracing::warn!("process {process} cannot be called ({why}) and does not take part");
+        self.others.note_lost(&process);
+        if is_there && !self.is_running {
+            self.out_of_reach.insert(process, (Instant::now(), why));
+        }
+        Ok(())
     }
 
     fn announce(&mut self) {
@@ -511,6 +551,13 @@ impl Sharing {
             tracing::debug!("{error}");
         }
     }
+}
+
+/// A name that no other process has. The name of a process that begins earlier sorts first.
+fn process_name() -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let random = RunId::random().to_string();
+    format!("p{:011x}{}", since.as_millis(), &random[random.len() - 5..])
 }
 
 /// Numbers of the rovers with these names.

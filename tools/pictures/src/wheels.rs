@@ -88,8 +88,10 @@ impl Plot<'_> {
         for (index, points) in self.lines.iter().enumerate() {
             let style = stroke(colour::LINES[index % colour::LINES.len()], 2);
             let scaled = points.iter().map(|&(time, value)| (time, value * self.factor));
-            let finite = scaled.filter(|(_, value)| value.is_finite());
-            chart.draw_series(LineSeries::new(finite, style))?;
+            let finite: Vec<_> = scaled.filter(|(_, value)| value.is_finite()).collect();
+            for piece in pieces(&thinned(&finite, self.times().end), &self.values()) {
+                chart.draw_series(LineSeries::new(piece, style))?;
+            }
         }
         Ok(())
     }
@@ -112,6 +114,48 @@ impl Plot<'_> {
     }
 }
 
+/// A curve of times from 0 to `end_s` without what a pixel cannot show: of the points in one column of pixels, those
+/// with the least and the greatest value. A line of many small pieces looks speckled.
+fn thinned(points: &[(f64, f64)], end_s: f64) -> Vec<(f64, f64)> {
+    let column = |time_s: f64| (time_s / end_s * f64::from(WIDTH_PX)) as i64;
+    let of_column = points.chunk_by(|a, b| column(a.0) == column(b.0));
+    let ends = |points: &[(f64, f64)]| {
+        let by_value = |a: &&(f64, f64), b: &&(f64, f64)| a.1.total_cmp(&b.1);
+        let ends = [points.iter().min_by(by_value), points.iter().max_by(by_value)];
+        let mut ends: Vec<_> = ends.into_iter().flatten().copied().collect();
+        ends.sort_by(|a, b| a.0.total_cmp(&b.0));
+        ends
+    };
+    of_column.flat_map(ends).collect()
+}
+
+/// The pieces of a curve whose values are in a range.
+fn pieces(points: &[(f64, f64)], range: &Range<f64>) -> Vec<Vec<(f64, f64)>> {
+    let mut pieces: Vec<Vec<(f64, f64)>> = Vec::new();
+    for pair in points.windows(2) {
+        let Some([from, to]) = cut([pair[0], pair[1]], range) else { continue };
+        match pieces.last_mut() {
+            Some(piece) if piece.last() == Some(&from) => piece.push(to),
+            _ => pieces.push(vec![from, to]),
+        }
+    }
+    pieces
+}
+
+/// The part of a line between two points whose values are in a range.
+fn cut([from, to]: [(f64, f64); 2], range: &Range<f64>) -> Option<[(f64, f64); 2]> {
+    let is_beside = |limit: f64, side: f64| [from, to].iter().all(|point| side * (point.1 - limit) > 0.0);
+    if is_beside(range.end, 1.0) || is_beside(range.start, -1.0) {
+        return None;
+    }
+    let within = |point: (f64, f64), other: (f64, f64)| {
+        let value = point.1.clamp(range.start, range.end);
+        let way = if value == point.1 { 0.0 } else { (value - point.1) / (other.1 - point.1) };
+        (point.0 + way * (other.0 - point.0), value)
+    };
+    Some([within(from, to), within(to, from)])
+}
+
 /// Draws the names and colours of the wheels, right-aligned in a row of their own.
 fn draw_legend(canvas: &mut Canvas, wheels: &[WheelTrack]) {
     let row = (ROW_PX + ROW_PX / 2) as i32;
@@ -122,5 +166,28 @@ fn draw_legend(canvas: &mut Canvas, wheels: &[WheelTrack]) {
         canvas.text(&wheel.name, (right - width, row), 17, colour::INK, Align::Left);
         canvas.line(vec![(right - width - 34, row + 1), (right - width - 10, row + 1)], colour, 3, 1.0);
         right -= width + 60;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{pieces, thinned};
+
+    #[test]
+    fn a_curve_that_leaves_the_plot_is_cut_at_its_limits() {
+        let curve = [(0.0, 1.0), (1.0, 3.0), (2.0, 3.0), (3.0, -1.0), (4.0, 1.0)];
+        let inside = [vec![(0.0, 1.0), (0.5, 2.0)], vec![(2.25, 2.0), (2.75, 0.0)], vec![(3.5, 0.0), (4.0, 1.0)]];
+        assert_eq!(pieces(&curve, &(0.0..2.0)), inside);
+        assert_eq!(pieces(&curve, &(-1.0..3.0)), [curve.to_vec()]);
+        assert!(pieces(&curve, &(5.0..6.0)).is_empty() && pieces(&[], &(0.0..1.0)).is_empty());
+    }
+
+    #[test]
+    fn a_thinned_curve_keeps_its_extremes() {
+        let curve: Vec<_> =
+            (0..100_000).map(|i| (1e-3 * f64::from(i), f64::from(i % 77) + 500.0 * f64::from(i == 5))).collect();
+        let thin = thinned(&curve, 100.0);
+        assert!(thin.len() <= 2 * 1201 && thin.is_sorted_by(|a, b| a.0 <= b.0), "{}", thin.len());
+        assert!(thin.contains(&curve[5]) && thin.iter().any(|point| point.1 == 0.0));
     }
 }

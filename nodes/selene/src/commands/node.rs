@@ -24,7 +24,7 @@ use crate::progress::Progress;
 use crate::remap::Remap;
 use crate::ros_args::RosArgs;
 use crate::rosout::Backlog;
-use crate::summary::{RunEnd, Summary};
+use crate::summary::{Published, RunEnd, Summary};
 use crate::traffic::Traffic;
 use crate::verbosity::Verbosity;
 use crate::wire::Wire;
@@ -93,7 +93,9 @@ pub(crate) fn simulation(
     let mut summary = Summary::new(&scenario, &end, &traffic);
     summary.saved(&options);
     let recorded = recording::end(recorder.as_ref(), &mut summary);
-    print_line(summary);
+    if end.has_begun(&traffic.meter) {
+        print_line(summary);
+    }
     end.result().and(recorded)
 }
 
@@ -162,7 +164,9 @@ fn node(
     let _served = own_services::serve(&meter, &names, parameters);
     tracing::info!("{name} in run {} of {}", found.run, model.scenario().name);
     let context = context(&meter, found.run, model, found.published_until);
-    run(&context, &stop).map_err(Fault::run)
+    let ended = run(&context, &stop).map_err(Fault::run);
+    print_line(Published(meter.counts()));
+    ended
 }
 
 /// The context of a node whose topics are all on one transport.

@@ -239,9 +239,14 @@ impl EndedRun<'_> {
         summary.saved(options);
         let shown = viewers.end(&mut summary);
         let recorded = recording::end(recorder, &mut summary);
-        let drawn = draw(report, args, &title(scenario, &end, &traffic.meter), &mut summary);
+        // A run that failed at its start has nothing to show; its fault tells why.
+        let has_begun = end.has_begun(&traffic.meter);
+        let drawn =
+            if has_begun { draw(report, args, &title(scenario, &end, &traffic.meter), &mut summary) } else { Ok(()) };
         let reported = figures::write(args.figures.as_deref(), end.outcome.as_ref(), report);
-        print_line(&summary);
+        if has_begun {
+            print_line(&summary);
+        }
         lines.into_iter().zip(&end.outcome).for_each(|(lines, outcome)| lines.end(outcome));
         end.result().and(recorded).and(shown).and(drawn).and(reported)
     }

@@ -97,7 +97,8 @@ impl Sharing {
         other.forget_parts();
         world.halt(&other.rovers);
         let rovers: Vec<_> = other.rovers.iter().filter_map(|id| self.names.get(id).cloned()).collect();
-        tracing::warn!("process {name} is gone: {} stand from heartbeat {sequence} on", rovers.join(", "));
+        let stand = if rovers.len() == 1 { "stands" } else { "stand" };
+        tracing::warn!("process {name} is gone: {} {stand} from heartbeat {sequence} on", rovers.join(", "));
     }
 }
 

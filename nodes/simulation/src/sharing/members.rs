@@ -189,6 +189,12 @@ impl PeerProcesses {
         theirs.flat_map(|(_, other)| std::mem::take(&mut other.parts).into_values()).collect()
     }
 
+    /// Whether a process will end because another that began before it has one of its rovers.
+    fn ends(&self, name: &str, process: &PeerProcess) -> bool {
+        let mut earlier = self.0.iter().filter(|(other, of)| other.as_str() < name && of.is_there());
+        !process.is_running && earlier.any(|(_, other)| !other.rovers.is_disjoint(&process.rovers))
+    }
+
     /// The processes with which the world of process `own` begins: those that have the awaited rovers, once all have
     /// one. `None` until then, and for a process that joins a running world.
     pub(super) fn founders_with(
@@ -196,11 +202,12 @@ impl PeerProcesses {
         own: (&String, &BTreeSet<EntityId>),
         awaited: &BTreeSet<EntityId>,
     ) -> Option<Vec<String>> {
+        let there = || self.0.iter().filter(|(name, other)| other.is_there() && !self.ends(name, other));
         // The world of a process is known only when it has connected.
-        if self.0.values().any(|other| other.is_there() && !other.has_called) {
+        if there().any(|(_, other)| !other.has_called) {
             return None;
         }
-        let of_world = || self.0.iter().filter(|(_, other)| other.has_called && other.is_there());
+        let of_world = || there().filter(|(_, other)| other.has_called);
         let mut running = of_world().map(|(_, other)| other).filter(|other| other.is_running).peekable();
         if running.peek().is_some() {
             return running.find(|other| other.founders.contains(own.0)).map(|other| other.founders.clone());

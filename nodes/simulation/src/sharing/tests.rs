@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
-use selene_coherence::{Links, NodeContext};
+use selene_coherence::{Links, NodeContext, NodeError};
 use selene_ros::in_process::InProcess;
 use selene_sim::{AllowedFolders, LoadOptions, Model, Scenario, World};
 
@@ -48,6 +48,10 @@ fn model() -> Arc<Model> {
 
 impl Process {
     fn begin(bus: &InProcess, model: &Arc<Model>, own: &str) -> Self {
+        Self::try_to_begin(bus, model, own).expect("all come")
+    }
+
+    fn try_to_begin(bus: &InProcess, model: &Arc<Model>, own: &str) -> Result<Self, NodeError> {
         let internal = Arc::new(bus.clone());
         let links = Links { public: internal.clone(), internal, run: "test".parse().expect("an id") };
         let folders = AllowedFolders::default();
@@ -55,12 +59,12 @@ impl Process {
         let address = Some(Ipv4Addr::LOCALHOST.into());
         let shared = SharedRovers { own: vec![own.to_owned()], address, ..SharedRovers::default() };
         let mut sharing = Sharing::open(&context, &shared, "the start".to_owned()).expect("opened");
-        let mut world = match sharing.arrive(model, &shared, &AtomicBool::new(false)).expect("all come") {
+        let mut world = match sharing.arrive(model, &shared, &AtomicBool::new(false))? {
             WorldEntry::AtTheStart => World::begin(Arc::clone(model), None).expect("begins"),
             WorldEntry::Late(state) => World::resume(model, *state, &AllowedFolders::default()).expect("fits"),
         };
         sharing.begin(&mut world);
-        Self { sharing, world }
+        Ok(Self { sharing, world })
     }
 
     /// Makes heartbeats together with the others.
@@ -220,4 +224,32 @@ fn a_process_lost_to_one_member_can_still_be_received_by_another() {
     assert!(ours.covers(&ours) && gone(&["c", "d"], &["c", "d"]).covers(&ours));
     assert!(!gone(&["c"], &["c"]).covers(&ours), "it may still receive c from d");
     assert!(!gone(&["c", "d"], &[]).covers(&ours), "it has what c did");
+}
+
+/// Of two processes with the same rover, that which began first stays, and those with other rovers go on with it, whichever
+/// they hear of first. The last one comes when the second is refused, so that the world does not begin before.
+#[test]
+fn a_second_process_with_a_rover_is_refused_before_the_world_begins_and_harms_no_other() {
+    for round in 0..6 {
+        let (bus, model) = (InProcess::new(), model());
+        let begin = |own: &str, after_ms: u64| {
+            std::thread::sleep(Duration::from_millis(after_ms));
+            Process::try_to_begin(&bus, &model, own)
+        };
+        let hash = |own: &str, after_ms| begin(own, after_ms).map(|process| process.end_after(AFTER));
+        std::thread::scope(|scope| {
+            let first = scope.spawn(|| hash("a", 10));
+            let second = scope.spawn(|| begin("a", 20).map(|_| ()));
+            let [b, c] = ["b", "c"].map(|own| scope.spawn(move || hash(own, 5 * round)));
+            let refused = second.join().expect("no panic").expect_err("it came later");
+            assert!(
+                matches!(&refused, NodeError::RoverTaken { rover, .. } if rover == "a"),
+                "round {round}: {refused}"
+            );
+            let last = hash("d", 0).expect("goes on");
+            for other in [first, b, c] {
+                assert_eq!(other.join().expect("no panic").expect("goes on"), last, "round {round}");
+            }
+        });
+    }
 }
