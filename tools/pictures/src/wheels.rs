@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::Path;
 
-use plotters::prelude::{ChartBuilder, LineSeries};
+use plotters::prelude::{ChartBuilder, PathElement};
 
 use super::PictureError;
 use super::canvas::{Align, Area, Canvas, DrawError, paint, plain_words, stroke};
@@ -89,9 +89,11 @@ impl Plot<'_> {
             let style = stroke(colour::LINES[index % colour::LINES.len()], 2);
             let scaled = points.iter().map(|&(time, value)| (time, value * self.factor));
             let finite: Vec<_> = scaled.filter(|(_, value)| value.is_finite()).collect();
-            for piece in pieces(&thinned(&finite, self.times().end), &self.values()) {
-                chart.draw_series(LineSeries::new(piece, style))?;
-            }
+            // Each line by itself: the mitred corners of a polyline end far beyond sharp turns.
+            let shown = thinned(&finite, self.times().end);
+            let values = self.values();
+            let lines = shown.windows(2).filter_map(|pair| cut([pair[0], pair[1]], &values));
+            chart.draw_series(lines.map(|line| PathElement::new(line, style)))?;
         }
         Ok(())
     }
@@ -129,19 +131,6 @@ fn thinned(points: &[(f64, f64)], end_s: f64) -> Vec<(f64, f64)> {
     of_column.flat_map(ends).collect()
 }
 
-/// The pieces of a curve whose values are in a range.
-fn pieces(points: &[(f64, f64)], range: &Range<f64>) -> Vec<Vec<(f64, f64)>> {
-    let mut pieces: Vec<Vec<(f64, f64)>> = Vec::new();
-    for pair in points.windows(2) {
-        let Some([from, to]) = cut([pair[0], pair[1]], range) else { continue };
-        match pieces.last_mut() {
-            Some(piece) if piece.last() == Some(&from) => piece.push(to),
-            _ => pieces.push(vec![from, to]),
-        }
-    }
-    pieces
-}
-
 /// The part of a line between two points whose values are in a range.
 fn cut([from, to]: [(f64, f64); 2], range: &Range<f64>) -> Option<[(f64, f64); 2]> {
     let is_beside = |limit: f64, side: f64| [from, to].iter().all(|point| side * (point.1 - limit) > 0.0);
@@ -171,15 +160,16 @@ fn draw_legend(canvas: &mut Canvas, wheels: &[WheelTrack]) {
 
 #[cfg(test)]
 mod tests {
-    use super::{pieces, thinned};
+    use super::{cut, thinned};
 
     #[test]
-    fn a_curve_that_leaves_the_plot_is_cut_at_its_limits() {
-        let curve = [(0.0, 1.0), (1.0, 3.0), (2.0, 3.0), (3.0, -1.0), (4.0, 1.0)];
-        let inside = [vec![(0.0, 1.0), (0.5, 2.0)], vec![(2.25, 2.0), (2.75, 0.0)], vec![(3.5, 0.0), (4.0, 1.0)]];
-        assert_eq!(pieces(&curve, &(0.0..2.0)), inside);
-        assert_eq!(pieces(&curve, &(-1.0..3.0)), [curve.to_vec()]);
-        assert!(pieces(&curve, &(5.0..6.0)).is_empty() && pieces(&[], &(0.0..1.0)).is_empty());
+    fn a_line_that_leaves_the_plot_is_cut_at_its_limits() {
+        let range = 0.0..2.0;
+        assert_eq!(cut([(0.0, 1.0), (1.0, 3.0)], &range), Some([(0.0, 1.0), (0.5, 2.0)]));
+        assert_eq!(cut([(2.0, 3.0), (3.0, -1.0)], &range), Some([(2.25, 2.0), (2.75, 0.0)]));
+        assert_eq!(cut([(0.0, 0.0), (1.0, 2.0)], &range), Some([(0.0, 0.0), (1.0, 2.0)]));
+        assert_eq!(cut([(1.0, 3.0), (2.0, 4.0)], &range), None);
+        assert_eq!(cut([(1.0, -3.0), (2.0, -4.0)], &range), None);
     }
 
     #[test]
