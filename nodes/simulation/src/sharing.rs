@@ -553,7 +553,7 @@ impl Sharing {
     }
 }
 
-/// A name that no other process has. The name of a process that begins earlier sorts first.
+/// A name that no other process has. The name of a process that begins earlier, by the machines' clocks, sorts first.
 fn process_name() -> String {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let random = RunId::random().to_string();

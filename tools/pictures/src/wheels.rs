@@ -85,13 +85,13 @@ impl Plot<'_> {
             .bold_line_style(paint(colour::GRID, 0.8))
             .axis_style(stroke(colour::GRID, 1))
             .draw()?;
+        let (times, values) = (self.times(), self.values());
         for (index, points) in self.lines.iter().enumerate() {
             let style = stroke(colour::LINES[index % colour::LINES.len()], 2);
             let scaled = points.iter().map(|&(time, value)| (time, value * self.factor));
             let finite: Vec<_> = scaled.filter(|(_, value)| value.is_finite()).collect();
             // Each line by itself: the mitred corners of a polyline end far beyond sharp turns.
-            let shown = thinned(&finite, self.times().end);
-            let values = self.values();
+            let shown = thinned(&finite, times.end);
             let lines = shown.windows(2).filter_map(|pair| cut([pair[0], pair[1]], &values));
             chart.draw_series(lines.map(|line| PathElement::new(line, style)))?;
         }
@@ -117,7 +117,7 @@ impl Plot<'_> {
 }
 
 /// A curve of times from 0 to `end_s` without what a pixel cannot show: of the points in one column of pixels, those
-/// with the least and the greatest value. A line of many small pieces looks speckled.
+/// with the least and the greatest value.
 fn thinned(points: &[(f64, f64)], end_s: f64) -> Vec<(f64, f64)> {
     let column = |time_s: f64| (time_s / end_s * f64::from(WIDTH_PX)) as i64;
     let of_column = points.chunk_by(|a, b| column(a.0) == column(b.0));
