@@ -34,17 +34,14 @@ const MERIDIAN: [f64; 13] =
 /// J2000 equatorial axes.
 pub(crate) fn j2000_from_moon(tdb_days: f64) -> Rotation3<f64> {
     let t = tdb_days / 36_525.0;
-    let ra_deg = 269.9949 + 0.0031 * t + series(&POLE_RA, tdb_days, f64::sin);
-    let dec_deg = 66.5392 + 0.0130 * t + series(&POLE_DEC, tdb_days, f64::cos);
-    let meridian_deg =
-        38.3213 + (13.176_358_15 - 1.4e-12 * tdb_days) * tdb_days + series(&MERIDIAN, tdb_days, f64::sin);
+    let waves = ARGUMENTS.map(|(start, rate)| ((start + rate * tdb_days) % 360.0).to_radians().sin_cos());
+    let sines = |coefficients: &[f64; 13]| coefficients.iter().zip(&waves).map(|(c, (sin, _))| c * sin).sum::<f64>();
+    let cosines = |coefficients: &[f64; 13]| coefficients.iter().zip(&waves).map(|(c, (_, cos))| c * cos).sum::<f64>();
+    let ra_deg = 269.9949 + 0.0031 * t + sines(&POLE_RA);
+    let dec_deg = 66.5392 + 0.0130 * t + cosines(&POLE_DEC);
+    let meridian_deg = 38.3213 + (13.176_358_15 - 1.4e-12 * tdb_days) * tdb_days + sines(&MERIDIAN);
     let about = |axis, degrees: f64| Rotation3::from_axis_angle(&axis, (degrees % 360.0).to_radians());
     about(Vector3::z_axis(), 90.0 + ra_deg)
         * about(Vector3::x_axis(), 90.0 - dec_deg)
         * about(Vector3::z_axis(), meridian_deg)
-}
-
-fn series(coefficients_deg: &[f64; 13], tdb_days: f64, wave: fn(f64) -> f64) -> f64 {
-    let angle = |(start, rate): &(f64, f64)| ((start + rate * tdb_days) % 360.0).to_radians();
-    coefficients_deg.iter().zip(&ARGUMENTS).map(|(c, argument)| c * wave(angle(argument))).sum()
 }
