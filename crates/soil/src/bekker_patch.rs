@@ -11,12 +11,14 @@ const WAITING: u16 = u16::MAX;
 /// Label of a node that lies under the solid without touching it: it is in no patch.
 const COVERED: u16 = u16::MAX - 1;
 
-/// Nodes of a window and the patches among them.
+/// Nodes of a window and the patches among them. The window's outermost nodes are never marked, so that every marked
+/// one has four neighbours.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BekkerPatches {
     columns: usize,
     labels: Vec<u16>,
-    todo: Vec<u32>,
+    /// Rows and columns of nodes of the current patch whose neighbours are still to be looked at.
+    todo: Vec<[usize; 2]>,
     /// Least and greatest column of the current patch in each row; none where the first is beyond the last.
     ends: Vec<[u32; 2]>,
     hull: Vec<[f64; 2]>,
@@ -32,7 +34,7 @@ impl BekkerPatches {
         self.inverse_b_per_m.clear();
     }
 
-    /// Marks a node (row · columns + column) as touching.
+    /// Marks a node (row · columns + column), not one of the outermost, as touching.
     pub(crate) fn mark(&mut self, node: usize) {
         self.labels[node] = WAITING;
     }
@@ -68,27 +70,22 @@ impl BekkerPatches {
         let label = (self.inverse_b_per_m.len() + 1).min(usize::from(COVERED) - 1) as u16;
         self.ends.clear();
         self.ends.resize(self.labels.len() / self.columns, [u32::MAX, 0]);
-        self.labels[seed] = label;
-        self.todo.push(seed as u32);
-        while let Some(node) = self.todo.pop() {
-            let (row, column) = (node as usize / self.columns, node % self.columns as u32);
+        self.take([seed / self.columns, seed % self.columns], label);
+        while let Some([row, column]) = self.todo.pop() {
             let [least, greatest] = &mut self.ends[row];
-            (*least, *greatest) = (column.min(*least), column.max(*greatest));
-            self.spread(node as usize, label);
+            (*least, *greatest) = ((*least).min(column as u32), (*greatest).max(column as u32));
+            for next in [[row, column - 1], [row, column + 1], [row - 1, column], [row + 1, column]] {
+                self.take(next, label);
+            }
         }
     }
 
-    fn spread(&mut self, node: usize, label: u16) {
-        let column = node % self.columns;
-        let left = (column > 0).then(|| node - 1);
-        let right = (column + 1 < self.columns).then_some(node + 1);
-        let below = node.checked_sub(self.columns);
-        let above = Some(node + self.columns).filter(|&n| n < self.labels.len());
-        for next in [left, right, below, above].into_iter().flatten() {
-            if self.labels[next] == WAITING {
-                self.labels[next] = label;
-                self.todo.push(next as u32);
-            }
+    /// Takes a node into the current patch, if it waits for one.
+    fn take(&mut self, [row, column]: [usize; 2], label: u16) {
+        let of_node = &mut self.labels[row * self.columns + column];
+        if *of_node == WAITING {
+            *of_node = label;
+            self.todo.push([row, column]);
         }
     }
 
@@ -111,14 +108,16 @@ impl BekkerPatches {
     }
 
     /// Builds the hull by Andrew's monotone chain over the ends of the rows, which include all corners; in columns and
-    /// rows.
+    /// rows. Upward, the greatest columns are on the hull's side, and downward the least.
     fn build_hull(&mut self) {
         let rows = self.ends.iter().enumerate().filter(|(_, [least, greatest])| least <= greatest);
-        let points = rows.flat_map(|(row, ends)| ends.map(|column| [f64::from(column), row as f64]));
+        let least = rows.clone().map(|(row, ends)| [f64::from(ends[0]), row as f64]);
+        let greatest = rows.map(|(row, ends)| [f64::from(ends[1]), row as f64]);
         self.hull.clear();
-        chain_from(&mut self.hull, 0, points.clone());
+        self.hull.extend(least.clone().next());
+        chain_from(&mut self.hull, 0, greatest);
         let tail_start = self.hull.len() - 1;
-        chain_from(&mut self.hull, tail_start, points.rev().skip(1));
+        chain_from(&mut self.hull, tail_start, least.rev());
         if self.hull.len() > 1 {
             self.hull.pop();
         }
@@ -148,10 +147,17 @@ mod tests {
     /// Rounding of sums.
     const TOLERANCE: f64 = 1e-9;
 
+    /// Index of a node within the window, whose outermost nodes are left free.
+    fn at(column: usize, row: usize) -> usize {
+        (row + 1) * 42 + column + 1
+    }
+
     fn patches(marked: impl Fn(usize, usize) -> bool) -> BekkerPatches {
         let mut patches = BekkerPatches::default();
-        patches.reset(40, 30);
-        let nodes: Vec<_> = (0..1200).filter(|i| marked(i % 40, i / 40)).collect();
+        patches.reset(42, 32);
+        let is_marked = |&(column, row): &(usize, usize)| marked(column, row);
+        let all = (0..30).flat_map(|row| (0..40).map(move |column| (column, row)));
+        let nodes: Vec<_> = all.filter(is_marked).map(|(column, row)| at(column, row)).collect();
         nodes.iter().for_each(|&node| patches.mark(node));
         patches.find(nodes.iter().copied(), SPACING_M);
         patches
@@ -160,28 +166,28 @@ mod tests {
     #[test]
     fn a_rectangle_has_its_own_perimeter_over_twice_its_area() {
         let found = patches(|c, r| (5..25).contains(&c) && (5..15).contains(&r));
-        assert!((found.inverse_b_per_m(5 * 40 + 5) - 0.6 / (2.0 * 0.02)).abs() < TOLERANCE);
+        assert!((found.inverse_b_per_m(at(5, 5)) - 0.6 / (2.0 * 0.02)).abs() < TOLERANCE);
     }
 
     #[test]
     fn single_nodes_and_single_rows_are_cells_and_strips() {
         let one = patches(|c, r| (c, r) == (7, 7));
-        assert!((one.inverse_b_per_m(7 * 40 + 7) - 0.04 / 2e-4).abs() < TOLERANCE);
+        assert!((one.inverse_b_per_m(at(7, 7)) - 0.04 / 2e-4).abs() < TOLERANCE);
         let row = patches(|c, r| r == 3 && c < 10);
-        assert!((row.inverse_b_per_m(3 * 40) - 0.22 / 2e-3).abs() < TOLERANCE);
+        assert!((row.inverse_b_per_m(at(0, 3)) - 0.22 / 2e-3).abs() < TOLERANCE);
     }
 
     #[test]
     fn nodes_that_do_not_meet_are_patches_of_their_own() {
         let found = patches(|c, r| r < 10 && !(10..20).contains(&c));
-        assert!((found.inverse_b_per_m(0) - 0.4 / 0.02).abs() < TOLERANCE);
-        assert!((found.inverse_b_per_m(20) - 0.6 / 0.04).abs() < TOLERANCE);
+        assert!((found.inverse_b_per_m(at(0, 0)) - 0.4 / 0.02).abs() < TOLERANCE);
+        assert!((found.inverse_b_per_m(at(20, 0)) - 0.6 / 0.04).abs() < TOLERANCE);
     }
 
     #[test]
     fn a_disc_tends_to_one_over_its_radius() {
         let found = patches(|c, r| (c as f64 - 15.0).hypot(r as f64 - 15.0) < 12.5);
         // 2πr/(2πr²) = 1/r, within a tenth of a cell's staircase.
-        assert!((found.inverse_b_per_m(15 * 40 + 15) * 0.125 - 1.0).abs() < 0.05);
+        assert!((found.inverse_b_per_m(at(15, 15)) * 0.125 - 1.0).abs() < 0.05);
     }
 }

@@ -94,7 +94,7 @@ pub(crate) enum NodeContact {
 /// A node under the solid.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CoveredNode {
-    /// Index within the window.
+    /// Index among the nodes of the window and its border.
     pub(crate) at: usize,
     pub(crate) node: Node,
     pub(crate) point_m: Vector3<f64>,
@@ -154,11 +154,16 @@ impl NodeWindow {
         Node { column: self.first.column + column, row: self.first.row + row }
     }
 
-    /// Index of a node within the window; none for a node outside.
+    /// Index of a column and row of the window among its nodes and those of its border.
+    fn at(&self, column: usize, row: usize) -> usize {
+        (row + 1) * self.stride() + column + 1
+    }
+
+    /// Index of a node of the window among its nodes and those of its border; none for a node outside.
     pub(crate) fn index(&self, node: Node) -> Option<usize> {
         let column = usize::try_from(node.column.checked_sub(self.first.column)?).ok()?;
         let row = usize::try_from(node.row.checked_sub(self.first.row)?).ok()?;
-        (column < self.columns && row < self.rows).then_some(row * self.columns + column)
+        (column < self.columns && row < self.rows).then(|| self.at(column, row))
     }
 }
 
@@ -189,18 +194,12 @@ impl PressScratch {
         for row in rows {
             let y = origin_y + f64::from(window.first.row + row as i32) * spacing_m;
             for column in columns.clone() {
-                let at = (row + 1) * stride + column + 1;
+                let at = window.at(column, row);
                 let x = origin_x + f64::from(window.first.column + column as i32) * spacing_m;
                 let top = f64::from(self.surface_m[at]) + MARGIN_M;
                 let Some(low) = solid.lowest(x, y, top) else { continue };
                 let point_m = Vector3::new(x, y, low.height_m);
-                let hit = self.hit(
-                    at,
-                    row * window.columns + column,
-                    window.node(column as i32, row as i32),
-                    point_m,
-                    low.share,
-                );
+                let hit = self.hit(at, window.node(column as i32, row as i32), point_m, low.share);
                 let weight = (hit.depth_m + MARGIN_M).max(0.0) * low.share;
                 let slope_x = f64::from(self.surface_m[at + 1] - self.surface_m[at - 1]);
                 let slope_y = f64::from(self.surface_m[at + stride] - self.surface_m[at - stride]);
@@ -231,8 +230,8 @@ impl PressScratch {
         Some((column..column + near.columns, row..row + near.rows))
     }
 
-    fn hit(&self, from: usize, at: usize, node: Node, point_m: Vector3<f64>, share: f64) -> CoveredNode {
-        let (surface_m, plastic_m) = (self.surface_m[from], f64::from(self.plastic_m[from]));
+    fn hit(&self, at: usize, node: Node, point_m: Vector3<f64>, share: f64) -> CoveredNode {
+        let (surface_m, plastic_m) = (self.surface_m[at], f64::from(self.plastic_m[at]));
         let depth_m = f64::from(surface_m) - point_m.z;
         let touch = if depth_m > plastic_m && depth_m > 0.0 { NodeContact::Soil } else { NodeContact::Free };
         CoveredNode { at, node, point_m, share, surface_m, depth_m, plastic_m, touch }
@@ -242,7 +241,7 @@ impl PressScratch {
         if !scm.needs_patch() && scm.bulldozing.is_none() {
             return;
         }
-        self.patches.reset(self.window.columns, self.window.rows);
+        self.patches.reset(self.window.stride(), self.window.rows + 2);
         for hit in &self.hits {
             match hit.touch {
                 NodeContact::Soil => self.patches.mark(hit.at),

@@ -93,6 +93,7 @@ impl<'a> Cylinder<'a> {
 
     /// The part of a vertical line between the end caps: least and greatest height above
     /// the centre. `along_m` is the line's coordinate along the axle at the centre's height.
+    #[inline]
     fn between_caps(&self, along_m: f64) -> Option<(f64, f64)> {
         if self.axle.z.abs() < TILT_MIN {
             return (along_m.abs() <= self.half_width_m).then_some((f64::NEG_INFINITY, f64::INFINITY));
@@ -104,6 +105,7 @@ impl<'a> Cylinder<'a> {
 
     /// The lowest point of a vertical line that is inside the infinite cylinder from `low` to
     /// `high`; heights are above the centre.
+    #[inline]
     fn between(&self, along_m: f64, low: f64, high: f64) -> Option<LowestPoint> {
         let beside_m = along_m + self.axle.z * low;
         let excess_m = beside_m.abs() - self.half_width_m;
@@ -117,6 +119,7 @@ impl<'a> Cylinder<'a> {
     }
 
     /// The lowest point at (dx, dy) from the centre; its height and `ceiling` are above the centre.
+    #[inline]
     fn lowest_from_centre(&self, dx: f64, dy: f64, ceiling: f64) -> Option<LowestPoint> {
         let along = dx * self.axle.x + dy * self.axle.y;
         // Inside the infinite cylinder level t² − 2 axle.z along t + c ≤ 0, with t the height above the centre.
@@ -154,6 +157,7 @@ impl Profile for Cylinder<'_> {
         [[c.x - x, c.y - y], [c.x + x, c.y + y]]
     }
 
+    #[inline]
     fn lowest(&self, x: f64, y: f64, ceiling_m: f64) -> Option<LowestPoint> {
         let c = self.centre_m;
         let low = self.lowest_from_centre(x - c.x, y - c.y, ceiling_m - c.z)?;

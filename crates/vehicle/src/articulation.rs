@@ -291,15 +291,22 @@ impl Articulation {
         base_twist: &Twist,
         joints: impl Iterator<Item = (usize, [f64; 2])>,
     ) {
+        let mut is_there = bits_of_base(&self.states[0].world_from_body, &self.base_twist)
+            == bits_of_base(world_from_base, base_twist);
         self.states[0].world_from_body = *world_from_base;
         self.base_twist = *base_twist;
         for (joint, [position, speed]) in joints {
             if let Some(body) = self.body_of_joint[joint] {
-                (self.states[body].position, self.states[body].speed) = (position, speed);
+                let of = &mut self.states[body];
+                is_there &= [of.position, of.speed].map(f64::to_bits) == [position, speed].map(f64::to_bits);
+                (of.position, of.speed) = (position, speed);
             }
         }
         self.forget_loads();
-        self.place();
+        // At the start of most heartbeats, the rover is where its last step left it.
+        if !is_there {
+            self.place();
+        }
     }
 
     /// Sets the base's twist and each moving joint's speed.
@@ -312,6 +319,13 @@ impl Articulation {
         }
         self.place();
     }
+}
+
+/// The bits of the pose and the velocity of the base.
+fn bits_of_base(world_from_base: &Pose, twist: &Twist) -> ([u64; 4], [[u64; 3]; 3]) {
+    let bits = |vector: Vector3<f64>| <[f64; 3]>::from(vector).map(f64::to_bits);
+    let turn = <[f64; 4]>::from(world_from_base.rotation.coords).map(f64::to_bits);
+    (turn, [world_from_base.translation.vector, twist.linear, twist.angular].map(bits))
 }
 
 /// Bias force of a body: gyroscopic terms less gravity and external forces.
