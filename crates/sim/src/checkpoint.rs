@@ -12,12 +12,13 @@
 //! A small file could unpack to more than memory holds, so what a file may unpack to is bounded by its size
 //! ([`unpacked_bytes_max`]). A state that deflates to less than this allows is stored in the stream as it is.
 
+use std::fmt::Display;
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
 use flate2::Compression;
-use flate2::read::ZlibDecoder;
+use flate2::bufread::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 use selene_base::InputError;
 use selene_base::input::open_regular;
@@ -243,14 +244,20 @@ fn unpack(mut from: impl Read, file_bytes: u64, path: &Path) -> Result<Saved, Ch
     let mut bytes = Vec::new();
     let cut = |error| refuse(format!("is cut off or damaged ({error}); take an earlier one"));
     let bytes_max = unpacked_bytes_max(file_bytes);
-    ZlibDecoder::new(from).take(bytes_max.saturating_add(1)).read_to_end(&mut bytes).map_err(cut)?;
+    let mut decoder = ZlibDecoder::new(BufReader::new(from));
+    decoder.by_ref().take(bytes_max.saturating_add(1)).read_to_end(&mut bytes).map_err(cut)?;
     if bytes.len() as u64 > bytes_max {
         return Err(refuse(format!(
             "is {file_bytes} bytes and unpacks to more than {bytes_max}, the most for its size: it is damaged or no saved \
              state; take an earlier one"
         )));
     }
-    postcard::from_bytes(&bytes).map_err(|error| refuse(format!("is damaged: {error}; take an earlier one")))
+    let damaged = |error: &dyn Display| refuse(format!("is damaged: {error}; take an earlier one"));
+    let (saved, unread) = postcard::take_from_bytes(&bytes).map_err(|error| damaged(&error))?;
+    if !unread.is_empty() || !decoder.into_inner().fill_buf().map_err(cut)?.is_empty() {
+        return Err(damaged(&"bytes follow its end"));
+    }
+    Ok(saved)
 }
 
 #[cfg(test)]
@@ -258,8 +265,10 @@ mod tests {
     use super::{Checkpoint, HEAD_BYTES, MAGIC, Recent, UNPACKED_BYTES_FREE, VERSION, packed, stream};
     use crate::{DrivenGround, Fingerprint, LoadOptions, Model, Scenario, World};
     use flate2::Compression;
+    use flate2::bufread::ZlibDecoder;
     use std::collections::BTreeMap;
     use std::fs;
+    use std::io::Read;
     use std::path::{Path, PathBuf};
     use std::sync::Arc;
 
@@ -347,6 +356,8 @@ mod tests {
         checkpoint(&first).save(&file, &print_of(&first)).expect("saved");
         for (was, is, reported) in [
             ("name: yard", "name: other", "scenario: here other, there yard"),
+            // Where much differs, the name says why.
+            ("name: yard\nutc: \"2026", "name: other\nutc: \"2027", "scenario: here other, there yard"),
             ("gravity_m_s2: 1.62", "gravity_m_s2: 1.63", "gravity_m_s2: here 1.63, there 1.62"),
             ("seed: 1", "seed: 2", "seed: here 2, there 1"),
             ("seed: 1", "seed: 1\nend_at_site_border: true", "end_at_site_border: here true, there false"),
@@ -406,6 +417,25 @@ mod tests {
                 reported.contains("x.state") && reported.contains(expected),
                 "{length} of {count} bytes: {reported}"
             );
+        }
+        fs::remove_dir_all(&folder).expect("removed");
+    }
+
+    #[test]
+    fn a_file_that_goes_on_after_its_end_is_refused() {
+        let (folder, model) = (folder("after"), model(YARD));
+        let (saved, of, file) = (checkpoint(&model), print_of(&model), folder.join("x.state"));
+        let bytes = saved.to_bytes(&of).expect("packed");
+        let mut unpacked = Vec::new();
+        ZlibDecoder::new(&bytes[HEAD_BYTES..]).read_to_end(&mut unpacked).expect("unpacked");
+        unpacked.push(0);
+        let within = [&bytes[..HEAD_BYTES], &packed(&unpacked).expect("packed")].concat();
+        for longer in [[&bytes[..], &[0]].concat(), within] {
+            fs::write(&file, &longer).expect("written");
+            for loaded in [Checkpoint::load(&file, &of), Checkpoint::from_bytes(&longer, &file, &of)] {
+                let told = refusal(loaded);
+                assert!(told.contains("x.state: is damaged: bytes follow its end"), "{told}");
+            }
         }
         fs::remove_dir_all(&folder).expect("removed");
     }

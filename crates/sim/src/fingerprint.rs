@@ -131,7 +131,8 @@ impl Fingerprint {
         self.parts.get(SEED)?.parse().ok()
     }
 
-    /// The first difference to another fingerprint; a part that only one of them has is a difference.
+    /// The first difference to another fingerprint, the scenario's name before all others; a part that only one of them
+    /// has is a difference.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Option<Difference> {
         self.difference_in(other, |_| true)
@@ -152,12 +153,13 @@ impl Fingerprint {
     }
 
     fn difference_in(&self, other: &Self, counts: impl Fn(&str) -> bool) -> Option<Difference> {
-        let mut names = self.parts.keys().chain(other.parts.keys()).filter(|name| counts(name));
+        let parts = self.parts.keys().chain(other.parts.keys()).map(String::as_str);
+        let mut names = std::iter::once(SCENARIO).chain(parts).filter(|name| counts(name));
         let reported = |of: &Self, name: &str| of.parts.get(name).cloned().unwrap_or_else(|| "none".to_owned());
         let different = names.find(|name| self.parts.get(*name) != other.parts.get(*name));
         match different {
             Some(name) => {
-                Some(Difference { part: name.clone(), ours: reported(self, name), theirs: reported(other, name) })
+                Some(Difference { part: name.to_owned(), ours: reported(self, name), theirs: reported(other, name) })
             }
             None => self.height_difference(other),
         }

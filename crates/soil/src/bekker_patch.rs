@@ -36,6 +36,8 @@ impl BekkerPatches {
 
     /// Marks a node (row · columns + column), not one of the outermost, as touching.
     pub(crate) fn mark(&mut self, node: usize) {
+        debug_assert!((1..self.columns - 1).contains(&(node % self.columns)), "an outermost column");
+        debug_assert!((self.columns..self.labels.len() - self.columns).contains(&node), "an outermost row");
         self.labels[node] = WAITING;
     }
 
@@ -82,9 +84,9 @@ impl BekkerPatches {
 
     /// Takes a node into the current patch, if it waits for one.
     fn take(&mut self, [row, column]: [usize; 2], label: u16) {
-        let of_node = &mut self.labels[row * self.columns + column];
-        if *of_node == WAITING {
-            *of_node = label;
+        let label_now = &mut self.labels[row * self.columns + column];
+        if *label_now == WAITING {
+            *label_now = label;
             self.todo.push([row, column]);
         }
     }
@@ -107,8 +109,8 @@ impl BekkerPatches {
         (perimeter + 4.0) / (2.0 * area * spacing_m)
     }
 
-    /// Builds the hull by Andrew's monotone chain over the ends of the rows, which include all corners; in columns and
-    /// rows. Upward, the greatest columns are on the hull's side, and downward the least.
+    /// Builds the hull by Andrew's monotone chain over the ends of the rows; in columns and rows. Going up, only
+    /// the greatest columns can be corners, and going down only the least.
     fn build_hull(&mut self) {
         let rows = self.ends.iter().enumerate().filter(|(_, [least, greatest])| least <= greatest);
         let least = rows.clone().map(|(row, ends)| [f64::from(ends[0]), row as f64]);
@@ -189,5 +191,20 @@ mod tests {
         let found = patches(|c, r| (c as f64 - 15.0).hypot(r as f64 - 15.0) < 12.5);
         // 2πr/(2πr²) = 1/r, within a tenth of a cell's staircase.
         assert!((found.inverse_b_per_m(at(15, 15)) * 0.125 - 1.0).abs() < 0.05);
+    }
+
+    #[test]
+    fn the_hull_spans_what_is_hollow_and_what_is_slanted() {
+        // A column one node wide.
+        let column = patches(|c, r| c == 3 && r < 10);
+        assert!((column.inverse_b_per_m(at(3, 0)) - 0.22 / 2e-3).abs() < TOLERANCE);
+        // A C that is open to the right: 10 × 9 cells.
+        let hollow = patches(|c, r| c < 10 && r < 9 && (c < 2 || !(2..7).contains(&r)));
+        assert!((hollow.inverse_b_per_m(at(0, 0)) - 0.38 / (2.0 * 9e-3)).abs() < TOLERANCE);
+        // An L, one node wide: cells from (0, 0) to (9, 0) and to (0, 9). The hull is a triangle with legs of nine
+        // cells, grown by half a cell on all sides.
+        let corner = patches(|c, r| (c == 0 && r < 10) || (r == 0 && c < 10));
+        let (around_m, area_m2) = (0.01 * (18.0 + 9.0 * 2.0_f64.sqrt() + 4.0), 1e-4 * (40.5 + 18.0 + 1.0));
+        assert!((corner.inverse_b_per_m(at(0, 0)) - around_m / (2.0 * area_m2)).abs() < TOLERANCE);
     }
 }

@@ -76,7 +76,7 @@ pub struct PressScratch {
     pub(crate) bulldozing: bulldozing::BulldozingScratch,
 }
 
-/// A rectangle of nodes.
+/// A rectangle of nodes, with a border around it that is one node wide.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct NodeWindow {
     first: Node,
@@ -145,6 +145,7 @@ fn window(bounds_m: [[f64; 2]; 2], ground: &GroundPatch) -> Option<NodeWindow> {
 }
 
 impl NodeWindow {
+    /// Number of nodes in a row, with those of the border.
     fn stride(&self) -> usize {
         self.columns + 2
     }
@@ -224,10 +225,16 @@ impl PressScratch {
         let highest = |heights: &[f32]| heights.iter().fold(f32::NEG_INFINITY, |high, &h| high.max(h));
         let ceiling_m = f64::from(highest(&self.surface_m)) + MARGIN_M;
         let near = window(solid.bounds_m(ceiling_m), ground)?;
-        let apart = |near: i32, first: i32| (near - first) as usize;
-        let (column, row) =
-            (apart(near.first.column, self.window.first.column), apart(near.first.row, self.window.first.row));
-        Some((column..column + near.columns, row..row + near.rows))
+        // By rounding, bounds under a ceiling may lie a bit outside those without one.
+        let within = |near: i32, count: usize, first: i32, most: usize| {
+            let least = usize::try_from(near - first).unwrap_or_default();
+            least..(least + count).min(most)
+        };
+        let NodeWindow { first, columns, rows } = self.window;
+        Some((
+            within(near.first.column, near.columns, first.column, columns),
+            within(near.first.row, near.rows, first.row, rows),
+        ))
     }
 
     fn hit(&self, at: usize, node: Node, point_m: Vector3<f64>, share: f64) -> CoveredNode {

@@ -303,7 +303,8 @@ impl Articulation {
             }
         }
         self.forget_loads();
-        // At the start of most heartbeats, the rover is where its last step left it.
+        // At the start of most heartbeats, the rover is where its last step left it, and all that `place` computes
+        // follows from base and joints.
         if !is_there {
             self.place();
         }

@@ -99,7 +99,7 @@ mod tests {
     use nalgebra::Vector3;
     use selene_base::{Pose, Wrench};
 
-    use super::super::Articulation;
+    use super::super::{Articulation, State};
     use crate::model::RoverModel;
 
     /// Sums of some dozen forces of up to 1e4 N and their moments in doubles.
@@ -140,6 +140,25 @@ mod tests {
                 let largest = loads.across.iter().map(|force| force.amax()).fold(1.0, f64::max);
                 assert!(loads.across[0].amax() < ROUNDING * largest, "{name}: {} of {largest}", loads.across[0]);
             }
+        }
+    }
+
+    #[test]
+    fn putting_bodies_where_they_are_changes_no_bit() {
+        for name in ["viper", "curiosity", "rassor"] {
+            let (model, mut bodies) = tumbling(name);
+            push(&model, &mut bodies);
+            bodies.step();
+            let (pose, twist) = bodies.base();
+            let joint = |&joint: &usize| (joint, bodies.coordinate(joint).into());
+            let joints: Vec<_> = model.moving_joints().iter().map(joint).collect();
+            let mut placed = bodies.clone();
+            placed.place();
+            bodies.put(&pose, &twist, joints.into_iter());
+            let same = |(a, b): (&State, &State)| {
+                (a.world_from_body, a.axis, a.velocity, a.inertia) == (b.world_from_body, b.axis, b.velocity, b.inertia)
+            };
+            assert!(bodies.states.iter().zip(&placed.states).all(same), "{name}");
         }
     }
 
