@@ -110,7 +110,7 @@ struct Varying {
 }
 
 /// A body in the ecliptic and equinox of date, as seen from the Earth's centre.
-struct Place {
+struct EclipticPosition {
     longitude_rad: Varying,
     latitude_rad: Varying,
     distance_m: Varying,
@@ -215,7 +215,7 @@ pub(crate) fn sky_state(tdb_days: f64) -> SkyState {
 }
 
 /// The Sun from the Earth's centre.
-fn sun(t: f64) -> Place {
+fn sun(t: f64) -> EclipticPosition {
     let anomaly = angle(&[357.529_11, 35_999.050_29, -0.000_153_7], t);
     let centre_deg = anomaly.sin() * polynomial(&[1.914_602, -0.004_817, -0.000_014], t)
         + (anomaly * 2.0).sin() * polynomial(&[0.019_993, -0.000_101], t)
@@ -227,7 +227,7 @@ fn sun(t: f64) -> Place {
     let distance = Varying { value: distance_au, rate: -distance_au * e_cos.rate / (1.0 + e_cos.value) };
     let swing_deg = elongation(t).sin() * BARYCENTRE_DEG;
     let mean_longitude = angle(&[280.466_46, 36_000.769_83, 0.000_303_2], t);
-    Place {
+    EclipticPosition {
         longitude_rad: mean_longitude + (centre_deg + swing_deg).to_radians(),
         latitude_rad: Varying::default(),
         distance_m: distance * AU_M,
@@ -235,10 +235,10 @@ fn sun(t: f64) -> Place {
 }
 
 /// The Moon from the Earth's centre.
-fn moon(t: f64) -> Place {
+fn moon(t: f64) -> EclipticPosition {
     let args = Arguments::at(t);
     let (longitude_microdeg, distance_m) = longitude_and_distance(&args, t);
-    Place {
+    EclipticPosition {
         longitude_rad: args.moon_longitude + (longitude_microdeg * 1e-6).to_radians(),
         latitude_rad: (latitude_microdeg(&args, t) * 1e-6).to_radians(),
         distance_m,
@@ -272,12 +272,12 @@ fn elongation(t: f64) -> Varying {
 }
 
 /// Position [m] and velocity [m/s] in J2000 equatorial axes.
-fn in_j2000(place: &Place, t: f64) -> [Vector3<f64>; 2] {
+fn in_j2000(position: &EclipticPosition, t: f64) -> [Vector3<f64>; 2] {
     // The equinox from which longitudes count moves, but the velocity is that in fixed axes.
-    let Varying { value, rate } = place.longitude_rad;
+    let Varying { value, rate } = position.longitude_rad;
     let (sin_lon, cos_lon) = Varying { value, rate: rate - (PRECESSION_ARCSEC / 3600.0).to_radians() }.sin_cos();
-    let (sin_lat, cos_lat) = place.latitude_rad.sin_cos();
-    let of_date = Vector3::new(cos_lat * cos_lon, cos_lat * sin_lon, sin_lat).map(|unit| unit * place.distance_m);
+    let (sin_lat, cos_lat) = position.latitude_rad.sin_cos();
+    let of_date = Vector3::new(cos_lat * cos_lon, cos_lat * sin_lon, sin_lat).map(|unit| unit * position.distance_m);
     let axes = j2000_from_ecliptic_of_date(t);
     let century_s = SECONDS_PER_DAY * DAYS_PER_CENTURY;
     [axes * of_date.map(|m| m.value), axes * of_date.map(|m| m.rate) / century_s]
@@ -313,10 +313,10 @@ fn angle(coefficients_deg: &[f64], t: f64) -> Varying {
 mod tests {
     use nalgebra::Vector3;
 
-    use super::{DAYS_PER_CENTURY, Place, SECONDS_PER_DAY, in_j2000, moon, sun};
+    use super::{DAYS_PER_CENTURY, EclipticPosition, SECONDS_PER_DAY, in_j2000, moon, sun};
     use crate::AU_M;
 
-    fn position_m(of: fn(f64) -> Place, tdb_days: f64) -> Vector3<f64> {
+    fn position_m(of: fn(f64) -> EclipticPosition, tdb_days: f64) -> Vector3<f64> {
         let t = tdb_days / DAYS_PER_CENTURY;
         in_j2000(&of(t), t)[0]
     }
