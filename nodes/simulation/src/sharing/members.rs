@@ -195,8 +195,14 @@ impl PeerProcesses {
         !process.is_running && earlier.any(|(_, other)| !other.rovers.is_disjoint(&process.rovers))
     }
 
+    /// Whether another process may be a founder: this one knows its rovers, or that it is lost.
+    fn is_known(&self, process: &str) -> bool {
+        self.0.get(process).is_some_and(|other| other.has_called || other.has_left)
+    }
+
     /// The processes with which the world of process `own` begins: those that have the awaited rovers, once all have
-    /// one. `None` until then, and for a process that joins a running world.
+    /// one. `None` until then, and for a process that joins a running world. Where others have begun with this one
+    /// before it has heard of all of them, it waits: it would count those as gone.
     pub(super) fn founders_with(
         &self,
         own: (&String, &BTreeSet<EntityId>),
@@ -210,7 +216,9 @@ impl PeerProcesses {
         let of_world = || there().filter(|(_, other)| other.has_called);
         let mut running = of_world().map(|(_, other)| other).filter(|other| other.is_running).peekable();
         if running.peek().is_some() {
-            return running.find(|other| other.founders.contains(own.0)).map(|other| other.founders.clone());
+            let founders = running.find(|other| other.founders.contains(own.0)).map(|other| &other.founders)?;
+            let all_are_known = founders.iter().all(|name| name == own.0 || self.is_known(name));
+            return all_are_known.then(|| founders.clone());
         }
         let is_founder = |rovers: &BTreeSet<EntityId>| !rovers.is_disjoint(awaited);
         let others = of_world().filter(|(_, other)| is_founder(&other.rovers));
@@ -219,5 +227,47 @@ impl PeerProcesses {
         let mut names: Vec<_> = founders.into_iter().map(|(name, _)| name.clone()).collect();
         names.sort();
         (all_taken && is_founder(own.1)).then_some(names)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use selene_ros::selene_msgs::SharedMember;
+    use selene_sim::EntityId;
+
+    use super::PeerProcesses;
+
+    /// What a process with one rover says of itself.
+    fn member(process: &str, rover: u32, founders: &[&str]) -> SharedMember {
+        SharedMember {
+            process: process.to_owned(),
+            addresses: Vec::new(),
+            rovers: vec![rover],
+            running: !founders.is_empty(),
+            founders: founders.iter().map(|&name| name.to_owned()).collect(),
+            left: false,
+        }
+    }
+
+    #[test]
+    fn who_hears_of_a_running_world_before_it_hears_of_all_founders_waits_for_them() {
+        let (own, rovers) = ("c".to_owned(), BTreeSet::from([EntityId(3)]));
+        let awaited = (1..=3).map(EntityId).collect();
+        let mut others = PeerProcesses::default();
+        others.note_member(member("a", 1, &["a", "b", "c"]));
+        others.note_called("a");
+        assert_eq!(others.founders_with((&own, &rovers), &awaited), None, "b is not known");
+        others.note_member(member("b", 2, &[]));
+        assert_eq!(others.founders_with((&own, &rovers), &awaited), None, "b has not called");
+        let mut lost = PeerProcesses::default();
+        lost.note_member(member("a", 1, &["a", "b", "c"]));
+        lost.note_called("a");
+        lost.note_lost("b");
+        others.note_called("b");
+        for known in [others, lost] {
+            assert_eq!(known.founders_with((&own, &rovers), &awaited).expect("begins"), ["a", "b", "c"]);
+        }
     }
 }
