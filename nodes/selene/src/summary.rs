@@ -159,7 +159,11 @@ fn figures(outcome: &RunOutcome) -> Vec<(&'static str, String)> {
     figures.extend(pace(&outcome.pace).map(|reported| ("pace", reported)));
     figures.extend(holds(&outcome.holds).into_iter().map(|reported| ("lockstep", reported)));
     figures.extend(outcome.distances_m.iter().map(distance));
-    figures.extend(outcome.sent_bytes.map(|bytes| ("sent to others", format!("{bytes} B"))));
+    if let Some(exchange) = &outcome.exchange {
+        let work_us = 1e6 * exchange.work_each_s();
+        figures.push(("sent to others", format!("{} B", exchange.sent_bytes)));
+        figures.push(("exchange", format!("{work_us:.1} µs a heartbeat, without waiting")));
+    }
     figures.push(("state hash", format!("{:016x}", outcome.state_hash)));
     figures
 }
@@ -280,7 +284,7 @@ mod tests {
             ending: EndReason::Stopped,
             pace: PaceReport::default(),
             holds: HoldReport::default(),
-            sent_bytes: None,
+            exchange: None,
         };
         assert!(RunEnd::new(Ok(outcome()), Ok(())).result().is_ok());
         let both = RunEnd::new(Err(Fault::run("simulation")), Err(Fault::run("camera")));

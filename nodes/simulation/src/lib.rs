@@ -47,7 +47,7 @@ pub use realtime::RealtimePriority;
 pub use replay::{RecordedMessage, RecordedRun, ReplayResult, replay};
 pub use run_control::RunState;
 pub use settings::LiveSettings;
-pub use sharing::SharedRovers;
+pub use sharing::{ExchangeReport, SharedRovers};
 
 /// Options of a run. The default runs as fast as it can to the end of the routes, waits for nobody and saves nothing.
 #[derive(Clone, Debug, Default)]
@@ -117,8 +117,8 @@ pub struct RunOutcome {
     pub pace: PaceReport,
     /// Holds, timeouts and wall time spent holding for the scenario's topics.
     pub holds: HoldReport,
-    /// Bytes sent to all other processes of a shared world together; `None` if the world is not shared.
-    pub sent_bytes: Option<u64>,
+    /// What was exchanged with the other processes of a shared world; `None` if the world is not shared.
+    pub exchange: Option<ExchangeReport>,
 }
 
 /// Runs the context's world until its end, `options.duration` or `stop`.
@@ -148,7 +148,7 @@ pub fn run(
         ending,
         pace: node.pace(),
         holds: node.holds(),
-        sent_bytes: node.sent_bytes(),
+        exchange: node.exchange(),
     })
 }
 

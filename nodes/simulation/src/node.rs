@@ -28,7 +28,7 @@ use crate::publishers::RunPublishers;
 use crate::rover_publishers::RoverPublishers;
 use crate::run_control::RunControl;
 use crate::settings::LiveSettings;
-use crate::sharing::{Sharing, WorldEntry};
+use crate::sharing::{ExchangeReport, Sharing, WorldEntry};
 use crate::terrain::TerrainAnswers;
 use crate::{EndReason, RunStart, SimulationOptions};
 use waiting::WaitLimit;
@@ -223,9 +223,9 @@ impl Node {
         self.pacer.report().clone()
     }
 
-    /// Bytes sent to the other processes of the world; `None` if the world is not shared.
-    pub(crate) fn sent_bytes(&self) -> Option<u64> {
-        self.sharing.as_ref().map(Sharing::sent_bytes)
+    /// What was exchanged with the other processes of the world; `None` if the world is not shared.
+    pub(crate) fn exchange(&self) -> Option<ExchangeReport> {
+        self.sharing.as_ref().map(Sharing::report)
     }
 
     /// Holds, timeouts and wall time spent holding for the scenario's topics.

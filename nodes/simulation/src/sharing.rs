@@ -64,6 +64,25 @@ pub struct SharedRovers {
     pub address: Option<IpAddr>,
 }
 
+/// What a process of a shared world exchanged with the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ExchangeReport {
+    /// Bytes sent to all others together.
+    pub sent_bytes: u64,
+    /// Number of heartbeats exchanged.
+    pub exchanges: u64,
+    /// Wall time spent encoding, decoding and merging them, without waiting and without the network, s.
+    pub work_s: f64,
+}
+
+impl ExchangeReport {
+    /// Wall time of that work in a heartbeat, s; 0 if nothing was exchanged.
+    #[must_use]
+    pub fn work_each_s(&self) -> f64 {
+        if self.exchanges > 0 { self.work_s / self.exchanges as f64 } else { 0.0 }
+    }
+}
+
 /// How a process enters its world.
 pub(crate) enum WorldEntry {
     /// With all others, at the world's start.
@@ -90,6 +109,8 @@ pub(crate) struct Sharing {
     given_up: BTreeSet<String>,
     /// The last heartbeat that was merged.
     put_together: u64,
+    /// Number of heartbeats that were merged.
+    exchanges: u64,
     /// The last own parts sent, oldest first.
     recent: VecDeque<Frame>,
     is_running: bool,
@@ -138,6 +159,7 @@ impl Sharing {
             gone: LostProcesses::default(),
             given_up: BTreeSet::new(),
             put_together: 0,
+            exchanges: 0,
             recent: VecDeque::new(),
             is_running: false,
             is_free: shared.is_free,
@@ -278,15 +300,17 @@ impl Sharing {
         } else {
             let mut parts = self.await_parts(world, sequence, stop)?;
             parts.push(own);
-            world.merge(snapshot, &parts)
+            self.streams.work().time(|| world.merge(snapshot, &parts))
         };
+        self.exchanges += 1;
         self.welcome(world)?;
         Ok(merged)
     }
 
-    /// Bytes sent to all other processes together.
-    pub(crate) fn sent_bytes(&self) -> u64 {
-        self.streams.sent_bytes()
+    /// What was exchanged with the other processes, and the time that it took.
+    pub(crate) fn report(&self) -> ExchangeReport {
+        let (sent_bytes, work_s) = (self.streams.sent_bytes(), self.streams.work().total_s());
+        ExchangeReport { sent_bytes, exchanges: self.exchanges, work_s }
     }
 
     /// Announces that this process leaves.
@@ -298,7 +322,7 @@ impl Sharing {
     }
 
     fn send_message(&mut self, part: &PeerMessage) {
-        let frame = Frame::of(part);
+        let frame = self.streams.work().time(|| Frame::of(part));
         self.streams.send_all(&frame);
         self.recent.push_back(frame);
         if self.recent.len() > PARTS_KEPT {
@@ -373,7 +397,8 @@ impl Sharing {
         let nodes = own.edits.iter().map(|edit| (edit.tile_index(), edit.node));
         self.written.extend(nodes.map(|at| (at, now)));
         self.written.retain(|_, written| now - *written <= FREE_DELAY);
-        let merged = world.merge_free(snapshot, own, &parts, |tile, node| self.written.contains_key(&(tile, node)));
+        let is_written = |tile, node| self.written.contains_key(&(tile, node));
+        let merged = self.streams.work().time(|| world.merge_free(snapshot, own, &parts, is_written));
         // Give up silent processes only now, after their last parts are merged.
         let is_gone = |name: &&String| self.others.get(name).is_none_or(|other| !other.is_there());
         let gone: Vec<_> = self.active.iter().filter(is_gone).cloned().collect();

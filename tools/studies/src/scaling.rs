@@ -4,8 +4,9 @@
 //! are 5 cm apart, steps 2 ms; processes exchange their changes every 10 ms (the paper names no period). Trucks drive
 //! side by side, whereas the paper's two lines cross.
 //!
-//! A process sends the same bytes to each other one. The data rate among 128 vehicles is extrapolated from them; times
-//! are those of this machine, whose cores all processes share.
+//! A process sends the same bytes to each other one, and decodes and merges what each other one sends. The data rate
+//! and the time of this work among 128 vehicles are extrapolated from them; times are those of this machine, whose cores
+//! all processes share.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -21,6 +22,8 @@ use crate::Failure;
 const APART_M: f64 = 8.0;
 const SPEED_M_S: f64 = 3.0;
 const WAY_M: f64 = 90.0;
+/// Period of the exchange, s.
+const EXCHANGE_S: f64 = 0.01;
 /// Number of vehicles and data rate of the network for the extrapolation.
 const VEHICLES: f64 = 128.0;
 const GIGABIT_BYTES_S: f64 = 125e6;
@@ -71,6 +74,9 @@ pub struct Scaled {
     pub wall_over_simulated: f64,
     /// Data that a truck sends to each other process, B/s of simulated time, mean over trucks; `None` with one process.
     pub bytes_s: Option<f64>,
+    /// Wall time in which a process encodes, decodes and merges the parts of a heartbeat, s, mean over processes;
+    /// `None` with one process.
+    pub exchange_s: Option<f64>,
 }
 
 impl Scaled {
@@ -79,12 +85,21 @@ impl Scaled {
     pub fn share_of_gigabit(&self) -> Option<f64> {
         self.bytes_s.map(|bytes_s| (VEHICLES - 1.0) * bytes_s / GIGABIT_BYTES_S)
     }
+
+    /// Fraction of a heartbeat that each of 128 processes would spend encoding, decoding and merging, if this work
+    /// grows with the number of other processes.
+    #[must_use]
+    pub fn share_of_heartbeat(&self) -> Option<f64> {
+        let others = self.processes.saturating_sub(1) as f64;
+        self.exchange_s.map(|exchange_s| exchange_s / others * (VEHICLES - 1.0) / EXCHANGE_S)
+    }
 }
 
 /// Figures in the summary of a process.
 struct ProcessFigures {
     wall_over_simulated: f64,
     sent_bytes: Option<u64>,
+    exchange_us: Option<f64>,
 }
 
 impl Scaling {
@@ -99,12 +114,14 @@ impl Scaling {
         let started: Vec<_> = (0..processes).map(|i| self.start(&file, &run, i, processes)).collect();
         let figures = started.into_iter().map(|process| figures(process?)).collect::<Result<Vec<_>, Failure>>()?;
         let reported: u64 = figures.iter().filter_map(|figures| figures.sent_bytes).sum();
+        let exchange_us: f64 = figures.iter().filter_map(|figures| figures.exchange_us).sum();
         let tellings = (processes * processes.saturating_sub(1)) as f64 * self.duration.secs_f64();
         Ok(Scaled {
             ground,
             processes,
             wall_over_simulated: figures.iter().map(|figures| figures.wall_over_simulated).fold(0.0, f64::max),
             bytes_s: (processes > 1).then(|| reported as f64 / tellings),
+            exchange_s: (processes > 1).then(|| 1e-6 * exchange_us / processes as f64),
         })
     }
 
@@ -115,7 +132,7 @@ impl Scaling {
         if processes > 1 {
             command.args(["--own", &name(i)]);
         }
-        let started = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+        let started = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
         started.map_err(|error| format!("a simulation cannot be started: {error}").into())
     }
 }
@@ -132,7 +149,7 @@ fn scenario(ground: Ground, trucks: usize) -> String {
         json!({"name": name(i), "file": "hmmwv", "start": start, "route": route})
     };
     let reported = json!({
-        "name": "scaling", "seed": 1, "gravity_m_s2": 9.81, "step_s": 0.002, "heartbeat_s": 0.01,
+        "name": "scaling", "seed": 1, "gravity_m_s2": 9.81, "step_s": 0.002, "heartbeat_s": EXCHANGE_S,
         "site": "learning_plain", "soil": ground.soil(), "rovers": (0..trucks).map(truck).collect::<Vec<_>>(),
     });
     format!("{reported:#}")
@@ -140,8 +157,9 @@ fn scenario(ground: Ground, trucks: usize) -> String {
 
 fn figures(process: Child) -> Result<ProcessFigures, Failure> {
     let output = process.wait_with_output()?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    read(&text).filter(|_| output.status.success()).ok_or_else(|| format!("a simulation failed: {text}").into())
+    let [text, errors] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
+    let failed = || format!("a simulation failed: {text}{errors}").into();
+    read(&text).filter(|_| output.status.success()).ok_or_else(failed)
 }
 
 /// Reads the figures from the summary of a process.
@@ -149,18 +167,21 @@ fn read(text: &str) -> Option<ProcessFigures> {
     let first = |label: &str| text.lines().find_map(|line| line.trim().strip_prefix(label)?.split_whitespace().next());
     let factor: f64 = first("real-time factor")?.parse().ok()?;
     let sent_bytes = first("sent to others").and_then(|bytes| bytes.parse().ok());
-    Some(ProcessFigures { wall_over_simulated: 1.0 / factor, sent_bytes })
+    let exchange_us = first("exchange").and_then(|us| us.parse().ok());
+    Some(ProcessFigures { wall_over_simulated: 1.0 / factor, sent_bytes, exchange_us })
 }
 
 /// Results as CSV, with a line for each world.
 #[must_use]
 pub fn csv(all: &[Scaled]) -> String {
-    let mut text = String::from("soil,processes,wall_over_simulated,bytes_s_per_vehicle,share_of_gigabit_of_128\n");
+    let mut text = String::from(
+        "soil,processes,wall_over_simulated,bytes_s_per_vehicle,share_of_gigabit_of_128,exchange_s,share_of_heartbeat_of_128\n",
+    );
     for of in all {
         let number = |value: Option<f64>| value.map_or_else(String::new, |value| format!("{value:.6}"));
-        let (soil, bytes_s, share) = (of.ground.soil(), number(of.bytes_s), number(of.share_of_gigabit()));
+        let known = [of.bytes_s, of.share_of_gigabit(), of.exchange_s, of.share_of_heartbeat()].map(number).join(",");
         // Writing to a string cannot fail, here and below.
-        let _ = writeln!(text, "{soil},{},{:.6},{bytes_s},{share}", of.processes, of.wall_over_simulated);
+        let _ = writeln!(text, "{},{},{:.6},{known}", of.ground.soil(), of.processes, of.wall_over_simulated);
     }
     text
 }
@@ -169,13 +190,19 @@ pub fn csv(all: &[Scaled]) -> String {
 #[must_use]
 pub fn table(all: &[Scaled]) -> String {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut text =
-        format!("soil        processes  wall/simulated  kB/s a vehicle  of 1 Gbit/s with 128   ({cores} cores)\n");
+    let mut text = format!(
+        "soil        processes  wall/simulated  kB/s a vehicle  exchange, µs   with 128: of 1 Gbit/s  of a heartbeat   ({cores} cores)\n"
+    );
     for of in all {
-        let bytes_s = of.bytes_s.map_or_else(|| "-".to_owned(), |bytes_s| format!("{:.2}", bytes_s / 1e3));
-        let share = of.share_of_gigabit().map_or_else(|| "-".to_owned(), |share| format!("{:.1} %", 100.0 * share));
+        let [bytes_s, exchange_us] = [of.bytes_s.map(|bytes_s| bytes_s / 1e3), of.exchange_s.map(|s| 1e6 * s)]
+            .map(|value| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.2}")));
+        let [network, heartbeat] = [of.share_of_gigabit(), of.share_of_heartbeat()]
+            .map(|share| share.map_or_else(|| "-".to_owned(), |share| format!("{:.1} %", 100.0 * share)));
         let (soil, processes, wall) = (of.ground.soil(), of.processes, of.wall_over_simulated);
-        let _ = writeln!(text, "{soil:<11} {processes:>9}  {wall:>14.3}  {bytes_s:>14}  {share:>21}");
+        let _ = writeln!(
+            text,
+            "{soil:<11} {processes:>9}  {wall:>14.3}  {bytes_s:>14}  {exchange_us:>12}  {network:>21}  {heartbeat:>14}"
+        );
     }
     text
 }
@@ -188,9 +215,12 @@ mod tests {
 
     #[test]
     fn summaries_are_read() {
-        let text = "  wall              2.000 s\n  real-time factor  2.500 (simulated over wall)\n  sent to others    81234 B\n";
+        let text = "  wall              2.000 s\n  real-time factor  2.500 (simulated over wall)\n  sent to others    81234 B\n  exchange          12.5 µs a heartbeat, without waiting\n";
         let figures = read(text).expect("read");
-        assert_eq!((figures.wall_over_simulated, figures.sent_bytes), (0.4, Some(81_234)));
+        assert_eq!(
+            (figures.wall_over_simulated, figures.sent_bytes, figures.exchange_us),
+            (0.4, Some(81_234), Some(12.5))
+        );
         assert!(read("  wall 2 s\n").is_none());
     }
 
@@ -204,9 +234,12 @@ mod tests {
     }
 
     #[test]
-    fn what_128_vehicles_send_is_what_one_sends_to_each_of_the_others() {
-        let scaled = Scaled { ground: Ground::Hard, processes: 2, wall_over_simulated: 0.5, bytes_s: Some(1e5) };
+    fn what_128_vehicles_exchange_is_what_one_exchanges_with_each_of_the_others() {
+        let (bytes_s, exchange_s) = (Some(1e5), Some(2e-5));
+        let scaled = Scaled { ground: Ground::Hard, processes: 3, wall_over_simulated: 0.5, bytes_s, exchange_s };
         assert!((scaled.share_of_gigabit().expect("a share") - 127.0 * 1e5 / 125e6).abs() < 1e-12);
-        assert!(csv(&[scaled]).contains("silt_hard,2,0.500000,100000.000000,0.101600"));
+        // 10 µs for each of two others, of a heartbeat of 10 ms.
+        assert!((scaled.share_of_heartbeat().expect("a share") - 127.0 * 1e-3).abs() < 1e-12);
+        assert!(csv(&[scaled]).contains("silt_hard,3,0.500000,100000.000000,0.101600,0.000020,0.127000"));
     }
 }

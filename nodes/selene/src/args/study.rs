@@ -143,7 +143,8 @@ const SCALING_EXAMPLES: &str = "Examples:
 
 The weak scaling of A. Young et al. (2022), figure 5: a truck more for each process of one shared world, nodes 5 cm apart, steps of \
 2 ms, an exchange each 10 ms. All processes run on this machine, so beyond its cores they share them. Bytes are counted by the \
-processes themselves. From them follows what 128 vehicles would send over 1 Gbit/s.";
+processes themselves. From them, and from the time in which a process encodes, decodes and merges, follows what 128 vehicles would \
+send over 1 Gbit/s, and which part of each 10 ms they would work for the exchange.";
 
 /// Arguments of `selene study scaling`.
 #[derive(Debug, Args)]

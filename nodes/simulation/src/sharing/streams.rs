@@ -162,6 +162,29 @@ pub(super) struct Streams {
     arrived: Sender<PeerEvent>,
     /// Bytes of all frames written, including their lengths but not greetings.
     sent_bytes: Arc<AtomicU64>,
+    work: ExchangeWork,
+}
+
+/// Wall time spent on what processes exchange: encoding, decoding and merging, without waiting and without the network.
+#[derive(Clone, Default)]
+pub(super) struct ExchangeWork {
+    nanos: Arc<AtomicU64>,
+}
+
+impl ExchangeWork {
+    /// Counts the time of some of that work.
+    pub(super) fn time<T>(&self, work: impl FnOnce() -> T) -> T {
+        let begun = Instant::now();
+        let done = work();
+        let nanos = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.nanos.fetch_add(nanos, Ordering::Relaxed);
+        done
+    }
+
+    /// The time of all of it, s.
+    pub(super) fn total_s(&self) -> f64 {
+        Duration::from_nanos(self.nanos.load(Ordering::Relaxed)).as_secs_f64()
+    }
 }
 
 struct Outgoing {
@@ -194,12 +217,12 @@ impl Streams {
         let anywhere = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
         let listener = runtime.block_on(TcpListener::bind((at.unwrap_or(anywhere), 0))).map_err(failed)?;
         let port = listener.local_addr().map_err(failed)?.port();
-        let own = Arc::new(own);
-        runtime.spawn(accept(listener, Arc::clone(&own), arrived.clone()));
+        let (own, work) = (Arc::new(own), ExchangeWork::default());
+        runtime.spawn(accept(listener, Arc::clone(&own), arrived.clone(), work.clone()));
         let hosts = at.map_or_else(own_addresses, |host| vec![host]);
         let addresses = hosts.into_iter().map(|host| SocketAddr::new(host, port).to_string()).collect();
         let sent_bytes = Arc::default();
-        Ok(Self { runtime, own, addresses, outgoing: BTreeMap::new(), arrived, sent_bytes })
+        Ok(Self { runtime, own, addresses, outgoing: BTreeMap::new(), arrived, sent_bytes, work })
     }
 
     /// The addresses on which it listens.
@@ -223,6 +246,11 @@ impl Streams {
     /// Bytes sent to all others together.
     pub(super) fn sent_bytes(&self) -> u64 {
         self.sent_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Time spent on what is exchanged.
+    pub(super) fn work(&self) -> &ExchangeWork {
+        &self.work
     }
 
     /// Sends a frame to every process.
@@ -271,11 +299,11 @@ fn own_addresses() -> Vec<IpAddr> {
     [Some(IpAddr::V4(Ipv4Addr::LOCALHOST)), towards_others()].into_iter().flatten().collect()
 }
 
-async fn accept(listener: TcpListener, own: Arc<Hello>, arrived: Sender<PeerEvent>) {
+async fn accept(listener: TcpListener, own: Arc<Hello>, arrived: Sender<PeerEvent>, work: ExchangeWork) {
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
-                tokio::spawn(read_all(stream, Arc::clone(&own), arrived.clone()));
+                tokio::spawn(read_all(stream, Arc::clone(&own), arrived.clone(), work.clone()));
             }
             Err(error) => {
                 tracing::warn!("another process of this world cannot be taken in: {error}");
@@ -286,7 +314,7 @@ async fn accept(listener: TcpListener, own: Arc<Hello>, arrived: Sender<PeerEven
 }
 
 /// Receives all messages of a caller.
-async fn read_all(mut stream: TcpStream, own: Arc<Hello>, arrived: Sender<PeerEvent>) {
+async fn read_all(mut stream: TcpStream, own: Arc<Hello>, arrived: Sender<PeerEvent>, work: ExchangeWork) {
     // A stranger, or a process with another protocol.
     let Ok(Ok(caller)) = timeout(ANSWER_WITHIN, answer(&mut stream, &own)).await else { return };
     let (difference, process) = (own.difference(&caller), caller.process);
@@ -296,7 +324,8 @@ async fn read_all(mut stream: TcpStream, own: Arc<Hello>, arrived: Sender<PeerEv
     }
     drop(arrived.send(PeerEvent::Called { process: process.clone() }));
     loop {
-        let next = match read_frame::<PeerMessage>(&mut stream, FRAME_MAX).await {
+        let read = read_bytes(&mut stream, FRAME_MAX).await;
+        let next = match read.and_then(|bytes| work.time(|| decode(&bytes))) {
             Ok(reported) => PeerEvent::PeerMessage { process: process.clone(), reported },
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
                 return drop(arrived.send(PeerEvent::Unreadable { process, what: error.to_string() }));
@@ -392,8 +421,12 @@ async fn write_frame(stream: &mut TcpStream, Frame(bytes): &Frame) -> io::Result
     stream.write_all(bytes).await
 }
 
-/// Reads the next frame; `InvalidData` if this version cannot decode it.
+/// Reads and decodes the next frame; `InvalidData` if this version cannot.
 async fn read_frame<T: DeserializeOwned>(stream: &mut TcpStream, bytes_max: usize) -> io::Result<T> {
+    decode(&read_bytes(stream, bytes_max).await?)
+}
+
+async fn read_bytes(stream: &mut TcpStream, bytes_max: usize) -> io::Result<Vec<u8>> {
     let length = stream.read_u32_le().await? as usize;
     if length > bytes_max {
         return Err(io::Error::new(io::ErrorKind::InvalidData, format!("a frame of {length} bytes")));
@@ -402,5 +435,9 @@ async fn read_frame<T: DeserializeOwned>(stream: &mut TcpStream, bytes_max: usiz
     if stream.take(length as u64).read_to_end(&mut bytes).await? < length {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
-    postcard::from_bytes(&bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+    Ok(bytes)
+}
+
+fn decode<T: DeserializeOwned>(bytes: &[u8]) -> io::Result<T> {
+    postcard::from_bytes(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
