@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from convoys import FOLLOWERS, ROOT, Convoys
-from network import NUMBERS, Policy, Value, load, save, save_outputs
+from network import NUMBERS, WORTH, Policy, Value, load, save, save_outputs
 from torch.distributions import Normal
 from torch.nn.functional import smooth_l1_loss
 from torch.nn.utils import clip_grad_norm_
@@ -43,12 +43,13 @@ ROUNDS, ROUND_STEPS, PASSES, EXCHANGED = 8, 160, 6, 0.25
 NOISE, LASTS = 0.15, 0.95
 # Loss of this difference between two actions changes from its square to its amount.
 BEND = 0.05
-# PPO: steps of a collection, passes over it, and the rest of its parameters.
-STEPS, EPOCHS, BATCH = 128, 4, 256
-IMITATION_RATE, POLICY_RATE, VALUE_RATE = 1e-3, 1e-4, 1e-3
-DISCOUNT, TRACE, CLIP, DEVIATION, KL_MAX, GRADIENT_MAX = 0.99, 0.95, 0.2, 0.06, 0.02, 0.5
+# PPO: decisions of a collection, control steps for which the noise of a decision is held (a truck answers slowly: noise
+# of single steps would hardly move it), passes over a collection, and the rest of the parameters.
+DECISIONS, HELD, EPOCHS, BATCH = 64, 4, 8, 512
+IMITATION_RATE, POLICY_RATE, VALUE_RATE = 1e-3, 5e-5, 1e-3
+DISCOUNT, TRACE, CLIP, DEVIATION, KL_MAX, GRADIENT_MAX = 0.96, 0.95, 0.2, 0.1, 0.02, 0.5
 # Collections for the value function alone at first, and collections between two evaluations.
-VALUE_ALONE, EVALUATE_EVERY = 3, 15
+VALUE_ALONE, EVALUATE_EVERY = 4, 10
 
 
 def tensors(seen):
@@ -160,16 +161,23 @@ def known(seen):
 
 
 def collect(policy, value, deviation, convoys, seen):
-    """Steps all worlds; collects what was seen and done, and the rewards."""
+    """Steps all worlds; collects what was seen and done at each decision, and the rewards until the next."""
     kept = {key: [] for key in ("images", "numbers", "known", "actions", "chances", "values", "rewards", "ended", "failed")}
-    for _ in range(STEPS):
+    for _ in range(DECISIONS):
         images, numbers, more = *tensors(seen), known(seen)
         with torch.no_grad():
             chosen = Normal(policy(images, numbers), deviation)
             actions = chosen.sample()
             row = [images, numbers, more, actions, chosen.log_prob(actions).sum(1), value(more)]
-        seen = convoys.step(actions.numpy())
-        row += [torch.from_numpy(of.astype(np.float32)) for of in (rewards(seen), seen.over, seen.failed)]
+        noise = (actions - chosen.mean).numpy()
+        paid, ended, failed = np.zeros(convoys.rows), np.zeros(convoys.rows, bool), np.zeros(convoys.rows, bool)
+        for _ in range(HELD):
+            seen = convoys.step(act(policy, seen) + noise)
+            # What comes after the end of a course is of the next.
+            paid += ~ended * rewards(seen)
+            failed |= ~ended & seen.failed
+            ended |= seen.over
+        row += [torch.from_numpy(of.astype(np.float32)) for of in (paid, ended, failed)]
         for key, of in zip(kept, row):
             kept[key].append(of)
     with torch.no_grad():
@@ -181,8 +189,8 @@ def advantages(kept, last):
     """Generalised advantage estimation (J. Schulman et al., 2016). A course that ends for another reason than the
     follower's own failure would have gone on for it: the value of its last observation stands for the rest."""
     gained, carried = torch.zeros_like(kept["rewards"]), torch.zeros_like(last)
-    for step in reversed(range(STEPS)):
-        after = last if step == STEPS - 1 else kept["values"][step + 1]
+    for step in reversed(range(DECISIONS)):
+        after = last if step == DECISIONS - 1 else kept["values"][step + 1]
         ended, failed = kept["ended"][step], kept["failed"][step]
         then = torch.where(ended > 0, kept["values"][step] * (1 - failed), after)
         carried = kept["rewards"][step] + DISCOUNT * then - kept["values"][step] + DISCOUNT * TRACE * (1 - ended) * carried
@@ -194,7 +202,7 @@ def improve_value(value, optimiser, more, worth):
     for _ in range(EPOCHS):
         for part in torch.randperm(len(worth)).split(BATCH):
             optimiser.zero_grad()
-            (value(more[part]) - worth[part]).square().mean().backward()
+            ((value(more[part]) - worth[part]) / WORTH).square().mean().backward()
             clip_grad_norm_(value.parameters(), GRADIENT_MAX)
             optimiser.step()
 
@@ -231,7 +239,7 @@ def improve(policy, convoys, seen, best, until):
         update += 1
         explained = 1 - (worth - flat["values"]).var() / worth.var()
         left_s = until - time.monotonic()
-        print(f"update {update}: {flat['rewards'].mean():.4f} a step, {int(flat['failed'].sum())} failed, "
+        print(f"update {update}: {flat['rewards'].mean() / HELD:.4f} a step, {int(flat['failed'].sum())} failed, "
               f"value explains {explained:.2f}, {left_s:.0f} s left", flush=True)
         if update % EVALUATE_EVERY == 0:
             best.try_out(policy)

@@ -1,8 +1,8 @@
 //! Controllers of the convoy's vehicles. A PID controller steers the leader along its path (MULTI, §4.2): its error is
 //! the distance from the path of a point ahead of it. Its speed rises by 0.47 m/s² up to a limit of ours, since the
 //! paper's trucks drive at some 4 m/s on average. A follower knows what the paper's does: the position of the vehicle
-//! ahead relative to its own (the difference of two GPS), its own heading, the closing speed, and, if it is learned, an
-//! image. The plain follower is the baseline: it steers along the arc that leads to the vehicle ahead (pure pursuit),
+//! ahead relative to its own (the difference of two GPS), its own way (by its own GPS), its own heading, the closing
+//! speed, and, if it is learned, an image. The plain follower is the baseline: it steers along the arc that leads to the vehicle ahead (pure pursuit),
 //! and accelerates by gap and closing speed.
 
 use selene_vehicle::Ackermann;
@@ -73,6 +73,8 @@ pub struct FollowerInput {
     pub heading_rad: f64,
     /// Closing speed, m/s.
     pub closing_m_s: f64,
+    /// Its own way in the last control step: east, north, m.
+    pub moved_m: [f64; 2],
 }
 
 impl FollowerInput {
@@ -130,11 +132,6 @@ pub(super) struct Throttle {
 }
 
 impl Throttle {
-    /// The speed that is commanded, m/s.
-    pub(super) fn speed_m_s(self) -> f64 {
-        self.speed_m_s
-    }
-
     /// Command for the truck over a control step, s.
     pub(super) fn take(&mut self, action: FollowerOutput, step_s: f64) -> Ackermann {
         let gained_m_s = ACCELERATION_MAX_M_S2 * action.accelerate * step_s;
@@ -178,7 +175,12 @@ mod tests {
 
     #[test]
     fn the_plain_follower_steers_the_arc_to_the_one_ahead_and_keeps_its_gap() {
-        let seen = |ahead_m, heading_rad, closing_m_s| FollowerInput { ahead_m, heading_rad, closing_m_s };
+        let seen = |ahead_m, heading_rad, closing_m_s| FollowerInput {
+            ahead_m,
+            heading_rad,
+            closing_m_s,
+            ..FollowerInput::default()
+        };
         let straight = plain(&seen([0.0, GAP_M], std::f64::consts::FRAC_PI_2, 0.0));
         assert!(straight.steer.abs() < 1e-12 && straight.accelerate.abs() < 1e-12, "{straight:?}");
         // Arc of radius R to a target at distance d and at an angle α to the heading: R = d / (2 sin α).

@@ -110,14 +110,29 @@ fn catmull_rom([a, b, c, d]: [[f64; 2]; 4], t: f64) -> [f64; 2] {
 fn violation(path: &Polyline, field: &[CourseObstacle]) -> f64 {
     let points = path.points_m();
     let count = points.len() as f64;
+    let parts: Vec<_> = points.chunks(POINTS_EACH).map(|part| (part, bounds(part))).collect();
     let inside = |obstacle: &CourseObstacle| -> f64 {
-        points.iter().map(|point| (-obstacle.clear_m(*point) / obstacle.radius_m).max(0.0)).sum::<f64>() / count
+        let near = parts.iter().filter(|(_, [least, most])| obstacle.covers(nearest_in(obstacle.at_m, *least, *most)));
+        let within = near.flat_map(|(part, _)| *part).filter(|point| obstacle.covers(**point));
+        within.map(|point| -obstacle.clear_m(*point) / obstacle.radius_m).sum::<f64>() / count
     };
     let beyond = |point: &[f64; 2]| point.iter().map(|x| (x.abs() - HALF_SIDE_M).max(0.0) / HALF_SIDE_M).sum::<f64>();
     let tight = |three: &[[f64; 2]]| (BEND_RADIUS_M * curvature_1_m([three[0], three[1], three[2]]) - 1.0).max(0.0);
     field.iter().map(inside).sum::<f64>()
         + points.iter().map(beyond).sum::<f64>() / count
         + points.windows(3).map(tight).sum::<f64>() / count
+}
+
+/// The corners of the box around some points with the least and the greatest coordinates.
+fn bounds(points: &[[f64; 2]]) -> [[f64; 2]; 2] {
+    points.iter().fold([[f64::INFINITY; 2], [f64::NEG_INFINITY; 2]], |[least, most], point| {
+        [[0, 1].map(|axis| least[axis].min(point[axis])), [0, 1].map(|axis| most[axis].max(point[axis]))]
+    })
+}
+
+/// The point of a box that is nearest to another.
+fn nearest_in(point: [f64; 2], least: [f64; 2], most: [f64; 2]) -> [f64; 2] {
+    [0, 1].map(|axis| point[axis].max(least[axis]).min(most[axis]))
 }
 
 /// Curvature of the circle through three points, 1/m.

@@ -84,10 +84,11 @@ pub fn csv(judged: &[TruckResult]) -> String {
     text
 }
 
-/// A line for each terrain, driver and follower: the median of each metric with its quartiles, and the obstacles hit.
+/// A line for each terrain, driver and follower: the median of each metric with its quartiles, the number of courses on
+/// which it came to the leader's path so that there is something to compare, and the obstacles hit.
 #[must_use]
 pub fn table(judged: &[TruckResult]) -> String {
-    let mut text = String::from("terrain  driver   follower  courses  hits");
+    let mut text = String::from("terrain  driver   follower  courses  compared  hits");
     for (name, _) in METRICS {
         let _ = write!(text, "  {name:>22}");
     }
@@ -100,7 +101,9 @@ pub fn table(judged: &[TruckResult]) -> String {
                 continue;
             }
             let hits: usize = of.iter().map(|of| of.hits).sum();
-            let _ = write!(text, "{:<8} {driver:<8} {truck:>8} {:>8} {hits:>5}", terrain.name(), of.len());
+            let (name, courses) = (terrain.name(), of.len());
+            let compared = of.iter().filter(|of| of.deviations.is_some()).count();
+            let _ = write!(text, "{name:<8} {driver:<8} {truck:>8} {courses:>8} {compared:>9} {hits:>5}");
             for metric in 0..METRICS.len() {
                 let [low, middle, high] = quantiles(&values(&of, metric));
                 let _ = write!(text, "  {:>22}", format!("{low:.3} [{middle:.3}] {high:.3}"));
@@ -111,7 +114,7 @@ pub fn table(judged: &[TruckResult]) -> String {
     let leaders: Vec<&TruckResult> = judged.iter().filter(|of| of.truck == 0).collect();
     let done = leaders.iter().filter(|of| of.is_done).count();
     let hits: usize = leaders.iter().map(|of| of.hits).sum();
-    let _ = write!(text, "paper's example, rigid, 3                ");
+    let _ = write!(text, "paper's example, rigid, 3                          ");
     for value in PAPER {
         let _ = write!(text, "  {value:>22.3}");
     }

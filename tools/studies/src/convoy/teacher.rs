@@ -13,10 +13,12 @@ const BEHIND_M: f64 = 60.0;
 /// Distance ahead of the point that is steered to: at least, m, and the time to it, s.
 const LOOK_AHEAD_M: f64 = 2.0;
 const LOOK_AHEAD_S: f64 = 0.4;
-/// Time after which a command for the speed has its effect, s.
-const LAG_S: f64 = 0.5;
-/// Gain of the commanded speed on that which is wanted, 1/s.
-const SPEED_GAIN: f64 = 2.0;
+/// Time after which a wanted speed is reached, s.
+const LAG_S: f64 = 0.6;
+/// Gains of the acceleration that is commanded: on the difference from the wanted speed, 1/s, and on the acceleration
+/// that the truck has, which damps, because a command takes half a second to have its effect.
+const SPEED_GAIN: f64 = 4.0;
+const DAMPING: f64 = 1.5;
 /// The least speed up to the place from which speeds are compared, m/s.
 const START_M_S: f64 = 2.8;
 /// Distance from the truck ahead at which a follower stands, and the speed that it may have for each metre more, 1/s.
@@ -70,7 +72,8 @@ impl LedPath {
         let wanted_m_s = if is_compared { led_m_s } else { led_m_s.max(START_M_S) };
         let gap_m = follower.seen.apart_m() - STANDS_M;
         let wanted_m_s = wanted_m_s.min(SPEED_PER_GAP * gap_m).max(0.0);
-        let accelerate_m_s2 = SPEED_GAIN * (wanted_m_s - follower.throttle.speed_m_s());
+        let gained_m_s2 = follower.trail.acceleration_m_s2();
+        let accelerate_m_s2 = SPEED_GAIN * (wanted_m_s - follower.trail.speed_m_s()) - DAMPING * gained_m_s2;
         let off_m_s = (speed_m_s - self.speed_m_s(place.along_m)).abs();
         Ok(Lesson {
             action: FollowerOutput::of(steer_rad, accelerate_m_s2),

@@ -48,7 +48,7 @@ pub(super) struct Convoy {
 /// What a follower knows, and the speed that it commands.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FollowerState {
-    pub(super) throttle: Throttle,
+    throttle: Throttle,
     pub(super) seen: FollowerInput,
     pub(super) trail: Trail,
 }
@@ -56,15 +56,15 @@ pub(super) struct FollowerState {
 impl FollowerState {
     /// Input of a learned policy beside the image.
     pub(super) fn numbers(&self) -> [f32; NUMBERS] {
-        self.trail.numbers(&self.seen, self.throttle.speed_m_s())
+        self.trail.numbers(&self.seen)
     }
 
-    /// Takes the position of the truck ahead relative to its own, and its own heading.
-    fn see(&mut self, ahead_m: [f64; 2], heading_rad: f64, is_first: bool) {
+    /// Takes the position of the truck ahead relative to its own, its own heading and its own way since the last step.
+    fn see(&mut self, ahead_m: [f64; 2], heading_rad: f64, moved_m: [f64; 2], is_first: bool) {
         let [before_m, now_m] = [self.seen.ahead_m, ahead_m].map(|ahead_m| apart_m([0.0; 2], ahead_m));
         let closing_m_s = if is_first { 0.0 } else { (before_m - now_m) / CONTROL_S };
-        self.seen = FollowerInput { ahead_m, heading_rad, closing_m_s };
-        self.trail.see(&self.seen, self.throttle.speed_m_s());
+        self.seen = FollowerInput { ahead_m, heading_rad, closing_m_s, moved_m };
+        self.trail.see(&self.seen);
     }
 }
 
@@ -148,6 +148,7 @@ impl Convoy {
         for i in 0..self.trucks.len() {
             let rover = self.truck(&now, i)?;
             let (at_m, heading_rad) = place(rover);
+            let before_m = self.tracks[i].points_m.last().copied().unwrap_or(at_m);
             self.tracks[i].points_m.push(at_m);
             self.tracks[i].speeds_m_s.push(rover.base_twist.linear.xy().norm());
             for (obstacle, hit) in self.course.obstacles.iter().zip(&mut self.hit[i]) {
@@ -155,7 +156,8 @@ impl Convoy {
             }
             if let Some([x, y]) = ahead_m {
                 let relative_m = [x - at_m[0], y - at_m[1]];
-                self.followers[i - 1].see(relative_m, heading_rad, now.time == SimTime::ZERO);
+                let moved_m = [at_m[0] - before_m[0], at_m[1] - before_m[1]];
+                self.followers[i - 1].see(relative_m, heading_rad, moved_m, now.time == SimTime::ZERO);
             }
             ahead_m = Some(at_m);
         }
