@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs the whole test suite on a Debian or Ubuntu machine: installs what it needs (lavapipe,
 # Fast DDS, a Python venv with foreign DDS and bag readers, GDAL and OpenCV, urdfdom, colcon and ament_cmake, Chromium, libclang for
-# the r2r bindings, iproute2 for links between network namespaces), then checks format, lints and documentation, and runs every test.
-# tests/python.sh builds and tests the Python package.
+# the r2r bindings, iproute2 for links between network namespaces), then checks format, lints and documentation, runs every test,
+# and builds and tests the Python package (tests/python.sh).
 #
 #   tests/run.sh                  everything
 #   SELENE_DATA=DIR tests/run.sh  with third-party terrain (else the tests that need it say "skipped")
@@ -73,3 +73,4 @@ step "r2r adapter type-checks"; cargo check --release --quiet -p selene --no-def
 # The whole workspace: its features are those of the tests, so that nothing is compiled twice for them.
 step "build"; cargo build --release --workspace --quiet
 step "tests"; cargo test --release --workspace --quiet --no-fail-fast
+step "Python package"; tests/python.sh
