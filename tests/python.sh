@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # Builds the Python package as users do, installs its wheel into a virtual environment that is made anew each time, with
 # the dependencies that it declares, and tests it together with the program: SELENE_PROGRAM or the one built from these
-# sources. The wheel is built in the workspace's target folder, in the program's profile, which compiles faster than
-# that of users' wheels.
+# sources. The wheel is built in the workspace's target folder, in the release profile.
 #
 #   tests/python.sh                         everything except Stable-Baselines3's own check
 #   SELENE_SB3=1 tests/python.sh            with that check, which needs PyTorch, larger than all other dependencies
