@@ -39,7 +39,11 @@ rm -rf "$venv"
 "$tools/bin/uv" venv --quiet --python python3 "$venv"
 pinned=$target/python/pins.txt
 printf '%s\n' "${pins[@]}" > "$pinned"
-install() { "$tools/bin/uv" pip install --quiet --python "$venv/bin/python" --constraints "$pinned" "$@"; }
+# uv is fast; where it does not reach the packages, pip may, which has settings of its own.
+install() {
+  "$tools/bin/uv" pip install --quiet --python "$venv/bin/python" -c "$pinned" "$@" ||
+    "$tools/bin/python" -m pip --python "$venv/bin/python" install --quiet -c "$pinned" "$@"
+}
 # The package alone first: what it declares is enough to step a world.
 install "$wheel"
 "$venv/bin/python" -c "import selene; selene.World('learning_plain').step()"
