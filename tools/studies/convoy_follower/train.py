@@ -37,9 +37,9 @@ TRAINED, EVALUATED, HELD_OUT = (1000, 128), 2000, 8
 STEPS_MAX, LATER = 3000, 600
 # Deviations, m and m/s, at which a step has lost half of its reward.
 PATH_M, SPEED_M_S = 1.0, 1.0
-# Imitation: rounds of so many steps, passes over everything seen, share of images that are exchanged so that the policy
+# Imitation: rounds of so many steps, passes over everything seen in parts of so many rows, share of images that are exchanged so that the policy
 # does not rely on them alone, and noise of the driver, which lasts a second.
-ROUNDS, ROUND_STEPS, PASSES, EXCHANGED = 8, 160, 6, 0.25
+ROUNDS, ROUND_STEPS, PASSES, PART, EXCHANGED = 8, 160, 6, 256, 0.25
 NOISE, LASTS = 0.15, 0.95
 # Loss of this difference between two actions changes from its square to its amount.
 BEND = 0.05
@@ -140,7 +140,7 @@ def learn_from(policy, optimiser, all_seen):
     images, numbers, taught = all_seen
     for _ in range(PASSES):
         errors = []
-        for part in torch.randperm(len(taught)).split(BATCH):
+        for part in torch.randperm(len(taught)).split(PART):
             is_exchanged = torch.rand(len(part)) < EXCHANGED
             pictured = torch.where(is_exchanged, part[torch.randperm(len(part))], part)
             given = policy(images[pictured], numbers[part])
