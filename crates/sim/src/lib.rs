@@ -28,6 +28,6 @@ pub use wheels::{press_wheels, wheel_shapes};
 pub use world::{
     AllowedFolders, DrivenGround, DustState, Entity, EntityId, Inputs, LinkLoad, Model, ObjectKind, ObjectPose,
     OutOfRangeCounts, Part, Placement, ProcessShare, ResetScope, ResumeError, RockPose, RoverEntityState, RoverKind,
-    RoverSnapshot, Scratch, Settings, SettingsError, Snapshot, Spawn, SpawnError, SpawnPlace, Spawned, StartError,
-    State, UnknownRover, Unread, WheelTruth, World, WorldError,
+    RoverPart, RoverReadings, RoverSnapshot, Scratch, Settings, SettingsError, Snapshot, Spawn, SpawnError, SpawnPlace,
+    Spawned, StartError, State, UnknownRover, Unread, WheelTruth, World, WorldError,
 };

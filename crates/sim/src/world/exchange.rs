@@ -19,25 +19,28 @@
 //! that this process wrote recently then takes another process's height only if that is lower, so that late
 //! parts never raise pressed soil again.
 
+mod packed;
+
 use std::collections::{BTreeMap, BTreeSet};
 
+use nalgebra::Vector3;
 use selene_soil::{DustParcel, KnownNode, NodeMemory, WrittenMemory};
 use selene_terrain::{Edit, Print, TileIndex};
 use selene_vehicle::contact::{Collider, ContactMemory, LooseRockState};
 use serde::{Deserialize, Serialize};
 
 use crate::world::entity::EntityId;
-use crate::world::snapshot::{RockPose, RoverSnapshot, Snapshot};
+use crate::world::snapshot::{LinkLoad, RockPose, RoverSnapshot, Snapshot, WheelTruth};
 use crate::world::state::RoverEntityState;
 use crate::world::world::World;
 
 /// The part of one process: what it did in a heartbeat.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Part {
     /// Number of the heartbeat at the end of the step.
     pub sequence: u64,
-    /// Its rovers, ascending by id: their snapshots and their whole states.
-    pub rovers: Vec<(RoverSnapshot, RoverEntityState)>,
+    /// Its rovers, ascending by id.
+    pub rovers: Vec<RoverPart>,
     /// Loose rocks that it stepped, ascending by id.
     pub rocks: Vec<(u32, LooseRockState)>,
     /// Memory of the contacts of its rovers and rocks.
@@ -48,6 +51,39 @@ pub struct Part {
     pub memory: WrittenMemory,
     /// Dust that its rovers' wheels threw.
     pub dust: Vec<DustParcel>,
+}
+
+/// A rover in a part: all from which its snapshot follows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RoverPart {
+    /// Its id.
+    pub id: EntityId,
+    /// Its state at the end of the step.
+    pub state: RoverEntityState,
+    /// What the step found out besides.
+    pub readings: RoverReadings,
+}
+
+/// What a step found out about a rover that does not follow from its state: fields of [`RoverSnapshot`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RoverReadings {
+    pub(crate) joint_effort: Vec<f64>,
+    pub(crate) base_acceleration: Vector3<f64>,
+    pub(crate) wheels: Vec<WheelTruth>,
+    pub(crate) link_loads: Vec<LinkLoad>,
+    pub(crate) drum_loads_kg: Vec<f64>,
+}
+
+impl RoverReadings {
+    fn of(rover: &RoverSnapshot) -> Self {
+        Self {
+            joint_effort: rover.joint_effort.clone(),
+            base_acceleration: rover.base_acceleration,
+            wheels: rover.wheels.clone(),
+            link_loads: rover.link_loads.clone(),
+            drum_loads_kg: rover.drum_loads_kg.clone(),
+        }
+    }
 }
 
 /// A process's share of the world: which rovers it does not step, and whether it leads.
@@ -121,7 +157,10 @@ impl World {
     pub fn part(&self, snapshot: &Snapshot) -> Part {
         let state = self.state();
         let own = |rover: &&RoverSnapshot| self.share().is_none_or(|share| !share.ghosts.contains(&rover.id));
-        let rover = |rover: &RoverSnapshot| Some((rover.clone(), state.rovers.get(&rover.id)?.clone()));
+        let rover = |rover: &RoverSnapshot| {
+            let state = state.rovers.get(&rover.id)?.clone();
+            Some(RoverPart { id: rover.id, state, readings: RoverReadings::of(rover) })
+        };
         let written = self.written();
         let mut part = Part {
             sequence: snapshot.sequence,
@@ -141,7 +180,7 @@ impl World {
     #[must_use]
     pub fn merge(&mut self, snapshot: Snapshot, parts: &[Part]) -> Snapshot {
         let mut parts: Vec<&Part> = parts.iter().collect();
-        parts.sort_by_key(|part| part.rovers.first().map(|(rover, _)| rover.id));
+        parts.sort_by_key(|part| part.rovers.first().map(|rover| rover.id));
         let given = parts.iter().map(|part| given(part, self.is_own(part))).reduce(merged).unwrap_or_default();
         self.take_in(snapshot, &parts, &given)
     }
@@ -173,22 +212,23 @@ impl World {
     /// Whether a part is that of this process.
     fn is_own(&self, part: &Part) -> bool {
         let is_ghost = |id: &EntityId| self.share().is_some_and(|share| share.ghosts.contains(id));
-        part.rovers.first().is_some_and(|(rover, _)| !is_ghost(&rover.id))
+        part.rovers.first().is_some_and(|rover| !is_ghost(&rover.id))
     }
 
     fn take_in(&mut self, snapshot: Snapshot, parts: &[&Part], given: &[GivenNode]) -> Snapshot {
         let mut merged = Snapshot { edits: heights(given.iter()), ..snapshot };
         let before = merged.terrain_sequence;
-        let (model, state, _) = self.parts_mut();
+        let foreign_parts: Vec<_> = parts.iter().filter(|part| !self.is_own(part)).collect();
+        let (model, state, scratch) = self.parts_mut();
         state.terrain_sequence = before + merged.edits.len() as u64;
         let foreign = || given.iter().filter(|node| !node.is_here);
         state.ruts.apply(&heights(foreign()));
         state.soil.apply(&memories(foreign()));
         state.soil.apply_crumbs(&crumbs_m3(parts));
-        for (reported, of) in parts.iter().flat_map(|part| &part.rovers) {
-            if let Ok(at) = merged.rovers.binary_search_by_key(&reported.id, |rover| rover.id) {
-                merged.rovers[at] = reported.clone();
-                state.rovers.insert(reported.id, of.clone());
+        for rover in foreign_parts.iter().flat_map(|part| &part.rovers) {
+            if let Ok(at) = merged.rovers.binary_search_by_key(&rover.id, |known| known.id) {
+                merged.rovers[at] = scratch.take_in(rover).unwrap_or_else(|| std::mem::take(&mut merged.rovers[at]));
+                state.rovers.insert(rover.id, rover.state.clone());
             }
         }
         for (id, rock) in rocks(parts).into_iter().filter(|(id, _)| model.rocks().contains_key(id)) {
@@ -230,7 +270,7 @@ impl Part {
     fn has(&self, party: &Collider) -> bool {
         match party {
             Collider::Wheel(id, _) | Collider::Part(id, _) => {
-                self.rovers.binary_search_by_key(&EntityId(*id), |(rover, _)| rover.id).is_ok()
+                self.rovers.binary_search_by_key(&EntityId(*id), |rover| rover.id).is_ok()
             }
             Collider::Rock(id) => self.rocks.binary_search_by_key(id, |(rock, _)| *rock).is_ok(),
             Collider::FixedRock(_) | Collider::Obstacle(..) => false,
@@ -242,7 +282,7 @@ impl Part {
 fn latest(parts: &[Part]) -> Vec<Part> {
     let mut latest: BTreeMap<Option<EntityId>, Part> = BTreeMap::new();
     for part in parts {
-        let first = part.rovers.first().map(|(rover, _)| rover.id);
+        let first = part.rovers.first().map(|rover| rover.id);
         let so_far = latest.entry(first).or_default();
         so_far.sequence = part.sequence;
         so_far.rovers.clone_from(&part.rovers);

@@ -26,7 +26,7 @@ mod world;
 pub use driven::DrivenGround;
 pub use dust::DustState;
 pub use entity::{AllowedFolders, Entity, EntityId, Spawn, SpawnPlace, Spawned};
-pub use exchange::{Part, ProcessShare};
+pub use exchange::{Part, ProcessShare, RoverPart, RoverReadings};
 pub use model::{Model, ObjectKind, RoverKind};
 pub use place::Placement;
 pub use reset::ResetScope;

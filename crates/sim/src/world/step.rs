@@ -18,7 +18,7 @@ use selene_vehicle::{BodyTwist, Rover, VehicleError};
 use crate::driving::Command;
 use crate::world::dust::ThrownDust;
 use crate::world::entity::{Entity, EntityId};
-use crate::world::exchange::{ProcessShare, SteppedBy, Written};
+use crate::world::exchange::{ProcessShare, RoverPart, RoverReadings, SteppedBy, Written};
 use crate::world::granular;
 use crate::world::group::{Group, GroupScratch, Members, RoverScratch, WheelSlide};
 use crate::world::model::{Model, RoverKind};
@@ -348,7 +348,8 @@ impl Model {
         let rover = |(id, of): (&EntityId, &RoverEntityState)| {
             let (kind, at_hand) = (self.rovers().get(id)?, scratch.rovers.get(id)?);
             let drum_loads_kg = granular::drum_loads_kg(self, &state.granular, *id, kind);
-            Some(RoverSnapshot { drum_loads_kg, ..rover_snapshot(*id, kind, of, at_hand, heartbeat_s) })
+            let readings = RoverReadings { drum_loads_kg, ..readings(kind, at_hand, heartbeat_s) };
+            Some(rover_snapshot(*id, of, &at_hand.rover, readings))
         };
         let object =
             |id: &EntityId| Some(ObjectPose { id: *id, world_from_object: self.objects().get(id)?.world_from_object });
@@ -439,6 +440,14 @@ impl Scratch {
         Self { prefetch: Prefetch::off(), ..Self::default() }
     }
 
+    /// Brings the working memory of another process's rover to its state; returns its snapshot. `None` for a rover that
+    /// this world has never stepped.
+    pub(crate) fn take_in(&mut self, RoverPart { id, state, readings }: &RoverPart) -> Option<RoverSnapshot> {
+        let rover = &mut self.rovers.get_mut(id)?.rover;
+        rover.set_state(&state.body);
+        Some(rover_snapshot(*id, state, rover, readings.clone()))
+    }
+
     /// Forgets the rovers: from now on their ids may be those of others.
     pub(crate) fn forget_rovers(&mut self) {
         self.rovers.clear();
@@ -486,14 +495,9 @@ fn join(groups: &mut Vec<Members>, mut new: Members) {
     groups.push(new);
 }
 
-fn rover_snapshot(
-    id: EntityId,
-    kind: &RoverKind,
-    of: &RoverEntityState,
-    at_hand: &RoverScratch,
-    heartbeat_s: f64,
-) -> RoverSnapshot {
-    let rover = &at_hand.rover;
+/// The snapshot of a rover that is in the state `of`.
+fn rover_snapshot(id: EntityId, of: &RoverEntityState, rover: &Rover, readings: RoverReadings) -> RoverSnapshot {
+    let RoverReadings { joint_effort, base_acceleration, wheels, link_loads, drum_loads_kg } = readings;
     let joints = rover.joint_states();
     RoverSnapshot {
         id,
@@ -501,15 +505,27 @@ fn rover_snapshot(
         world_from_links: rover.world_from_links(),
         joint_position: joints.iter().map(|joint| joint.position).collect(),
         joint_velocity: joints.iter().map(|joint| joint.velocity).collect(),
-        joint_effort: joints.iter().map(|joint| joint.effort).collect(),
+        joint_effort,
         base_twist: rover.base_twist(),
-        base_acceleration: (rover.base_twist().linear - at_hand.before_m_s) / heartbeat_s,
-        wheels: wheel_truth(kind, at_hand),
+        base_acceleration,
+        wheels,
         lamp_levels: of.driver.lamp_levels().to_vec(),
         memories: of.memories.clone(),
+        link_loads,
+        drum_loads_kg,
+        settings: of.settings.clone(),
+    }
+}
+
+/// What the step found out about a rover, apart from the soil in its drums.
+fn readings(kind: &RoverKind, at_hand: &RoverScratch, heartbeat_s: f64) -> RoverReadings {
+    let rover = &at_hand.rover;
+    RoverReadings {
+        joint_effort: rover.joint_states().iter().map(|joint| joint.effort).collect(),
+        base_acceleration: (rover.base_twist().linear - at_hand.before_m_s) / heartbeat_s,
+        wheels: wheel_truth(kind, at_hand),
         link_loads: link_loads(kind, rover),
         drum_loads_kg: Vec::new(),
-        settings: of.settings.clone(),
     }
 }
 

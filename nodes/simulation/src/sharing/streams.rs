@@ -2,9 +2,10 @@
 //! lost or reordered, and a heartbeat waits only for its bytes. Over DDS the processes only announce themselves and
 //! their addresses.
 //!
-//! A frame is its length (u32, little-endian) and that many bytes, which are serde data in postcard's format. The first
-//! frame on a connection is the caller's [`Hello`], which the called process answers with its own. After that only
-//! the caller writes.
+//! A frame is its length (u32, little-endian) and that many bytes. The first frame on a connection is the caller's
+//! [`Hello`] as serde data in postcard's format, which the called process answers with its own. After that only the caller
+//! writes: messages in the same format, compressed by zstd, after their length without compression (u32, little-endian).
+//! Many bytes of a part are zeros.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -36,6 +37,8 @@ const CALL_AGAIN: Duration = Duration::from_millis(50);
 const HELLO_MAX: usize = 1 << 20;
 /// Maximum size of any other frame, bytes: the state of 80 km of ruts is smaller.
 const FRAME_MAX: usize = 1 << 30;
+/// Level of compression: more takes longer and saves little.
+const ZSTD_LEVEL: i32 = 1;
 /// The multicast group of DDS discovery; the route to it leads to the other ROS 2 processes.
 const DISCOVERY: (Ipv4Addr, u16) = (Ipv4Addr::new(239, 255, 0, 1), 7400);
 
@@ -198,10 +201,21 @@ struct Outgoing {
 pub(super) struct Frame(Arc<[u8]>);
 
 impl Frame {
-    pub(super) fn of(reported: &impl Serialize) -> Self {
-        // Serializing plain data cannot fail.
-        Self(postcard::to_allocvec(reported).unwrap_or_default().into())
+    fn greeting(hello: &Hello) -> Self {
+        Self(serialized(hello).into())
     }
+
+    pub(super) fn of(message: &PeerMessage) -> Self {
+        let bytes = serialized(message);
+        // Compressing into memory cannot fail, and a message has less than 4 GiB.
+        let compressed = zstd::bulk::compress(&bytes, ZSTD_LEVEL).unwrap_or_default();
+        Self([&(bytes.len() as u32).to_le_bytes()[..], &compressed].concat().into())
+    }
+}
+
+fn serialized(data: &impl Serialize) -> Vec<u8> {
+    // Serializing plain data cannot fail.
+    postcard::to_allocvec(data).unwrap_or_default()
 }
 
 impl Streams {
@@ -325,7 +339,7 @@ async fn read_all(mut stream: TcpStream, own: Arc<Hello>, arrived: Sender<PeerEv
     drop(arrived.send(PeerEvent::Called { process: process.clone() }));
     loop {
         let read = read_bytes(&mut stream, FRAME_MAX).await;
-        let next = match read.and_then(|bytes| work.time(|| decode(&bytes))) {
+        let next = match read.and_then(|bytes| work.time(|| message(&bytes))) {
             Ok(reported) => PeerEvent::PeerMessage { process: process.clone(), reported },
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
                 return drop(arrived.send(PeerEvent::Unreadable { process, what: error.to_string() }));
@@ -339,11 +353,11 @@ async fn read_all(mut stream: TcpStream, own: Arc<Hello>, arrived: Sender<PeerEv
 }
 
 async fn answer(stream: &mut TcpStream, own: &Hello) -> io::Result<Hello> {
-    let caller: Hello = read_frame(stream, HELLO_MAX).await?;
+    let caller = read_hello(stream).await?;
     if caller.run != own.run {
         return Err(io::Error::other("of another run"));
     }
-    write_frame(stream, &Frame::of(own)).await?;
+    write_frame(stream, &Frame::greeting(own)).await?;
     Ok(caller)
 }
 
@@ -377,8 +391,8 @@ impl Call {
     async fn greet(&self, address: &str) -> io::Result<(TcpStream, Hello)> {
         let mut stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
-        write_frame(&mut stream, &Frame::of(&*self.own)).await?;
-        let answered: Hello = read_frame(&mut stream, HELLO_MAX).await?;
+        write_frame(&mut stream, &Frame::greeting(&self.own)).await?;
+        let answered = read_hello(&mut stream).await?;
         // The same port on another machine may belong to another program.
         let is_the_one = answered.run == self.own.run && answered.process == self.process;
         if is_the_one { Ok((stream, answered)) } else { Err(io::Error::other("another process answers")) }
@@ -421,9 +435,9 @@ async fn write_frame(stream: &mut TcpStream, Frame(bytes): &Frame) -> io::Result
     stream.write_all(bytes).await
 }
 
-/// Reads and decodes the next frame; `InvalidData` if this version cannot.
-async fn read_frame<T: DeserializeOwned>(stream: &mut TcpStream, bytes_max: usize) -> io::Result<T> {
-    decode(&read_bytes(stream, bytes_max).await?)
+/// Reads a greeting; `InvalidData` if this version cannot.
+async fn read_hello(stream: &mut TcpStream) -> io::Result<Hello> {
+    decode(&read_bytes(stream, HELLO_MAX).await?)
 }
 
 async fn read_bytes(stream: &mut TcpStream, bytes_max: usize) -> io::Result<Vec<u8>> {
@@ -436,6 +450,18 @@ async fn read_bytes(stream: &mut TcpStream, bytes_max: usize) -> io::Result<Vec<
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
     Ok(bytes)
+}
+
+/// The message in the bytes of a frame; `InvalidData` if this version cannot read it.
+fn message(frame: &[u8]) -> io::Result<PeerMessage> {
+    let invalid = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what);
+    let (length, compressed) = frame.split_first_chunk().ok_or_else(|| invalid("a frame without a length"))?;
+    let length = u32::from_le_bytes(*length) as usize;
+    if length > FRAME_MAX {
+        return Err(invalid(&format!("a message of {length} bytes")));
+    }
+    let bytes = zstd::bulk::decompress(compressed, length).map_err(|error| invalid(&error.to_string()))?;
+    decode(&bytes)
 }
 
 fn decode<T: DeserializeOwned>(bytes: &[u8]) -> io::Result<T> {
