@@ -308,8 +308,13 @@ impl RoverKind {
         let Start { x_m, y_m, z_m, yaw_rad } = place;
         let patch = GroundPatch::of_square(&model.terrain, ruts, [x_m, y_m], self.reach_m);
         let mut world_from_base = self.standing(&patch, [x_m, y_m], yaw_rad);
-        world_from_base.translation.z += z_m;
-        let rover = Rover::new(&self.setup.model, world_from_base, model.gravity_m_s2(), model.conditions().dt_s)?;
+        let (gravity_m_s2, dt_s) = (model.gravity_m_s2(), model.conditions().dt_s);
+        let mut rover = Rover::new(&self.setup.model, world_from_base, gravity_m_s2, dt_s)?;
+        // Casters and drums must not start in the ground, which would throw the rover.
+        world_from_base.translation.z += self.contact_shapes.depth_m(&rover, &patch) + z_m;
+        if world_from_base.translation.z > rover.world_from_base().translation.z {
+            rover = Rover::new(&self.setup.model, world_from_base, gravity_m_s2, dt_s)?;
+        }
         let wheels = self.wheel_shapes.len();
         let wheel_load_n = self.setup.model.mass_kg() * model.scenario.gravity_m_s2 / wheels.max(1) as f64;
         Ok(RoverEntityState {

@@ -5,10 +5,14 @@
 
 use crate::common;
 
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
 use common::{Rover, config, drive, world, yard};
 use nalgebra::{UnitQuaternion, Vector3};
 use selene_base::{Pose, Twist, frames};
 use selene_sim::{AllowedFolders, Entity, EntityId, Placement, Spawn, SpawnPlace, World};
+use selene_vehicle::{Import, Packages, rover_file};
 
 const FIRST: Entity = Entity::Rover(EntityId(1));
 /// The id of a scenario's first loose rock.
@@ -24,6 +28,44 @@ fn busy() -> World {
     let mut world = world(&yard("lunar", &rovers, "loose_rocks: [{ x_m: 4.0, y_m: -4.0, diameter_m: 0.8 }]"));
     drive(&mut world, 100);
     world
+}
+
+/// A rover of two wheels and a ball under its front that reaches 5 cm deeper than they do, imported from its URDF.
+fn with_a_deep_ball(folder: &Path) -> PathBuf {
+    let urdf = folder.join("found.urdf");
+    let text = include_str!("../../../vehicle/tests/found.urdf");
+    let plate = "<mesh filename=\"package://found_description/meshes/plate.stl\" scale=\"0.2 -0.2 1\"/>";
+    let ball = "<child link=\"ball_caster_link\"/><origin xyz=\"0.2 0 -0.05\"/>";
+    assert!(text.contains(plate) && text.contains(ball));
+    let text = text.replace(plate, "<box size=\"0.2 0.2 0.02\"/>").replace(ball, &ball.replace("-0.05", "-0.13"));
+    std::fs::write(&urdf, text).unwrap();
+    let packages_as_written = &BTreeMap::new();
+    let import = Import { name: "found", urdf: &urdf, urdf_as_written: Path::new("found.urdf"), packages_as_written };
+    let rover = folder.join("found.yaml");
+    std::fs::write(&rover, rover_file(&import, &Packages::default()).unwrap()).unwrap();
+    rover
+}
+
+#[test]
+fn a_rover_whose_body_reaches_below_its_wheels_starts_on_the_ground_and_is_not_thrown() {
+    let folder = std::env::temp_dir().join(format!("selene-deep-ball-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let rover = with_a_deep_ball(&folder);
+    for soil in ["lunar", "rigid"] {
+        let rovers = [Rover { name: "found", file: "sorato", start: [0.0, 0.0, 0.0], waypoints_m: &[] }];
+        let text = yard(soil, &rovers, "").replace("../rover/sorato.yaml", rover.to_str().unwrap());
+        let mut world = world(&text);
+        let mut up = f64::INFINITY;
+        let start_m = world.pose(FIRST).unwrap().translation.z;
+        for _ in 0..300 {
+            drive(&mut world, 1);
+            let pose = world.pose(FIRST).unwrap();
+            up = f64::min(up, (pose.rotation * Vector3::z()).z);
+            assert!(pose.translation.z < start_m + 0.01, "it rises by {} m", pose.translation.z - start_m);
+        }
+        assert!(up > 0.9, "{soil}: it tilts by {} degrees", up.acos().to_degrees());
+    }
+    std::fs::remove_dir_all(folder).unwrap();
 }
 
 fn at(x: f64, y: f64, yaw_rad: f64) -> Placement {

@@ -67,6 +67,15 @@ impl FloorPoints {
         memory.free_m > 0.0
     }
 
+    /// Depth of the deepest of a body's points below the ground, m; zero when all are above it.
+    pub(crate) fn depth_m(&self, body: &ContactBody, ground: &GroundPatch) -> f64 {
+        let depth_m = |point: &Vector3<f64>| {
+            let point_m = body.world_from_body * Point3::from(*point);
+            ground.height_m(point_m.x, point_m.y).map_or(0.0, |height_m| height_m - point_m.z)
+        };
+        self.points_m.iter().map(depth_m).fold(0.0, f64::max)
+    }
+
     /// The ground's wrench on the body about its origin; none where it does not touch.
     pub(crate) fn push(
         &self,

@@ -3,11 +3,12 @@
 
 use nalgebra::{Translation3, UnitQuaternion};
 use selene_base::Pose;
-use selene_terrain::RockShape;
+use selene_terrain::{GroundPatch, RockShape};
 
 use super::floor::FloorPoints;
 use super::solid::Solid;
 use crate::model::RoverModel;
+use crate::rover::Rover;
 
 /// A rover's shapes.
 #[derive(Clone, Debug)]
@@ -56,6 +57,13 @@ impl ContactShapes {
                 .map(|(i, link)| (i, FloorPoints::of(&link.collisions, model.ground_friction(i))))
                 .collect(),
         }
+    }
+
+    /// Depth of the deepest of the bodies besides the wheels below the ground, m; zero when all are above it.
+    #[must_use]
+    pub fn depth_m(&self, rover: &Rover, ground: &GroundPatch) -> f64 {
+        let depth_m = |(link, points): &(usize, FloorPoints)| points.depth_m(&rover.body_of_link(*link), ground);
+        self.floors.iter().map(depth_m).fold(0.0, f64::max)
     }
 
     /// Number of bodies that hard ground can carry; each has a `FloorMemory`.
