@@ -323,6 +323,9 @@ fn figure(value: f64) -> String {
     let mut text = String::new();
     // Writing to a string does not fail.
     let _ = write!(text, "{value:.decimals$}");
+    if text.trim_start_matches(['-', '0', '.']).is_empty() {
+        return "0".to_owned();
+    }
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
@@ -341,8 +344,8 @@ mod tests {
 
     #[test]
     fn figures_have_four_digits() {
-        let reported = [0.0, 0.033, 1.0 / 3.0, 12.5, 1234.6, 1e-5, -0.04485].map(figure);
-        assert_eq!(reported, ["0", "0.033", "0.3333", "12.5", "1235", "0.00001", "-0.04485"]);
+        let reported = [0.0, -1e-17, 0.033, 1.0 / 3.0, 12.5, 1234.6, 1e-5, -0.04485].map(figure);
+        assert_eq!(reported, ["0", "0", "0.033", "0.3333", "12.5", "1235", "0.00001", "-0.04485"]);
     }
 
     #[test]

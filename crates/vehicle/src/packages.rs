@@ -29,6 +29,17 @@ impl Packages {
         Self::new(given.iter().map(|(name, path)| (name.clone(), folder.join(path))).collect())
     }
 
+    /// The packages that the text of `urdf` names and that would not be found upward from it, with all that were given.
+    #[must_use]
+    pub fn named_elsewhere(&self, text: &str, urdf: &Path) -> BTreeMap<String, PathBuf> {
+        let mut named = self.named_in(text, urdf);
+        named.retain(|name, folder| {
+            let is_same = |found: PathBuf| folder.canonicalize().is_ok_and(|folder| folder == found);
+            self.given.contains_key(name) || !above(name, urdf).is_some_and(is_same)
+        });
+        named
+    }
+
     /// The packages that the text of `urdf` names and where they are, with all that were given.
     #[must_use]
     pub fn named_in(&self, text: &str, urdf: &Path) -> BTreeMap<String, PathBuf> {
@@ -40,6 +51,24 @@ impl Packages {
             }
         }
         named
+    }
+
+    /// All packages that hold `urdf` or lie beside a folder that does, without those of sourced workspaces, and all that
+    /// were given, by their folders' names.
+    #[must_use]
+    pub fn around(&self, urdf: &Path) -> BTreeMap<String, PathBuf> {
+        let urdf = urdf.canonicalize().unwrap_or_default();
+        let beside =
+            |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        let folders = urdf.ancestors().skip(1).flat_map(|folder| beside(folder).chain([folder.to_owned()]));
+        let packages = folders.filter(|folder| is_file(&folder.join("package.xml")));
+        let named = packages.filter_map(|folder| Some((folder.file_name()?.to_str()?.to_owned(), folder)));
+        // The nearest of the same name counts.
+        let mut around = BTreeMap::new();
+        named.for_each(|(name, folder)| _ = around.entry(name).or_insert(folder));
+        around.retain(|name, _| self.sourced(name).is_none());
+        around.extend(self.given.clone());
+        around
     }
 
     /// The file that `urdf` names as `name`.
@@ -80,9 +109,12 @@ impl Packages {
         if let Some(given) = self.given.get(package) {
             return Some(given.clone());
         }
-        let sourced =
-            self.prefixes.iter().map(|prefix| prefix.join("share").join(package)).find(|share| share.is_dir());
-        sourced.or_else(|| above(package, urdf))
+        self.sourced(package).or_else(|| above(package, urdf))
+    }
+
+    /// A package of the sourced workspaces.
+    fn sourced(&self, package: &str) -> Option<PathBuf> {
+        self.prefixes.iter().map(|prefix| prefix.join("share").join(package)).find(|share| share.is_dir())
     }
 }
 

@@ -120,7 +120,10 @@ fn only_root(
             let what = format!("two roots, \"{}\" and \"{}\"; join them: one is allowed", first.name, second.name);
             Err(VehicleError::urdf(path, second.line, what))
         }
-        (None, _) if robot.links.is_empty() => Err(VehicleError::urdf(path, robot.line, "no <link>; give one")),
+        (None, _) if robot.links.is_empty() => {
+            let what = "no <link>; give one, or a xacro that uses the macro of this file";
+            Err(VehicleError::urdf(path, robot.line, what))
+        }
         (None, _) => {
             let what = "every link hangs from another (a cycle of joints); a rover is a tree with one root";
             Err(VehicleError::urdf(path, robot.links[0].line, what))

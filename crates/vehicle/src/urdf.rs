@@ -254,14 +254,19 @@ impl<'a> File<'a> {
         Ok(RawLink {
             name: self.attribute(node, "name")?.to_owned(),
             line: self.line(node),
-            inertial: child(node, "inertial").map(|n| self.inertial(n)).transpose()?,
+            inertial: child(node, "inertial").map(|n| self.inertial(n)).transpose()?.flatten(),
             visuals: children(node, "visual").map(|n| self.visual(n, colours)).collect::<Result<_, _>>()?,
             collisions: children(node, "collision").map(|n| self.collision(n)).collect::<Result<_, _>>()?,
         })
     }
 
-    fn inertial(&self, node: Node<'a, 'a>) -> Result<Inertial, VehicleError> {
-        let [mass_kg] = self.positive(self.needed(node, "mass")?, "value")?;
+    /// The inertia of a link; `None` for a mass of 0, which URDFs have where a frame needs a link.
+    fn inertial(&self, node: Node<'a, 'a>) -> Result<Option<Inertial>, VehicleError> {
+        let mass = self.needed(node, "mass")?;
+        if self.numbers(mass, "value")? == [0.0] {
+            return Ok(None);
+        }
+        let [mass_kg] = self.positive(mass, "value")?;
         let inertia = self.needed(node, "inertia")?;
         let moment = |name| self.numbers(inertia, name).map(|[value]: [f64; 1]| value);
         let product = |name| self.numbers_or(inertia, name, [0.0]).map(|[value]| value);
@@ -273,7 +278,7 @@ impl<'a> File<'a> {
                 "inertia is not allowed: principal moments must be more than 0, none above the sum of the others";
             return Err(self.refusal(inertia, what));
         }
-        Ok(Inertial { link_from_com: self.origin(node)?, mass_kg, inertia_kg_m2 })
+        Ok(Some(Inertial { link_from_com: self.origin(node)?, mass_kg, inertia_kg_m2 }))
     }
 
     fn visual(&self, node: Node<'a, 'a>, colours: &Colours) -> Result<Visual, VehicleError> {
@@ -288,15 +293,9 @@ impl<'a> File<'a> {
     }
 
     /// The colour of a visual: its material's own, else that of the name. One with a texture, which is not read, is
-    /// grey, as is one without a name.
+    /// grey, as is one whose name has no colour anywhere.
     fn visible_colour(&self, material: Node<'a, 'a>, name: &str, colours: &Colours) -> Result<[f64; 4], VehicleError> {
-        let known = self.colour(material)?.or_else(|| colours.get(name).copied());
-        if known.is_none() && !name.is_empty() && child(material, "texture").is_none() {
-            let known: Vec<_> = colours.keys().map(String::as_str).collect();
-            let what = format!("material \"{name}\" has no colour; known: {}", known.join(", "));
-            return Err(self.refusal(material, what));
-        }
-        Ok(known.unwrap_or(GREY))
+        Ok(self.colour(material)?.or_else(|| colours.get(name).copied()).unwrap_or(GREY))
     }
 
     fn collision(&self, node: Node<'a, 'a>) -> Result<Collision, VehicleError> {
@@ -339,7 +338,7 @@ impl<'a> File<'a> {
             parent: self.attribute(self.needed(node, "parent")?, "link")?.to_owned(),
             child: self.attribute(self.needed(node, "child")?, "link")?.to_owned(),
             parent_from_child_at_zero: self.origin(node)?,
-            axis: self.axis(node)?,
+            axis: self.axis(node, kind)?,
             limits: self.limits(node, kind)?,
             effort_max: stated_limit(node, "effort"),
             speed_max: stated_limit(node, "velocity"),
@@ -369,8 +368,9 @@ impl<'a> File<'a> {
         }
     }
 
-    fn axis(&self, node: Node<'a, 'a>) -> Result<Unit<Vector3<f64>>, VehicleError> {
-        let Some(axis) = child(node, "axis") else { return Ok(Vector3::x_axis()) };
+    /// The axis of a joint; that of a fixed one is never used and may be anything.
+    fn axis(&self, node: Node<'a, 'a>, kind: JointKind) -> Result<Unit<Vector3<f64>>, VehicleError> {
+        let Some(axis) = child(node, "axis").filter(|_| kind != JointKind::Fixed) else { return Ok(Vector3::x_axis()) };
         let xyz = Vector3::from(self.numbers(axis, "xyz")?);
         Unit::try_new(xyz, 1e-9).ok_or_else(|| self.refusal(axis, "xyz is not allowed: must not be zero"))
     }

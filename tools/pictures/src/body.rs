@@ -177,6 +177,11 @@ fn outline(canvas: &mut Canvas, i: usize, frame: &Frame, wheel: &WheelOutline) {
     }
     canvas.frame([at.0 - half_x, at.1 - half_y, at.0 + half_x, at.1 + half_y], colour);
     if view.axes[2].0 == 2 {
+        // Readable on any colour of the rover.
+        for aside in [(-1, 0), (1, 0), (0, -1), (0, 1)] {
+            let at = (at.0 + aside.0, at.1 + aside.1);
+            canvas.text(&wheel.name, at, 14, colour::BACKGROUND, Align::Middle);
+        }
         canvas.text(&wheel.name, at, 14, colour::INK, Align::Middle);
     }
 }

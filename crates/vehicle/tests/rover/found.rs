@@ -173,6 +173,20 @@ fn a_joint_that_mimics_follows_at_its_multiple() {
 }
 
 #[test]
+fn a_frame_without_mass_on_a_fixed_joint_with_no_axis_and_a_material_without_colour_are_taken() {
+    let more = "<link name=\"frame\"><inertial><mass value=\"0\"/><inertia ixx=\"0\" iyy=\"0\" izz=\"0\"/></inertial>\
+        <visual><geometry><box size=\"0.1 0.1 0.1\"/></geometry><material name=\"unknown\"/></visual></link>\
+        <joint name=\"frame_joint\" type=\"fixed\"><parent link=\"base_link\"/><child link=\"frame\"/><axis xyz=\"0 0 0\"/>\
+        </joint></robot>";
+    let (_folder, rover) = package(["</robot>", more], ["", ""]);
+    let model = RoverModel::load(&rover).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(model.mass_kg(), found().mass_kg());
+    let frame = model.links().iter().find(|link| link.name == "frame").unwrap();
+    let [red, green, blue, _] = frame.visuals[0].rgba;
+    assert!(red == green && green == blue, "grey");
+}
+
+#[test]
 fn a_package_that_is_elsewhere_is_named_in_the_rovers_file() {
     let elsewhere = ["package://found_description/", "package://other/"];
     refused(elsewhere, ["", ""], &["found.urdf:", "package other", "packages: {other: DIR}", "--package other=DIR"]);
