@@ -77,6 +77,16 @@ impl Logged {
         within(limit, look).flatten()
     }
 
+    /// Waits for a line that contains `words`, and returns it; `None` at the deadline.
+    pub(crate) fn says_within(&self, words: &str, limit: Duration) -> Option<String> {
+        let look = || {
+            let printed = self.printed();
+            let whole = printed.rfind('\n').map_or("", |end| &printed[..end]);
+            whole.lines().find(|line| line.contains(words)).map(str::to_owned)
+        };
+        within(limit, look)
+    }
+
     fn line(&self, words: &str, nth: usize) -> Option<String> {
         let printed = self.printed();
         // Ignores a line that is not complete yet.

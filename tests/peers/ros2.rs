@@ -8,7 +8,7 @@ use std::time::Duration;
 use selene_tests::{repository_file, skip_peer};
 
 use crate::link::{Link, LinkEnd};
-use crate::logged::{Logged, peer_succeeds};
+use crate::logged::{Logged, check, peer_succeeds};
 use crate::program::{Running, alone, folder, selene, succeeded, text};
 
 /// Domains that no other program on the machine is likely to use; one per test.
@@ -16,6 +16,7 @@ const DOMAIN: &str = "92";
 const SERVICES_DOMAIN: &str = "82";
 const LOCALHOST_DOMAIN: &str = "83";
 const STATIC_PEERS_DOMAIN: &str = "84";
+const TWIST_DOMAIN: &str = "76";
 /// Longer than all waits of the scripts together.
 const SERVICES_WITHIN: Duration = Duration::from_secs(600);
 const FOUND_WITHIN: Duration = Duration::from_secs(400);
@@ -73,6 +74,26 @@ fn a_real_ros_2_client_reads_parameters_and_sets_the_pace() {
     let mut simulation = Logged::start("simulation", &folder, &mut simulation(SERVICES_DOMAIN, &[]));
     on_domain(&mut client, SERVICES_DOMAIN);
     peer_succeeds(&mut Logged::start("client", &folder, &mut client), SERVICES_WITHIN, &mut simulation);
+    std::fs::remove_dir_all(folder).expect("clean");
+}
+
+#[test]
+fn a_node_that_publishes_a_plain_twist_is_named_with_what_to_do() {
+    let _turn = alone();
+    let Some(mut node) = ros2("ros2_twist.py") else { return };
+    let folder = folder("ros2-twist");
+    let simulation = Logged::start("simulation", &folder, &mut simulation(TWIST_DOMAIN, &[]));
+    on_domain(&mut node, TWIST_DOMAIN);
+    let _node = Logged::start("node", &folder, &mut node);
+    let warning = simulation.says_within("messages of node /lab/teleop are not received", FOUND_WITHIN);
+    check(warning.is_some(), "the warning is missing", &[&simulation]);
+    let warning = warning.unwrap_or_default();
+    for part in
+        ["topic /cmd_vel", "geometry_msgs/msg/Twist and not geometry_msgs/msg/TwistStamped", "--twist-unstamped"]
+    {
+        assert!(warning.contains(part), "{part} is missing in: {warning}");
+    }
+    drop(simulation);
     std::fs::remove_dir_all(folder).expect("clean");
 }
 

@@ -16,6 +16,7 @@ mod listener;
 mod mapping;
 mod matches;
 mod mismatches;
+mod peer_nodes;
 mod raw;
 mod services;
 
@@ -38,6 +39,7 @@ use self::listener::{Listener, Purpose, Reader, Requests, Sample, SampleSink};
 pub use self::mapping::ServiceMapping;
 use self::matches::Matches;
 use self::mismatches::{MismatchMonitor, OwnEndpoints};
+use self::peer_nodes::PeerNodes;
 use self::raw::Raw;
 use crate::cdr::{CDR_LE, Encoded};
 use crate::qos::{Durability, Qos, Reliability, Topic};
@@ -109,7 +111,7 @@ impl Dds {
         let publisher = participant.create_publisher(&QosPolicies::default())?;
         let subscriber = participant.create_subscriber(&QosPolicies::default())?;
         let graph = Arc::new(Graph::new(&participant, &publisher, node)?);
-        let watch = MismatchMonitor::start(&participant)?;
+        let watch = MismatchMonitor::start(&participant, PeerNodes::new(&participant, &subscriber)?)?;
         let matches = Arc::new(Matches::new(participant.guid()));
         let listener = Listener::start(&participant, Arc::clone(&matches))?;
         let mapping = options.service_mapping;

@@ -15,7 +15,7 @@ use rustdds::{DomainParticipant, GUID, Publisher, RTPSEntity, TopicKind};
 use super::with_type_hash;
 
 /// The type hash of `rmw_dds_common/msg/ParticipantEntitiesInfo`, whose struct `ros2-client` has (ROS 2 Jazzy).
-const TYPE_HASH: &str = "RIHS01_91a0593bacdcc50ea9bdcf849a938b128412cc1ea821245c663bcd26f83c295e";
+pub(super) const DISCOVERY_TYPE_HASH: &str = "RIHS01_91a0593bacdcc50ea9bdcf849a938b128412cc1ea821245c663bcd26f83c295e";
 
 /// An endpoint of the node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,7 +51,7 @@ impl Graph {
             &ros_discovery::QOS_PUB,
             TopicKind::NoKey,
         )?;
-        let qos = with_type_hash(ros_discovery::QOS_PUB.clone(), TYPE_HASH);
+        let qos = with_type_hash(ros_discovery::QOS_PUB.clone(), DISCOVERY_TYPE_HASH);
         let announcer = publisher.create_datawriter_no_key(&topic, Some(qos))?;
         let endpoints = Mutex::new(Some(BTreeSet::new()));
         let graph = Self { participant: participant.guid().into(), node, endpoints, announcer };

@@ -1,7 +1,7 @@
 //! Detects peers that use our topics but cannot exchange messages with us, because of another message type or
 //! incompatible quality of service. DDS silently leaves such endpoints unmatched (DDS 1.4, 2.2.3). Once a second (wall
-//! time) a thread compares all endpoints of peers with ours, logs once for each what differs and what to do, and counts
-//! the publishers that match our subscriptions.
+//! time) a thread compares all endpoints of peers with ours, logs once for each whose it is, what differs and what to do,
+//! and counts the publishers that match our subscriptions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -14,6 +14,7 @@ use ros2_client::Gid;
 use rustdds::{DomainParticipant, QosPolicies, RTPSEntity, policy};
 
 use super::graph::Endpoint;
+use super::peer_nodes::PeerNodes;
 use super::{dds_qos, dds_type_name};
 use crate::qos::{Durability, Reliability, Topic};
 
@@ -51,6 +52,8 @@ struct KnownEndpoints {
 #[derive(Clone, Debug)]
 struct Peer {
     gid: Gid,
+    /// Full name of its node, if its participant lists one.
+    node: Option<String>,
     side: EndpointRole,
     /// The topic's name in DDS.
     topic: String,
@@ -65,10 +68,10 @@ enum EndpointRole {
 }
 
 impl MismatchMonitor {
-    pub(super) fn start(participant: &DomainParticipant) -> io::Result<Self> {
+    pub(super) fn start(participant: &DomainParticipant, nodes: PeerNodes) -> io::Result<Self> {
         let (own, (stop, stopped)) = (Arc::new(OwnEndpoints::default()), channel());
         let (participant, watched) = (participant.clone(), Arc::clone(&own));
-        let work = move || watch(&participant, &watched, &stopped);
+        let work = move || watch(&participant, nodes, &watched, &stopped);
         let thread = Builder::new().name("dds mismatches".to_owned()).spawn(work)?;
         Ok(Self { own, stop: Some(stop), thread: Some(thread) })
     }
@@ -87,16 +90,17 @@ impl Drop for MismatchMonitor {
     }
 }
 
-fn watch(participant: &DomainParticipant, own: &OwnEndpoints, stopped: &Receiver<()>) {
+fn watch(participant: &DomainParticipant, mut nodes: PeerNodes, own: &OwnEndpoints, stopped: &Receiver<()>) {
     while stopped.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
-        for what in own.look_at(&peers(participant)) {
+        nodes.read();
+        for what in own.look_at(&peers(participant, &nodes)) {
             tracing::warn!("{what}");
         }
     }
 }
 
 /// All endpoints of other participants.
-fn peers(participant: &DomainParticipant) -> Vec<Peer> {
+fn peers(participant: &DomainParticipant, nodes: &PeerNodes) -> Vec<Peer> {
     let own = participant.guid().prefix;
     let writers = participant.discovered_writers().into_iter().map(|writer| {
         let (guid, data) = (writer.writer_proxy.remote_writer_guid, writer.publication_topic_data);
@@ -109,7 +113,12 @@ fn peers(participant: &DomainParticipant) -> Vec<Peer> {
         (guid, EndpointRole::Subscribes, data.topic_name, type_name, qos)
     });
     let others = writers.chain(readers).filter(|(guid, ..)| guid.prefix != own);
-    others.map(|(guid, side, topic, type_name, qos)| Peer { gid: guid.into(), side, topic, type_name, qos }).collect()
+    others
+        .map(|(guid, side, topic, type_name, qos)| {
+            let gid = guid.into();
+            Peer { gid, node: nodes.name_of(gid), side, topic, type_name, qos }
+        })
+        .collect()
 }
 
 impl OwnEndpoints {
@@ -195,9 +204,9 @@ impl Peer {
     fn misfit(&self, ours: &Topic) -> Option<String> {
         let who = match self.side {
             EndpointRole::Publishes => {
-                format!("topic {}: messages of a publisher elsewhere are not received", ours.name)
+                format!("topic {}: messages of {} are not received", ours.name, self.named("a publisher"))
             }
-            EndpointRole::Subscribes => format!("topic {}: a subscriber elsewhere gets nothing", ours.name),
+            EndpointRole::Subscribes => format!("topic {}: {} gets nothing", ours.name, self.named("a subscriber")),
         };
         if self.type_name != dds_type_name(ours.type_name) {
             let theirs = ros_type_name(&self.type_name);
@@ -219,6 +228,13 @@ impl Peer {
             EndpointRole::Subscribes => format!("subscribe {has}"),
         };
         Some(format!("{who}: its quality of service ({theirs}) does not fit ours ({has}) in {policy:?}; {advice}"))
+    }
+}
+
+impl Peer {
+    /// Its node, or `what` of a program that is no ROS 2 node.
+    fn named(&self, what: &str) -> String {
+        self.node.as_ref().map_or_else(|| format!("{what} that is no ROS 2 node"), |node| format!("node {node}"))
     }
 }
 
@@ -285,7 +301,7 @@ mod tests {
 
     fn peer<M: Message>(number: u8, side: EndpointRole, topic: &str, qos: Qos) -> Peer {
         let (topic, type_name) = (format!("rt{topic}"), dds_type_name(M::TYPE_NAME));
-        Peer { gid: gid(number), side, topic, type_name, qos: dds_qos(qos).build() }
+        Peer { gid: gid(number), node: None, side, topic, type_name, qos: dds_qos(qos).build() }
     }
 
     /// One of our endpoints.
@@ -299,11 +315,15 @@ mod tests {
     fn a_plain_twist_is_reported_once_with_the_option_that_takes_it() {
         let own = own::<TwistStamped>(Endpoint::Reader, "/cmd_vel", Qos::reliable());
         let plain = peer::<Twist>(1, EndpointRole::Publishes, "/cmd_vel", Qos::reliable());
+        let plain = Peer { node: Some("/lab/teleop".to_owned()), ..plain };
         let reported = own.look_at(std::slice::from_ref(&plain));
         let [reported] = &reported[..] else { panic!("{reported:?}") };
-        for part in
-            ["topic /cmd_vel", "is geometry_msgs/msg/Twist and not geometry_msgs/msg/TwistStamped", "--twist-unstamped"]
-        {
+        for part in [
+            "topic /cmd_vel",
+            "node /lab/teleop",
+            "is geometry_msgs/msg/Twist and not geometry_msgs/msg/TwistStamped",
+            "--twist-unstamped",
+        ] {
             assert!(reported.contains(part), "{part} is missing in: {reported}");
         }
         assert_eq!(own.publishers_of("/cmd_vel"), Some(0));
