@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::input::{self, within};
 use selene_base::random::{RngExt, Stream};
 use selene_base::{InputError, SimTime};
@@ -25,7 +26,7 @@ use crate::task::{DigSpec, FollowSpec, SlopeClimbSpec, Task};
 const WAY_MAX_M: f64 = 0.2;
 
 /// The keys of a course's file.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct CourseSpec {
     /// Name of the course.

@@ -5,6 +5,7 @@
 //! are accepted.
 
 use rand_distr::{Distribution as _, StandardNormal};
+use schemars::JsonSchema;
 use selene_base::random::{RngExt, Stream};
 use selene_base::{NotOneOf, one_of};
 use serde::Deserialize;
@@ -13,7 +14,7 @@ use serde::Deserialize;
 const CHOICES_MAX: usize = 1000;
 
 /// A distribution of one number.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(try_from = "DistributionKeys")]
 pub enum Distribution {
     /// Uniform between two values.
@@ -27,7 +28,7 @@ pub enum Distribution {
 }
 
 /// A range of values.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RangeSpec {
     /// Lowest value.
@@ -37,7 +38,7 @@ pub struct RangeSpec {
 }
 
 /// A truncated normal distribution.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NormalSpec {
     /// Mean before truncation.
@@ -51,7 +52,7 @@ pub struct NormalSpec {
 }
 
 /// The keys of a distribution in a file.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct DistributionKeys {
     uniform: Option<RangeSpec>,

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::InputError;
 use selene_base::input::within;
 use selene_base::random::RngExt;
@@ -22,7 +23,7 @@ use crate::draws::Draws;
 const SOILS_MAX: usize = 100;
 
 /// Distributions of the drawn quantities.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields, default)]
 pub struct RandomiseSpec {
     /// Free-fall acceleration, m/s², 0.1 to 30.
@@ -56,7 +57,7 @@ pub struct RandomiseSpec {
 }
 
 /// Rocks that are laid on the ground. They are loose, but heavy ones stay where they are.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct RocksSpec {
     /// Number of rocks, 0 to 200; rounded.
@@ -74,7 +75,7 @@ pub struct RocksSpec {
 }
 
 /// Standard deviations of white noise on observations, each drawn once per episode.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields, default)]
 pub struct ObservationNoiseSpec {
     /// Noise of distances, m, 0 to 10.

@@ -4,6 +4,7 @@
 //! less the cost of its work. The end of an episode has a reward of its own.
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::input::{finite_array, positive, within};
 use selene_base::{NotOneOf, one_of};
 use selene_sim::RoverSnapshot;
@@ -23,7 +24,7 @@ pub(crate) const ACTIONS: &[&str] = &["forward speed", "turn rate", "arm rate", 
 pub(crate) const DRIVING: usize = 2;
 
 /// A task.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(try_from = "TaskKeys")]
 pub enum Task {
     /// Drive to a place.
@@ -39,7 +40,7 @@ pub enum Task {
 }
 
 /// The keys of a task in a file.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct TaskKeys {
     waypoint: Option<WaypointSpec>,
@@ -81,7 +82,7 @@ impl Validate for Task {
 }
 
 /// A place to drive to, from the scenario's start with a drawn heading.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct WaypointSpec {
     /// Least and greatest distance of the goal, m, beyond `within_m`, below 1000: drawn with its bearing.
@@ -93,7 +94,7 @@ pub struct WaypointSpec {
 }
 
 /// A place to drive to among the rocks of `randomise`.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct ObstacleFieldSpec {
     /// Least and greatest distance of the goal, m, beyond `within_m`, below 1000: drawn with its bearing.
@@ -108,7 +109,7 @@ pub struct ObstacleFieldSpec {
 }
 
 /// A summit to drive up to, from a drawn direction.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct SlopeClimbSpec {
     /// The summit, map x and y, m.
@@ -129,7 +130,7 @@ pub struct SlopeClimbSpec {
 }
 
 /// A rover to follow. Several followers follow one another.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct FollowSpec {
     /// The scenario's rover that leads: it has a route.
@@ -150,7 +151,7 @@ pub struct FollowSpec {
 }
 
 /// Soil to take in with a drum in a granular window of the scenario. The observed goal is the window's middle.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct DigSpec {
     /// Name of the window.

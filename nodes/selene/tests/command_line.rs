@@ -432,7 +432,10 @@ fn all_keys_at_fault_are_reported_at_once() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_result_that_cannot_be_written_is_a_failure_and_nothing_has_colours() {
-    for arguments in [&["list"][..], &["--help"], &["--version"], &["help", "run"], &["completions", "bash"]] {
+    let hash = ["hash", "sorato", "--for", "0.1"];
+    for arguments in
+        [&["list"][..], &["--help"], &["--version"], &["help", "run"], &["completions", "bash"], &["schema"], &hash]
+    {
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
         let output = selene(arguments).stdout(full).output().expect("starts");
         assert_eq!(output.status.code(), Some(1), "{arguments:?}");
@@ -475,7 +478,11 @@ fn a_run_says_what_it_does_and_where_to_look_unless_it_is_to_be_quiet() {
 fn a_standard_error_that_nobody_reads_ends_no_run() {
     let out = folder("unread").join("out");
     let mut command = selene(&["run", "sorato", "--no-dds", "--device", "cpu", "--pace", "fast", "--for", "0.2"]);
-    command.args(["--console=127.0.0.1:0", "--out"]).arg(&out).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .args(["--console=127.0.0.1:0", "--foxglove=127.0.0.1:0", "--out"])
+        .arg(&out)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let mut run = command.spawn().expect("starts");
     drop(run.stderr.take());
     let output = run.wait_with_output().expect("ends");
@@ -492,7 +499,7 @@ fn missing_files_are_reported_by_name() {
 #[test]
 fn check_takes_all_of_the_configuration() {
     let mut arguments = vec!["check".to_owned(), "urdf/viper/viper.urdf".to_owned()];
-    for kind in ["scenario", "rover", "soil", "sensor", "sensor/lidar", "site"] {
+    for kind in ["scenario", "rover", "soil", "sensor", "sensor/lidar", "site", "learning", "campaign"] {
         let entries = std::fs::read_dir(repository().join("config").join(kind)).expect("a folder").flatten();
         let files = entries.filter(|entry| entry.path().is_file());
         arguments.extend(files.map(|file| format!("config/{kind}/{}", file.file_name().to_string_lossy())));
@@ -974,6 +981,40 @@ fn a_urdf_is_imported_with_guesses_to_check_and_a_picture() {
 }
 
 #[test]
+fn a_mesh_of_another_package_is_found_where_the_user_says_in_a_sourced_workspace_or_by_its_uri() {
+    let folder = description("import-elsewhere");
+    let [package, share] = ["found_description", "install/share/other"].map(|name| folder.join(name));
+    std::fs::create_dir_all(folder.join("install/share")).expect("a folder");
+    std::fs::create_dir_all(share.join("meshes")).expect("a folder");
+    std::fs::rename(package.join("meshes/plate.stl"), share.join("meshes/plate.stl")).expect("moved");
+    let urdf = std::fs::read_to_string(package.join("found.urdf")).expect("a URDF");
+    let named = "package://found_description/meshes/plate.stl";
+    assert!(urdf.contains(named));
+    let text_of = |path: &Path| path.to_str().expect("UTF-8").to_owned();
+    let file = text_of(&package.join("found.urdf"));
+    let import = |mesh: &str, more: &[&str], prefix: &Path, out: &str| {
+        std::fs::write(&file, urdf.replace(named, mesh)).expect("written");
+        let out = text_of(&folder.join(out));
+        let mut import = selene(&[&["import", &file, "--out", &out], more].concat());
+        import.env("AMENT_PREFIX_PATH", prefix).output().expect("the program starts")
+    };
+    let elsewhere = "package://other/meshes/plate.stl";
+    let (nowhere, given) = (Path::new(""), format!("other={}", text_of(&share)));
+    assert_refused(&import(elsewhere, &[], nowhere, "refused"), &["package other", "--package other=DIR"]);
+    for (mesh, more, prefix, out) in [
+        (elsewhere, &["--package", &given][..], nowhere, "given"),
+        (elsewhere, &[], &*folder.join("install"), "sourced"),
+        (&format!("file://{}", text_of(&share.join("meshes/plate.stl"))), &[], nowhere, "by_uri"),
+    ] {
+        let output = import(mesh, more, prefix, out);
+        assert!(output.status.success(), "{mesh} {more:?}: {}", text(&output.stderr));
+        let picture = image::open(folder.join(out).join("found.png")).expect("a picture").to_rgb8();
+        let is_plate = |pixel: &image::Rgb<u8>| pixel.0[0] > 150 && pixel.0[1] < 60 && pixel.0[2] < 60;
+        assert!(picture.pixels().any(is_plate), "{mesh} {more:?}: no plate");
+    }
+}
+
+#[test]
 fn a_xacro_without_its_program_is_refused_with_the_command_to_give() {
     let folder = description("import-xacro");
     let file = folder.join("found.urdf.xacro");
@@ -986,6 +1027,13 @@ fn a_xacro_without_its_program_is_refused_with_the_command_to_give() {
     assert_refused(&run(&["check", file]), &["<xacro:arg> is not expanded", "selene import"]);
     assert_refused(&run(&["import", file, "--package", "a=no/such/folder"]), &["no/such/folder", "is no folder"]);
     assert_refused(&run(&["import", file, "--xacro", "a"]), &["--xacro", ":="]);
+    let plain = folder.join("found_description/found.urdf");
+    let plain = plain.to_str().expect("UTF-8");
+    let out = folder.join("plain");
+    assert_refused(
+        &run(&["import", plain, "--xacro", "a:=b", "--out", out.to_str().expect("UTF-8")]),
+        &["is no xacro"],
+    );
 }
 
 #[cfg(unix)]
@@ -997,7 +1045,12 @@ fn a_xacro_is_expanded_by_its_program_and_its_packages_are_found_from_where_it_w
     // A stand-in for xacro prints the URDF, with one of its arguments in a comment.
     let program = folder.join("bin/xacro");
     std::fs::create_dir_all(folder.join("bin")).expect("a folder");
-    let script = format!("#!/bin/sh\necho \"<!-- $2 -->\"\ncat {}\n", package.join("body.xml").display());
+    // It finds the package of the file without a sourced workspace.
+    let script = format!(
+        "#!/bin/sh\nset -e\necho \"<!-- $2 -->\"\nls \"${{AMENT_PREFIX_PATH%%:*}}/share/found_description/package.xml\" >&2\n\
+         cat {}\n",
+        package.join("body.xml").display()
+    );
     std::fs::write(&program, script).expect("written");
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("made executable");
     let urdf = std::fs::read_to_string(package.join("found.urdf")).expect("a URDF");

@@ -1,5 +1,6 @@
 //! The values that a campaign gives to a key of the scenario: a list, or a distribution to draw from for each row.
 
+use schemars::JsonSchema;
 use selene_base::random::{RngExt, Stream};
 use selene_learn::{Distribution, unfit};
 use serde::Deserialize;
@@ -11,13 +12,26 @@ const VALUES_MAX: usize = 10_000;
 const DRAWN: [f64; 2] = [-1e12, 1e12];
 
 /// The values of a key.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(try_from = "Value")]
+#[schemars(with = "AxisForms")]
 pub enum Axis {
     /// A list: a grid has a row for each value, a sample picks one at random. A single value is a list of one.
     Values(Vec<Value>),
     /// A number, drawn for each row.
     Drawn(Distribution),
+}
+
+/// The forms of an axis in a file, for its schema.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "only its schema is used")]
+enum AxisForms {
+    Drawn(Distribution),
+    Values(#[schemars(length(min = 1, max = VALUES_MAX))] Vec<Value>),
+    Number(f64),
+    Flag(bool),
+    Text(String),
 }
 
 impl TryFrom<Value> for Axis {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::input::within;
 use serde::Deserialize;
 use serde_json::Value;
@@ -13,7 +14,7 @@ use crate::axis::Axis;
 const LISTED_MAX: usize = 100_000;
 
 /// Content of a campaign's file.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct CampaignSpec {
     /// Name of the campaign.
@@ -49,11 +50,21 @@ pub struct CampaignSpec {
 }
 
 /// Seeds: a list, or a first seed and a count.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(try_from = "Value")]
+#[schemars(with = "SeedsForms")]
 pub struct SeedsSpec(pub Vec<u64>);
 
-#[derive(Deserialize)]
+/// The forms of seeds in a file, for their schema.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "only its schema is used")]
+enum SeedsForms {
+    Counted(CountedSeeds),
+    Listed(#[schemars(length(min = 1, max = LISTED_MAX))] Vec<u64>),
+}
+
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct CountedSeeds {
     from: u64,

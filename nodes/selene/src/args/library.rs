@@ -76,7 +76,7 @@ pub(crate) struct NewScenarioArgs {
 
 pub(super) const SCHEMA_EXAMPLES: &str = "Examples:
   selene schema scenario             to standard output
-  selene schema --out config/schema  scenario.json, rover.json, soil.json, sensor.json and site.json
+  selene schema --out config/schema  scenario.json, rover.json and so on
 
 An editor with a YAML language server completes and explains keys in a file with the line
   # yaml-language-server: $schema=../schema/scenario.json";
@@ -100,13 +100,16 @@ pub(crate) enum SchemaKind {
     Soil,
     Sensor,
     Site,
+    Learning,
+    Campaign,
 }
 
 impl SchemaKind {
     /// All kinds.
-    pub(crate) const ALL: [Self; 5] = [Self::Scenario, Self::Rover, Self::Soil, Self::Sensor, Self::Site];
+    pub(crate) const ALL: [Self; 7] =
+        [Self::Scenario, Self::Rover, Self::Soil, Self::Sensor, Self::Site, Self::Learning, Self::Campaign];
 
-    /// Its name, which is also that of its schema's file.
+    /// Its name, which is also that of its schema's file and of the folder of such files.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Scenario => "scenario",
@@ -114,6 +117,8 @@ impl SchemaKind {
             Self::Soil => "soil",
             Self::Sensor => "sensor",
             Self::Site => "site",
+            Self::Learning => "learning",
+            Self::Campaign => "campaign",
         }
     }
 }

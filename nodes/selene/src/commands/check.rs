@@ -8,6 +8,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use selene_base::input::load_yaml;
+use selene_campaign::Plan;
+use selene_learn::Course;
 use selene_sensors::{CameraSpec, Pipeline, SensorSpec};
 use selene_sim::{LoadOptions, Model, Scenario, ScenarioError, load_rover};
 use selene_soil::{Law, SoilSpec};
@@ -34,6 +36,8 @@ pub(crate) enum Kind {
     Soil,
     Sensor,
     Site,
+    Learning,
+    Campaign,
     Urdf,
 }
 
@@ -60,12 +64,15 @@ const SENSORS: [&str; 18] = [
 ];
 
 /// Each kind with its folder under config/ and top-level keys that no other kind has.
-const KINDS: [(Kind, &str, &[&str]); 5] = [
+const KINDS: [(Kind, &str, &[&str]); 7] = [
+    // Before scenarios, some of whose keys it has too.
+    (Kind::Learning, "learning", &["task", "control_s", "episode_s"]),
     (Kind::Scenario, "scenario", &["site", "rover", "route", "heartbeat_s"]),
     (Kind::Rover, "rover", &["urdf", "wheels", "suspension", "steering"]),
     (Kind::Soil, "soil", &["law", "bulldozing"]),
     (Kind::Sensor, "sensor", &SENSORS),
     (Kind::Site, "site", &["elevation", "levels", "latitude_deg", "craters"]),
+    (Kind::Campaign, "campaign", &["scenarios"]),
 ];
 
 /// Checks every file and prints the result of each; fails if one is refused.
@@ -104,6 +111,8 @@ impl Kind {
             Self::Soil => Some(SchemaKind::Soil),
             Self::Sensor => Some(SchemaKind::Sensor),
             Self::Site => Some(SchemaKind::Site),
+            Self::Learning => Some(SchemaKind::Learning),
+            Self::Campaign => Some(SchemaKind::Campaign),
             Self::Urdf => None,
         }
     }
@@ -120,7 +129,8 @@ pub(crate) fn kind_of(file: &Path) -> Result<Kind, String> {
     let by_keys = KINDS.iter().find(|(_, _, keys)| keys.iter().any(|key| has_key(&text, key)));
     let found = by_keys.or_else(|| KINDS.iter().find(|(_, name, _)| folder == *name));
     found.map(|(kind, _, _)| *kind).ok_or_else(|| {
-        let what = "is no scenario, rover, soil, sensor or site file: it has none of their top-level keys";
+        let what = "is no scenario, rover, soil, sensor, site, learning or campaign file: it has none of their top-level \
+                    keys";
         format!("{}: {what} (such as site, urdf, law, camera, elevation)", file.display())
     })
 }
@@ -144,6 +154,8 @@ fn check_one(kind: Kind, file: &Path, options: &LoadOptions) -> Result<String, S
         }
         Kind::Sensor => return check_sensor(file),
         Kind::Site => return check_site(file, options.data_dir.as_deref()).map(str::to_owned),
+        Kind::Learning => drop(Course::load(file, options).map_err(|e| e.to_string())?),
+        Kind::Campaign => drop(Plan::load(file).map_err(|e| e.to_string())?),
         Kind::Urdf => {
             let (_, _, text) = read_urdf(file, &Packages::new(BTreeMap::new())).map_err(|e| e.to_string())?;
             return note_of_inertias(&text, file);

@@ -3,6 +3,8 @@
 
 use schemars::{Schema, schema_for};
 use selene_base::output::{self, FileKind};
+use selene_campaign::CampaignSpec;
+use selene_learn::CourseSpec;
 use selene_sensors::SensorSpec;
 use selene_sim::ScenarioSpec;
 use selene_soil::SoilSpec;
@@ -53,6 +55,8 @@ pub(crate) fn of(kind: SchemaKind) -> Schema {
         SchemaKind::Soil => schema_for!(SoilSpec),
         SchemaKind::Sensor => schema_for!(SensorSpec),
         SchemaKind::Site => schema_for!(SiteSpec),
+        SchemaKind::Learning => schema_for!(CourseSpec),
+        SchemaKind::Campaign => schema_for!(CampaignSpec),
     }
 }
 
@@ -85,11 +89,10 @@ mod tests {
 
     /// Follows the references of a schema; of several alternatives, takes the first.
     fn followed<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
-        let mut schema = schema["anyOf"].as_array().map_or(schema, |several| &several[0]);
-        while let Some(reference) = schema["$ref"].as_str() {
-            schema = root.pointer(reference.trim_start_matches('#')).expect("a definition");
-        }
-        schema
+        let reference = schema["$ref"].as_str();
+        let referred = reference.map(|to| root.pointer(to.trim_start_matches('#')).expect("a definition"));
+        let first = schema["anyOf"].as_array().map(|several| &several[0]);
+        referred.or(first).map_or(schema, |next| followed(root, next))
     }
 
     #[test]
@@ -102,6 +105,9 @@ mod tests {
         assert_eq!(scenario["additionalProperties"], false);
         let described = scenario["properties"]["gravity_m_s2"]["description"].as_str();
         assert!(described.is_some_and(|text| text.contains("m/s²")), "{described:?}");
+        assert!(keys(SchemaKind::Learning, &["task", "waypoint"]).contains(&"within_m".to_owned()));
+        assert!(keys(SchemaKind::Learning, &["randomise", "mass_factor"]).contains(&"log_uniform".to_owned()));
+        assert!(keys(SchemaKind::Campaign, &["seeds"]).contains(&"count".to_owned()));
         assert!(SchemaKind::ALL.iter().all(|kind| is_schema(text(*kind).expect("JSON").as_bytes())));
     }
 
@@ -132,17 +138,16 @@ mod tests {
 
     #[test]
     fn every_shipped_file_names_its_schema_for_editors() {
-        for kind in SchemaKind::ALL {
-            let schema =
-                config().join("schema").join(format!("{}.json", kind.name())).canonicalize().expect("a schema");
-            let files = yaml_files(&config().join(kind.name()));
-            assert!(files.len() > 5, "{files:?}");
-            for file in files {
-                let text = std::fs::read_to_string(&file).expect("text");
-                let named = text.lines().last().and_then(|line| line.strip_prefix("# yaml-language-server: $schema="));
-                let named = named.and_then(|name| file.parent()?.join(name).canonicalize().ok());
-                assert_eq!(named.as_ref(), Some(&schema), "{}: its last line", file.display());
-            }
+        let files = yaml_files(&config());
+        assert!(files.len() > 100, "{files:?}");
+        for file in files {
+            let kind =
+                file.strip_prefix(config()).ok().and_then(|within| within.iter().next()?.to_str()).expect("a kind");
+            let schema = config().join("schema").join(format!("{kind}.json")).canonicalize().expect("a schema");
+            let text = std::fs::read_to_string(&file).expect("text");
+            let named = text.lines().last().and_then(|line| line.strip_prefix("# yaml-language-server: $schema="));
+            let named = named.and_then(|name| file.parent()?.join(name).canonicalize().ok());
+            assert_eq!(named.as_ref(), Some(&schema), "{}: its last line", file.display());
         }
     }
 

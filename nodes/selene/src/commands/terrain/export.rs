@@ -107,7 +107,7 @@ fn ground(args: &ExportArgs) -> Result<(SiteSpec, Clipmap), Fault> {
             let terrain = Terrain::load(&site, &file, data_dir.as_deref(), seed).map_err(Fault::input)?;
             (site, seed, terrain)
         }
-        Kind::Rover | Kind::Soil | Kind::Sensor | Kind::Urdf => {
+        Kind::Rover | Kind::Soil | Kind::Sensor | Kind::Learning | Kind::Campaign | Kind::Urdf => {
             return Err(Fault::input(format!("{}: is neither a site nor a scenario", file.display())));
         }
     };
