@@ -106,7 +106,7 @@ pub(crate) fn grains_per_s() -> Result<f64, BenchError> {
 }
 
 /// Wall time over simulated time of VIPER driving straight ahead with its four wheels on points.
-pub(crate) fn viper_real_time_factor(setting: &Setting) -> Result<f64, BenchError> {
+pub(crate) fn viper_wall_over_sim(setting: &Setting) -> Result<f64, BenchError> {
     let mut scenario = setting.scenario("polar")?;
     scenario.rovers[0].start = Start::default();
     scenario.granular = vec![strip("left", WHEELS_Y_M), strip("right", -WHEELS_Y_M)];
@@ -116,7 +116,7 @@ pub(crate) fn viper_real_time_factor(setting: &Setting) -> Result<f64, BenchErro
 }
 
 /// Wall time over simulated time of RASSOR that stands and digs with both drums, once they are down.
-pub(crate) fn rassor_real_time_factor(setting: &Setting) -> Result<f64, BenchError> {
+pub(crate) fn rassor_wall_over_sim(setting: &Setting) -> Result<f64, BenchError> {
     let mut scenario = setting.scenario("rassor_dig")?;
     let [near_m, far_m] = PIT_M;
     scenario.granular = vec![pit("front", [near_m, far_m]), pit("rear", [-far_m, -near_m])];
