@@ -1,19 +1,21 @@
 //! Progress of long work. On a terminal, a bar with the remaining time is redrawn in place; elsewhere a short line
 //! without control characters is printed every ten seconds.
 
-use std::fmt::Display;
-use std::io::IsTerminal;
+use std::fmt::{Display, Write};
+use std::io::{self, IsTerminal};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 use crate::verbosity::Verbosity;
 
 /// Interval between plain lines (wall time).
 pub(crate) const PLAIN_LINE: Duration = Duration::from_secs(10);
-/// Template of a bar of known length; `eta` is the remaining time.
-const STYLE: &str = "{msg} [{bar:30}] {percent} %, {eta} left";
+/// Template of a bar of known length.
+const STYLE: &str = "{msg} [{bar:30}] {percent} %{left}";
+/// The bar on the terminal.
+static LIVE: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
 /// Whether lines are redrawn in place.
 pub(crate) fn is_live(verbosity: Verbosity) -> bool {
@@ -22,11 +24,45 @@ pub(crate) fn is_live(verbosity: Verbosity) -> bool {
 
 /// A bar of this template; hidden if lines are not redrawn.
 pub(crate) fn drawn(live: bool, length: Option<u64>, template: &str) -> ProgressBar {
-    let style = || ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-    match (live, length) {
-        (false, _) => ProgressBar::hidden(),
-        (true, Some(length)) => ProgressBar::new(length).with_style(style()),
-        (true, None) => ProgressBar::new_spinner().with_style(style()),
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    let style = style.with_key("left", left);
+    let bar = match (live, length) {
+        (false, _) => return ProgressBar::hidden(),
+        (true, Some(length)) => ProgressBar::new(length).with_style(style),
+        (true, None) => ProgressBar::new_spinner().with_style(style),
+    };
+    *LIVE.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
+    bar
+}
+
+/// The remaining time, once something is done.
+fn left(state: &ProgressState, to: &mut dyn Write) {
+    if state.pos() > 0 {
+        // Writing to a string does not fail.
+        let _ = write!(to, ", {} s left", state.eta().as_secs());
+    }
+}
+
+/// Prints to standard error above the bar on the terminal, if there is one: nothing else may write there.
+pub(crate) fn print_above(print: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> io::Result<()> {
+    let live = LIVE.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let print = || print(&mut io::stderr());
+    match live {
+        Some(bar) => bar.suspend(print),
+        None => print(),
+    }
+}
+
+/// Writes lines of the log above the bar.
+pub(crate) struct AboveBar;
+
+impl io::Write for AboveBar {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        print_above(|stderr| stderr.write_all(line)).map(|()| line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -55,7 +91,7 @@ impl Work {
 
     /// Prints a line above the bar.
     pub(crate) fn note(&self, text: impl Display) {
-        self.bar.suspend(|| self.verbosity.note(text));
+        self.verbosity.note(text);
     }
 
     /// Counts one more step as done; any thread may call it.

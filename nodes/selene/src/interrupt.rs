@@ -2,11 +2,11 @@
 //! several signals: a terminal sends it to every process of the group, and `ros2 launch` sends it again. So signals
 //! within a second of the first count as the same request; the next one after that ends the process at once.
 
-use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::bar;
 use crate::fault::Fault;
 
 /// Exit status of a program that SIGINT ended, by the convention of shells.
@@ -44,7 +44,8 @@ pub(crate) fn watch() -> Result<Arc<AtomicBool>, Fault> {
             first = Some(Instant::now());
             flag.store(true, Ordering::Relaxed);
             // A launcher that has ended closes the pipe; that must not keep the run from ending.
-            let _ = writeln!(std::io::stderr(), "\nending; once more after a second to end at once");
+            let what = "ending; once more after a second to end at once";
+            let _ = bar::print_above(|stderr| writeln!(stderr, "\n{what}"));
         }
         Request::Repeated => {}
         Request::EndAtOnce => std::process::exit(INTERRUPTED),

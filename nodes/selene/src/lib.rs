@@ -91,7 +91,7 @@ fn is_coloured() -> bool {
 fn log(verbosity: Verbosity) -> rosout::Backlog {
     let default = || EnvFilter::new(verbosity.log_filter());
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| default());
-    let stderr = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(is_coloured()).without_time();
+    let stderr = tracing_subscriber::fmt::layer().with_writer(|| bar::AboveBar).with_ansi(is_coloured()).without_time();
     let stderr = stderr.with_filter(filter);
     let (rosout, backlog) = rosout::queue();
     tracing_subscriber::registry().with(stderr).with(rosout.with_filter(rosout::filter())).init();

@@ -55,7 +55,7 @@ impl Progress<'_> {
         let mut first_image_to = self.first_image_to;
         while !ended.load(Ordering::Relaxed) {
             std::thread::sleep(REDRAW);
-            first_image_to = first_image_to.filter(|folder| !self.saves_first(folder, &bar));
+            first_image_to = first_image_to.filter(|folder| !self.saves_first(folder));
             let status = self.status(&mut pace);
             rates.update(self.meter);
             if live {
@@ -66,17 +66,17 @@ impl Progress<'_> {
             }
         }
         // The run may be shorter than one round of the loop.
-        first_image_to.into_iter().for_each(|folder| _ = self.saves_first(folder, &bar));
+        first_image_to.into_iter().for_each(|folder| _ = self.saves_first(folder));
         bar.finish_and_clear();
     }
 
     /// Saves the first image in `folder` and prints its path. Returns whether there was one.
-    fn saves_first(&self, folder: &Path, bar: &ProgressBar) -> bool {
+    fn saves_first(&self, folder: &Path) -> bool {
         let Some(saved) = self.drive.and_then(|drive| drive.save_first(folder)) else { return false };
-        bar.suspend(|| match saved {
+        match saved {
             Ok(picture) => self.verbosity.wrote(&picture),
             Err(error) => tracing::warn!("{error}"),
-        });
+        }
         true
     }
 

@@ -153,10 +153,11 @@ impl RunReport {
             draw(&path).map(|()| path)
         };
         let ground = self.ground(&kept);
-        let mut pictures = vec![
-            drawn(CONTACT_SHEET, &|path| contact_sheet::save(run, &self.tiles(&kept), path)),
-            drawn(PATH, &|path| self.path_picture(&kept, &ground, run).save(path)),
-        ];
+        let tiles = self.tiles(&kept);
+        // Without cameras and lidars there is nothing to show.
+        let sheet = (!tiles.is_empty()).then(|| drawn(CONTACT_SHEET, &|path| contact_sheet::save(run, &tiles, path)));
+        let path = drawn(PATH, &|path| self.path_picture(&kept, &ground, run).save(path));
+        let mut pictures: Vec<_> = sheet.into_iter().chain([path]).collect();
         for (of, rover) in self.rovers().iter().zip(&kept.rovers).take(ROVERS_SHOWN) {
             let rovers = self.rovers().len();
             let title = if rovers == 1 { run.to_owned() } else { format!("{} · {run}", of.name) };

@@ -1,11 +1,10 @@
 //! Verbosity of a command while it works. Results always go to standard output, warnings and errors to standard error.
 
 use std::fmt::Display;
-use std::io::Write;
 use std::path::Path;
 
 use crate::args::VerbosityArgs;
-use crate::places;
+use crate::{bar, places};
 
 /// The verbosity that `--verbose` and `--quiet` set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,7 +33,7 @@ impl Verbosity {
     pub(crate) fn note(self, text: impl Display) {
         if self != Self::Quiet {
             // A launcher that has ended closes the pipe; that must not end the work.
-            let _ = writeln!(std::io::stderr(), "{text}");
+            let _ = bar::print_above(|stderr| writeln!(stderr, "{text}"));
         }
     }
 

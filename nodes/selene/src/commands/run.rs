@@ -129,7 +129,7 @@ impl Process<'_> {
         let foxglove = self.foxglove.as_ref().map(ListeningSocket::again).transpose().map_err(Fault::run)?;
         // After everything that can be refused, so that a refusal leaves no empty bag.
         let recorder = recording::begin(args.record.as_deref(), &args.recording)?;
-        let viewers = Viewers::begin(&args.viewers, foxglove, &run, &model, ruts_of(&begin))?;
+        let viewers = Viewers::begin(&args.viewers, foxglove, &run, &model, ruts_of(&begin), *verbosity)?;
         let taps = taps(recorder.as_ref(), &viewers, names);
         let domain = wire.as_ref().and_then(|_| places::domain_id().ok());
         verbosity.note(Announcement { scenario: &scenario, args: &args, tracer: &name, domain });

@@ -14,6 +14,7 @@ use crate::commands::console;
 use crate::fault::Fault;
 use crate::rerun_file::RerunFile;
 use crate::summary::Summary;
+use crate::verbosity::Verbosity;
 
 /// The viewers of a run.
 pub(crate) struct Viewers {
@@ -39,13 +40,14 @@ impl Viewers {
         run: &RunId,
         model: &Arc<Model>,
         ruts: Ruts,
+        verbosity: Verbosity,
     ) -> Result<Self, Fault> {
         let serve = |listening_socket| {
             Foxglove::serve(listening_socket, &run.to_string(), args.foxglove_origin.clone()).map_err(Fault::run)
         };
         let foxglove = listening_socket.map(serve).transpose()?;
         if let Some(foxglove) = &foxglove {
-            eprintln!("foxglove: ws://{}", foxglove.address());
+            verbosity.note(format_args!("foxglove: ws://{}", foxglove.address()));
         }
         let rerun = args.rerun.as_deref().map(|path| RerunFile::begin(path, model, ruts)).transpose()?;
         Ok(Self { foxglove, rerun })
