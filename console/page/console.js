@@ -20,6 +20,9 @@ const state = { now: null, hasToken: false, paths: { ways: {}, places: [] }, fra
 
 let socket = null;
 const open = new Map(); // requests without an answer yet, by kind and topic or rover
+// What is sent again only when it changes, kept to be shown when it is chosen again: the rocks around each rover, and
+// the points of each topic, of which a paused run sends none.
+const rocks = new Map(), points = new Map();
 
 function connect() {
   open.clear();
@@ -48,6 +51,8 @@ function beginAnew() {
   Object.assign(state, { now: null, ground: null, groundNumber: 0, frames: [], paths: { ways: {}, places: [] } });
   seen.clear();
   shown.clear();
+  rocks.clear();
+  points.clear();
   series.forEach((plot) => plot.clear());
 }
 
@@ -79,7 +84,7 @@ const KINDS = {
   },
   points: {
     begin: () => askCloud(),
-    show: ({ topic, payload }) => { if (topic === $("cloud").value) scene.setPoints(new Float32Array(payload)); },
+    show: ({ topic, payload }) => { points.set(topic, new Float32Array(payload)); showPoints(); },
     next: ({ topic, number }) => { if (topic === $("cloud").value) askCloud(number); },
     afterMs: () => 100,
     refused: () => soon("points", RETRY_MS, askCloud),
@@ -93,12 +98,14 @@ const KINDS = {
   },
   rocks: {
     begin: () => askRocks(0),
-    show: (message) => { if (isOfRover(message)) scene.setRocks(new Float32Array(message.payload)); },
+    show: ({ rover, payload }) => { rocks.set(rover, new Float32Array(payload)); showRocks(); },
     next: (message) => { if (isOfRover(message)) askRocks(message.number); },
     afterMs: () => 1000,
     refused: () => soon("rocks", RETRY_MS, () => askRocks(0)),
   },
 };
+/** Commands to a rover: their answers come from it, over the link. */
+const OF_ROVER = new Set(["drive", "go_to", "halt"]);
 const aboutOf = ({ is, topic, rover }) => [is, topic ?? rover].filter((part) => part !== undefined).join(" ");
 
 /** Decodes a message: JSON text, or a header with bytes as `payload`. */
@@ -111,7 +118,10 @@ function messageOf(data) {
 
 function hear(data) {
   const message = messageOf(data), kind = KINDS[message.is], about = aboutOf(message);
-  if (message.is === "answer") return takeAnswer(message);
+  if (message.is === "answer") {
+    const show = () => takeAnswer(message);
+    return OF_ROVER.has(message.about) ? link.down(data.length, show, () => {}) : show();
+  }
   if (!kind) return;
   open.delete(about);
   keep(data);
@@ -162,6 +172,9 @@ function showAbout() {
   const chosen = state.paths.scenarios?.find(({ uri }) => uri === $("scenario").value);
   $("scenario-about").textContent = chosen?.about ?? "";
 }
+
+const showRocks = () => scene.setRocks(rocks.get(roverNow()?.rover) ?? new Float32Array());
+const showPoints = () => scene.setPoints(points.get($("cloud").value) ?? new Float32Array());
 
 function showGround(message) {
   if (!isOfRover(message)) return;
@@ -221,8 +234,10 @@ function takeRun({ run_id: id, scenario }) {
     shown.clear();
     series.forEach((plot) => plot.clear());
     Object.assign(state, { ground: null, groundNumber: 0, paths: { ways: {}, places: [] } });
-    scene.setPoints(new Float32Array());
-    scene.setRocks(new Float32Array());
+    rocks.clear();
+    points.clear();
+    showRocks();
+    showPoints();
     $("outcome").textContent = `the run has switched to ${scenario}`;
   }
   state.runId = id;
@@ -879,8 +894,8 @@ function listenToControls() {
   $("link-delay").onchange = () => { link.delayMs = Number($("link-delay").value); };
   $("link-loss").onchange = () => { link.loss = Number($("link-loss").value); };
   $("link-rate").onchange = () => { link.bitsPerSecond = Number($("link-rate").value) || Infinity; };
-  $("cloud").onchange = () => { scene.setPoints(new Float32Array()); askCloud(); };
-  $("rover").onchange = () => { letGo(); state.ground = null; state.groundNumber = 0; askGround(); askRocks(0); };
+  $("cloud").onchange = () => { showPoints(); askCloud(); };
+  $("rover").onchange = () => { letGo(); state.ground = null; state.groundNumber = 0; askGround(); showRocks(); askRocks(0); };
   $("span").onchange = () => { state.ground = null; };
 }
 

@@ -4,14 +4,18 @@ its current pictures are written to FOLDER, and with SELENE_BLESS=1 to IMAGES: l
 
 import base64
 import json
+import math
 import os
 import re
 import socket
+import struct
 import subprocess
 import sys
 import time
+from contextlib import closing
 from urllib.parse import urlsplit
 
+import cv2
 import numpy
 
 import console_golden
@@ -22,7 +26,7 @@ FLAGS = ["--headless=new", "--no-sandbox", "--no-first-run", "--disable-dev-shm-
 
 
 class Socket:
-    """The part of a WebSocket client that DevTools needs."""
+    """The part of a WebSocket client that DevTools and the console need."""
 
     def __init__(self, url):
         parts = urlsplit(url)
@@ -38,7 +42,7 @@ class Socket:
 
     def more(self):
         got = self.stream.recv(65536)
-        assert got, "the browser has gone"
+        assert got, "the other side has gone"
         return got
 
     def take(self, count):
@@ -55,15 +59,48 @@ class Socket:
         self.stream.sendall(head + mask + bytes(byte ^ mask[i % 4] for i, byte in enumerate(data)))
 
     def receive(self):
-        text = b""
+        """The next message, a text or bytes."""
+        data, kind = b"", 0
         while True:
             first, size = self.take(2)
-            size &= 0x7F
+            kind, size = kind or first & 0x0F, size & 0x7F
             if size > 125:
                 size = int.from_bytes(self.take(2 if size == 126 else 8), "big")
-            text += self.take(size)
+            data += self.take(size)
             if first & 0x80:
-                return json.loads(text)
+                return data.decode() if kind == 1 else data
+
+    def close(self):
+        self.stream.close()
+
+
+class Client(Socket):
+    """A client of the console beside the page, which no simulated link delays."""
+
+    def __init__(self, url):
+        super().__init__(f"{url.split('#')[0].rstrip('/')}/socket")
+
+    def ask(self, do, **more):
+        """The answer to a question; bytes in it are its `payload`."""
+        self.send(json.dumps({"do": do, **more}))
+        data = self.receive()
+        if isinstance(data, str):
+            answer = json.loads(data)
+        else:
+            (size,) = struct.unpack_from("<I", data)
+            answer = {**json.loads(data[4:4 + size]), "payload": data[4 + size:]}
+        assert answer["is"] == do, answer
+        return answer
+
+    def until(self, what, holds):
+        """The first state of the run that is as it should be."""
+        begun, state = time.monotonic(), {"number": 0}
+        while True:
+            state = self.ask("state", after=state["number"])
+            if holds(state):
+                return state
+            if time.monotonic() - begun > SOON_S:
+                raise SystemExit(f"{what}: not within {SOON_S:.0f} s; the state is {state}")
 
 
 class Browser:
@@ -87,7 +124,7 @@ class Browser:
             message["sessionId"] = self.session
         self.socket.send(json.dumps(message))
         while True:
-            heard = self.socket.receive()
+            heard = json.loads(self.socket.receive())
             self.note(heard)
             if heard.get("id") == self.last:
                 assert "error" not in heard, (method, heard)
@@ -139,7 +176,8 @@ class Browser:
             if value:
                 return value
             if time.monotonic() - begun > SOON_S:
-                raise SystemExit(f"{what}: not within {SOON_S:.0f} s; errors: {self.errors}")
+                told = self.value("document.getElementById('outcome')?.textContent")
+                raise SystemExit(f"{what}: not within {SOON_S:.0f} s; the page says {told!r}; errors: {self.errors}")
             time.sleep(0.05)
 
     def key(self, kind, key):
@@ -179,6 +217,54 @@ def click(browser, name):
     browser.value(f"document.getElementById('{name}').click()")
 
 
+def choose(browser, name, value):
+    """Sets a choice or a slider, as a user does."""
+    taken = browser.value("((part, value) => { part.value = value; part.dispatchEvent(new Event('change')); return part.value; })"
+                          f"(document.getElementById('{name}'), {json.dumps(value)})")
+    assert taken == value, f"{name} is {taken} and not {value}"
+
+
+def answered(browser, text):
+    """Waits until the page shows an answer that begins with a text; returns all of it, and takes it off the page."""
+    browser.until(f"the answer {text!r}", f"document.getElementById('outcome').textContent.startsWith({json.dumps(text)})")
+    return browser.value("((part) => { const text = part.textContent; part.textContent = ''; return text; })(document.getElementById('outcome'))")
+
+
+def middle(browser, name):
+    """Middle of an element of the page on the screen, after it is scrolled there, px."""
+    return browser.value("((part) => { part.scrollIntoView({ block: 'center' }); const { x, y, width, height } = part.getBoundingClientRect();"
+                         f" return [x + width / 2, y + height / 2]; }})(document.getElementById('{name}'))")
+
+
+PIXELS_PER_METRE = 20
+
+
+def click_on_map(browser, client, action, place):
+    """Clicks a place in `map` on the map, whose middle is the rover."""
+    choose(browser, "click", action)
+    x, y = middle(browser, "map")
+    east, north = [PIXELS_PER_METRE * (to - at) for to, at in zip(place, rover_of(client.ask("state", after=0))["at_m"])]
+    browser.click_at(x + east, y - north)
+
+
+def rover_of(state):
+    return state["rovers"][0]
+
+
+def ahead(rover, distance_m):
+    """A place in front of a rover."""
+    yaw = math.radians(rover["roll_pitch_yaw_deg"][2])
+    return [rover["at_m"][0] + distance_m * math.cos(yaw), rover["at_m"][1] + distance_m * math.sin(yaw)]
+
+
+def turns(state):
+    return max(abs(wheel["rate_rad_s"]) for wheel in rover_of(state)["wheels"]) > 0.05
+
+
+def stands(state):
+    return max(abs(wheel["rate_rad_s"]) for wheel in rover_of(state)["wheels"]) < 0.02
+
+
 def watch(browser, url):
     """Without the token the page shows and controls nothing."""
     browser.open(url.split("#")[0])
@@ -188,9 +274,19 @@ def watch(browser, url):
     assert browser.value("document.getElementById('controls').hidden"), "control without the token"
 
 
+# Keeps what the page gives to the view in three dimensions, by the name of the method.
+GIVEN = """import("/scene.js").then(({ Scene }) => {
+  window.given = {};
+  for (const name of ["setGround", "setRocks", "setPoints", "setLines"]) {
+    const own = Scene.prototype[name];
+    Scene.prototype[name] = function (...all) { given[name] = all; return own.apply(this, all); };
+  }
+})"""
+
+
 def control(browser, url):
     """Keys drive while they are held; pause stops the clock."""
-    browser.open(url)
+    browser.open(url, GIVEN)
     browser.until("control", "document.getElementById('controls')?.hidden === false")
     browser.until("wheels", f"{RATES}.length > 0")
     assert "token" not in browser.value("location.href"), "the token stays in the address"
@@ -267,7 +363,35 @@ def overlay(browser):
     assert browser.value("document.querySelector('.pane .legend').children.length") == 4, "no legend of classes"
     browser.value("strength.value = 1; strength.oninput()")
     browser.until("classes over the picture", f"!({grey})")
+    lay = lambda topic: browser.value(f"((part) => {{ part.value = '{topic}'; part.onchange(); }})(document.querySelectorAll('.pane select')[1])")
+    lay("/navcam_left/depth/image_rect_raw")
+    assert browser.value("document.querySelector('.pane .legend').textContent") == "nearfar", "no legend of distances"
+    browser.until("distances over the picture", f"!({grey})")
+    lay("")
+    browser.until("the picture alone", grey)
     browser.value("strength.value = 0.5; strength.oninput()")
+
+
+# Number of the pixels of the first picture that have the colour of boxes.
+BOXED = """(({ data }) => { let count = 0;
+  for (let at = 0; at < data.length; at += 4) count += data[at] > 200 && data[at] - data[at + 2] > 120;
+  return count;
+})(((canvas) => canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height))(document.querySelector(".pane canvas")))"""
+
+
+def boxes(browser, url):
+    """Boxes of what a camera sees are drawn over its picture while they are asked for."""
+    with closing(Client(url)) as client:
+        seen = client.ask("boxes", topic="/navcam_left/detections", after=0)["boxes"]
+    assert any(what == "rock" for what, _, _ in seen), f"no rock in {seen}"
+    for what, (x, y), (width, height) in seen:
+        is_inside = width / 2 <= x + 1 and x + width / 2 <= 641 and height / 2 <= y + 1 and y + height / 2 <= 361
+        assert is_inside and what in ("rock", "rover", "object"), (what, x, y, width, height)
+    assert browser.value(BOXED) == 0, "boxes that nobody asked for"
+    click(browser, "boxes")
+    browser.until("boxes over the picture", f"{BOXED} > 200")
+    click(browser, "boxes")
+    browser.until("the picture without boxes", f"{BOXED} === 0")
 
 
 def waypoint(browser):
@@ -281,16 +405,325 @@ def waypoint(browser):
     browser.until("wheels that stand", f"Math.max(...{RATES}.map(Math.abs)) < 0.02")
 
 
-def spawn(browser):
-    """A click on the map adds a rover of the configuration."""
+def heights_at(ground, x, y):
+    """Heights of a map of the ground at places in `map`, m; NaN beyond its edges."""
+    rows, columns = ground["cells"]
+    step, (east, north) = ground["resolution_m"], ground["middle_m"]
+    heights = numpy.frombuffer(ground["payload"], "<f4").reshape(columns, rows)
+    row, column = (rows - 1) / 2 - (x - east) / step, (columns - 1) / 2 - (y - north) / step
+    return cv2.remap(heights, row.astype("f4"), column.astype("f4"), cv2.INTER_LINEAR, borderValue=math.nan)
+
+
+def lowered_m(before, after, rover, aside_m):
+    """How much lower the ground is than before in a strip along a rover's way, between two distances to its left, m."""
+    along, left = numpy.meshgrid(numpy.arange(-1, 2.5, GRID_M), numpy.arange(*aside_m, GRID_M))
+    turned = (along + 1j * left) * numpy.exp(1j * math.radians(rover["roll_pitch_yaw_deg"][2])) + complex(*rover["at_m"][:2])
+    return heights_at(before, turned.real, turned.imag) - heights_at(after, turned.real, turned.imag)
+
+
+def near(client, after=0):
+    return client.ask("ground", rover="", span="near", after=after)
+
+
+# Least depth of a rut, and distance between the places at which it is sought, m.
+RUT_M = 0.006
+GRID_M = 0.02
+
+
+def route(browser, url):
+    """Clicks on the map make a route, which the rover drives to its end; its wheels leave ruts."""
+    with closing(Client(url)) as client:
+        state = client.until("a rover that stands", stands)
+        before, begun = near(client), rover_of(state)
+        stops = [ahead(begun, 0.6), ahead(begun, 1.4)]
+        choose(browser, "speed", "0.2")
+        for stop in stops:
+            click_on_map(browser, client, "route", stop)
+        browser.until("a route of two places", "document.getElementById('driving').textContent.endsWith(', then 1 more')")
+        answered(browser, "arrived at x")
+        browser.until("the way to the second place", "!document.getElementById('driving').textContent.includes('more')")
+        answered(browser, "arrived at x")
+        assert browser.value("document.getElementById('driving').textContent") == "standing", "a route that does not end"
+        ended = rover_of(client.until("a rover that stands at the end", stands))
+        off_m = math.dist(ended["at_m"][:2], stops[1])
+        assert off_m < 0.5, f"the route ended {off_m:.2f} m from its last place"
+        # An answer on its way may be older than the end of the route; the one after it is not.
+        after = near(client, near(client, before["number"])["number"])
+    left, between, right = [lowered_m(before, after, begun, aside_m) for aside_m in ((0.3, 1), (-0.3, 0.3), (-1, -0.3))]
+    areas_m2 = [GRID_M**2 * (strip > RUT_M).sum() for strip in (left, right)]
+    print(f"new ruts: {areas_m2[0]:.2f} and {areas_m2[1]:.2f} m2, up to {1000 * max(left.max(), right.max()):.0f} mm deep")
+    assert min(areas_m2) > 0.1 and numpy.abs(between).max() < RUT_M, f"ruts of {areas_m2} m2, between them {numpy.abs(between).max()} m"
+
+
+def dimensions(browser):
+    """The view in three dimensions gets ground, rocks, lidar points and frames of the run, and draws the last two."""
+    choose(browser, "span", "near")
+    browser.until("the ground near the rover", "given.setGround?.[0].resolution_m < 0.08")
+    heights = browser.value("[...given.setGround[1]]")
+    assert len(heights) == 160 * 160 and all(height is not None for height in heights), "ground with holes"
+    assert max(heights) - min(heights) > 0.05, f"the ground is flat: {min(heights)} to {max(heights)}"
+    browser.until("rocks", "given.setRocks?.[0].length >= 4 * 100")
+    assert browser.value("[...given.setRocks[0]].every(Number.isFinite)"), "rocks that are nowhere"
+    frames = browser.value("given.setLines[0]")
+    names = {name for name, _, _, _ in frames}
+    assert {"base_link", "lidar", "navcam_left_optical", "front_left_wheel"} <= names, names
+    assert all(math.isfinite(value) for _, _, *numbers in frames for values in numbers for value in values), frames
+    points = "given.setPoints?.[0].length > 3 * 5000 && [...given.setPoints[0]].every(Number.isFinite)"
+    choose(browser, "cloud", "/lidar/points")
+    browser.until("lidar points", points)
+    # Nothing else changes while the run is paused.
+    click(browser, "pause")
+    browser.until("a paused run", "document.getElementById('run').textContent === 'paused'")
+    choose(browser, "cloud", "")
+    browser.value("document.getElementById('scene').scrollIntoView({ block: 'center' })")
+    for what, show, shown, hide in [
+        ("lidar points", lambda: choose(browser, "cloud", "/lidar/points"), points, lambda: choose(browser, "cloud", "")),
+        ("frames", lambda: click(browser, "show-frames"), "true", lambda: click(browser, "show-frames")),
+    ]:
+        first = drawn(browser)
+        show()
+        browser.until(what, shown)
+        changed = numpy.abs(drawn(browser) - first).mean()
+        hide()
+        left = numpy.abs(drawn(browser) - first).mean()
+        print(f"{what} of the run: the view changes by {changed:.2f}, and {left:.2f} is left of it")
+        assert changed > 0.1 and left < 0.5 * changed, f"{what}: the view changes by {changed}, and {left} is left of it"
+    click(browser, "play")
+
+
+def rest(client):
+    """Waits until a rover has stood for longer than the commands that are on their way may take."""
+    turned = [time.monotonic()]
+    client.until("a rover at rest", lambda state: turns(state) and turned.append(time.monotonic()) or time.monotonic() - turned[-1] > 2)
+
+
+def delay(browser, url):
+    """Over a link with a delay a key reaches the wheels so much later, and the page shows that later by as much again."""
+    with closing(Client(url)) as client:
+        client.until("a rover that stands", stands)
+        choose(browser, "link-delay", "1300")
+        pressed = time.monotonic()
+        browser.key("keyDown", "w")
+        client.until("wheels that a key turns over a delayed link", turns)
+        turned_s = time.monotonic() - pressed
+        browser.until("wheels that turn on the page", f"Math.max(...{RATES}) > 0.05")
+        shown_s = time.monotonic() - pressed
+        browser.key("keyUp", "w")
+        rest(client)
+        place = ahead(rover_of(client.ask("state", after=0)), 0.1)
+        clicked = time.monotonic()
+        click_on_map(browser, client, "go", place)
+        answered(browser, "arrived at x")
+        arrived_s = time.monotonic() - clicked
+        choose(browser, "link-delay", "0")
+        # Then nothing under way is newer than what the page shows.
+        browser.until("the clock of the run on the page", f"{TIME} > {client.ask('state', after=0)['time_s']}")
+    print(f"with a delay of 1.3 s wheels turn {turned_s:.2f} s after the key, {shown_s:.2f} s on the page; "
+          f"an arrival is told {arrived_s:.2f} s after the click")
+    for what, least_s, seconds in (("wheels turn", 1.3, turned_s), ("the page shows it", 2.6, shown_s), ("an arrival", 2.6, arrived_s)):
+        assert least_s <= seconds < least_s + LATE_S, f"{what}: after {seconds:.2f} s"
+
+
+# A slow machine may add this to the delay of a link.
+LATE_S = 3.0
+
+
+def loss(browser, url):
+    """Over a link that loses everything no command reaches the wheels and the page shows nothing new."""
+    with closing(Client(url)) as client:
+        begun_s = client.until("a rover that stands", stands)["time_s"]
+        browser.value("document.getElementById('link-loss').add(new Option('everything', '1'))")
+        choose(browser, "link-loss", "1")
+        shown = browser.value(TIME)
+        browser.key("keyDown", "w")
+        moved = []
+        client.until("a second", lambda state: moved.append(turns(state)) or state["time_s"] > begun_s + 1)
+        assert not any(moved), "a command that was lost turns wheels"
+        assert browser.value(TIME) == shown, "messages that were lost are shown"
+        choose(browser, "link-loss", "0")
+        client.until("wheels that turn when nothing is lost", turns)
+        browser.key("keyUp", "w")
+        client.until("wheels that stand", stands)
+
+
+def quality(browser, url):
+    """The chosen quality decides the size of pictures."""
+    topic, bytes_of = "/navcam_left/image_raw", {}
+    with closing(Client(url)) as client:
+        for look, width in (("small", 320), ("medium", 640), ("full", 640)):
+            choose(browser, "look", look)
+            browser.until(f"a picture {width} px wide", f"document.querySelector('.pane canvas').width === {width}")
+            jpeg = client.ask("image", topic=topic, after=0, look=look)["payload"]
+            assert cv2.imdecode(numpy.frombuffer(jpeg, "u1"), cv2.IMREAD_COLOR).shape[1] == width, look
+            bytes_of[look] = len(jpeg)
+    choose(browser, "look", "medium")
+    print(f"bytes of a picture: {bytes_of}")
+    assert 2 * bytes_of["small"] < bytes_of["medium"] and 1.2 * bytes_of["medium"] < bytes_of["full"], bytes_of
+
+
+# What each plot shows last, and how many of its pixels have the colour of a line; zero is grey.
+PLOTS = """[...document.querySelectorAll(".plot")].map((plot) => {
+  const canvas = plot.querySelector("canvas"), { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  let drawn = 0;
+  for (let at = 0; at < data.length; at += 4) drawn += data[at + 3] > 100 && Math.abs(data[at + 2] - data[at]) > 80;
+  return [plot.querySelector("span").textContent, plot.querySelector("output").textContent.split(" / ").map(parseFloat), drawn];
+})"""
+# The least and the greatest that each plot may show while the rover drives.
+PLOTTED = {"Speed": (0.02, 0.3), "Slip (mean, most)": (-100, 100), "Sinkage (mean, most)": (0.1, 200), "Wheel torque, mean": (0.01, 300),
+           "Attitude (roll, pitch)": (-20, 20), "Battery": (80, 91), "Pace": (0.01, 1.5)}
+
+
+def plots(browser):
+    """Every plot gets numbers of a rover that drives, and draws them."""
+    browser.key("keyDown", "w")
+    begun, wrong = time.monotonic(), ["nothing"]
+    while wrong and time.monotonic() - begun < SOON_S:
+        shown = browser.value(PLOTS)
+        wrong = [plot for plot in shown if not all(value is not None and PLOTTED[plot[0]][0] <= value <= PLOTTED[plot[0]][1] for value in plot[1])]
+        time.sleep(0.05)
+    browser.key("keyUp", "w")
+    assert not wrong and [title for title, _, _ in shown] == list(PLOTTED), f"plots show {wrong or shown}"
+    assert all(drawn > 20 for _, _, drawn in shown), f"plots draw too little: {shown}"
+    print(f"plots: {shown}")
+
+
+def pace(browser):
+    """The chosen pace is kept."""
+    shown = "parseFloat(document.getElementById('pace').textContent)"
+    choose(browser, "set-pace", "0.1")
+    answered(browser, "pace: pace 0.1")
+    browser.until("a tenth of the pace", f"{shown} > 0.05 && {shown} < 0.15")
+    choose(browser, "set-pace", "1")
+    answered(browser, "pace: pace 1")
+    browser.until("the pace of before", f"{shown} > 0.2")
+
+
+def rock(browser, url):
+    """A click on the map puts a rock there, which the camera and the view in three dimensions see."""
+    with closing(Client(url)) as client:
+        # Boxes in the middle of the picture, whose camera looks ahead.
+        rocks = lambda: [box for box in client.ask("boxes", topic="/navcam_left/detections", after=0)["boxes"]
+                         if box[0] == "rock" and abs(box[1][0] - 320) < 80 and box[2][0] > 60]
+        before = rocks()
+        place = ahead(rover_of(client.until("a rover that stands", stands)), 4)
+        known = browser.value("given.setRocks[0].length")
+        choose(browser, "diameter", "0.8")
+        click_on_map(browser, client, "rock", place)
+        told = answered(browser, "rock: ")
+        assert told.endswith(" is there"), told
+        browser.until("the rock in the view", f"given.setRocks[0].length === {known + 4}")
+        begun = time.monotonic()
+        while len(rocks()) <= len(before):
+            assert time.monotonic() - begun < SOON_S, f"no rock in {client.ask('boxes', topic='/navcam_left/detections', after=0)}"
+            time.sleep(0.05)
+
+
+# Mean brightness of the first picture, of 255.
+BRIGHT = """(({ data }) => data.reduce((sum, value, at) => sum + (at % 4 === 3 ? 0 : value), 0) / data.length * 4 / 3)
+(((canvas) => canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height))(document.querySelector(".pane canvas")))"""
+# An instant at which the Sun is six degrees below the horizontal at the site, so that no hill is lit either.
+NIGHT = "2027-05-03T12:00:00Z"
+
+
+def sky(browser, url):
+    """The sky is set to that of a night, and a lamp lights the picture; a wrong date is refused."""
+    browser.value("document.getElementById('utc').value = 'tomorrow'")
+    click(browser, "sun")
+    answered(browser, "sun: refused: ")
+    day = browser.value(BRIGHT)
+    choose(browser, "utc", NIGHT)
+    click(browser, "sun")
+    answered(browser, f"sun: the sky is that of {NIGHT}")
+    browser.until("night", f"{BRIGHT} < {0.05 * day}")
+    night = browser.value(BRIGHT)
+    with closing(Client(url)) as client:
+        lamp = client.ask("state", after=0)["lamps"][0]
+        assert lamp == {"name": "viper.lamps.headlight_left", "level": 0}, lamp
+        choose(browser, "lamp-0", "0.75")
+        answered(browser, "lamp: viper.lamps.headlight_left 0.75")
+        client.until("a lamp that shines", lambda state: state["lamps"][0]["level"] == 0.75)
+    browser.until("ground in the light of the lamp", f"{BRIGHT} > {night + 5}")
+    print(f"brightness of the picture by day {day:.1f}, by night {night:.1f}, with a lamp {browser.value(BRIGHT):.1f}")
+
+
+HEARTBEAT_S = 0.005
+
+
+def steps(browser, url):
+    """A paused run makes as many heartbeats as are asked for; a reset brings it back to the beginning."""
+    with closing(Client(url)) as client:
+        click(browser, "pause")
+        client.until("a paused run", lambda state: state["run"] == "paused")
+        # After a first step all is told of the time before.
+        choose(browser, "steps", "1")
+        click(browser, "step")
+        answered(browser, "step: 1 heartbeats made")
+        begun_s = steady(client)
+        choose(browser, "steps", "200")
+        click(browser, "step")
+        answered(browser, "step: 200 heartbeats made")
+        ended_s = steady(client)
+        way_m = math.hypot(*rover_of(client.ask("state", after=0))["at_m"][:2])
+        assert way_m > 1, f"the rover is {way_m:.2f} m from its start: a reset would not change that much"
+        assert abs(ended_s - begun_s - 200 * HEARTBEAT_S) < 1e-9, f"200 heartbeats from {begun_s} s to {ended_s} s"
+        browser.until("that time on the page", f"Math.abs({TIME} - {ended_s}) < 0.06")
+        click(browser, "reset")
+        answered(browser, "reset: back at the beginning")
+        client.until("time zero", lambda state: state["time_s"] == 0)
+        browser.until("time zero on the page", "document.getElementById('time').textContent === '0.0 s'")
+        client.until("lamps as at the beginning", lambda state: not any(lamp["level"] for lamp in state["lamps"]))
+        click(browser, "play")
+        click(browser, "halt")
+        client.until("the rover at its start", lambda state: state["time_s"] > 0 and math.hypot(*rover_of(state)["at_m"][:2]) < 0.3)
+        browser.until("day", f"{BRIGHT} > 10")
+
+
+def steady(client):
+    """The simulated time when it has not changed for a while, s."""
+    seen = []
+    client.until("a clock that stands", lambda state: seen.append(state["time_s"]) or (len(seen) > 10 and len(set(seen[-10:])) == 1))
+    return seen[-1]
+
+
+# Names of the controls, shown texts and pictures that are partly beyond the left or right edge of the screen.
+BEYOND = """[...document.querySelectorAll("main, header, section, fieldset, legend, label, p, output, button, select, input, canvas, [tabindex]")]
+  .map((part) => [part.id || part.textContent.slice(0, 30) || part.tagName, part.getBoundingClientRect()])
+  .filter(([, { width, left, right }]) => width > 0 && (left < 0 || right > %d + 0.5)).map(([name]) => name)"""
+LONG = "refused: /home/somebody/a_folder_with_a_long_name/another_folder_with_a_long_name/scenario.yaml: no such file"
+
+
+def panel(browser):
+    """With control, lamps and scenarios shown, the page fits narrow and wide screens, light and dark."""
+    browser.until("scenarios to switch to", "!document.getElementById('scenarios').hidden")
+    browser.until("lamps", "document.querySelectorAll('#lamps input').length === 2")
+    window_px = browser.value("innerWidth")
+    browser.value(f"document.getElementById('outcome').textContent = {json.dumps(LONG)}")
+    for width, height, scheme in console_golden.SHAPES:
+        browser.shape(width, height, scheme)
+        hidden = browser.value("['scenarios', 'lamp-0', 'pad', 'record'].filter((name) => !document.getElementById(name).getClientRects().length)")
+        assert not hidden, f"not on a screen {width} px wide: {hidden}"
+        wide, beyond = browser.value("document.documentElement.scrollWidth"), browser.value(BEYOND % width)
+        assert wide <= width and not beyond, f"on a screen {width} px wide the page has {wide} px and these stand out: {beyond}"
+    browser.call("Emulation.clearDeviceMetricsOverride")
+    browser.call("Emulation.setEmulatedMedia", features=[])
+    browser.until("the window as before", f"innerWidth === {window_px}")
+
+
+def spawn(browser, url):
+    """A click on the map adds a rover of the configuration; the page shows the rocks around the one that is chosen."""
     choice = "[...document.getElementById('click').options].find(({ text }) => text.endsWith(': sorato'))"
     browser.until("rovers to spawn", f"{choice} !== undefined")
-    before = browser.value("document.getElementById('rover').options.length")
-    browser.value(f"document.getElementById('click').value = {choice}.value")
-    box = browser.value("(({ x, y, width, height }) => [x, y, width, height])(document.getElementById('map').getBoundingClientRect())")
-    browser.click_at(box[0] + 0.5 * box[2], box[1] + 0.15 * box[3])
-    browser.until("another rover", f"document.getElementById('rover').options.length > {before}")
-    assert browser.value("document.getElementById('outcome').textContent.startsWith('spawn: sorato')")
+    first = browser.value("document.getElementById('rover').value")
+    with closing(Client(url)) as client:
+        east, north, _ = rover_of(client.ask("state", after=0))["at_m"]
+        click_on_map(browser, client, browser.value(f"{choice}.value"), [east, north + 7])
+    answered(browser, "spawn: sorato")
+    others = f"[...document.getElementById('rover').options].map(({{ value }}) => value).filter((value) => value !== '{first}')"
+    second = browser.until("another rover", f"{others}[0]")
+    for rover in (second, first):
+        browser.value("delete given.setRocks")
+        choose(browser, "rover", rover)
+        browser.until(f"rocks around {rover or 'the first rover'}", "given.setRocks?.[0].length > 0")
 
 
 def scenario(browser):
@@ -498,10 +931,22 @@ def main():
         reachable(browser)
         hands(browser)
         overlay(browser)
+        boxes(browser, url)
         waypoint(browser)
+        route(browser, url)
+        dimensions(browser)
         rehearsal(browser)
+        delay(browser, url)
+        loss(browser, url)
+        quality(browser, url)
+        plots(browser)
+        pace(browser)
+        rock(browser, url)
+        sky(browser, url)
+        steps(browser, url)
+        panel(browser)
         session(browser, folder)
-        spawn(browser)
+        spawn(browser, url)
         scenario(browser)
         shapes(browser, folder, images)
         view(browser)

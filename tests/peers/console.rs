@@ -1,7 +1,9 @@
 //! Chromium on the console of a real run: the page loads, images change, control needs the token, keys and clicks on
-//! the map drive, pause holds the clock, ground truth is overlaid on images, rovers are spawned, sessions are recorded
-//! and played back, links are simulated, the browser reports no errors, and the page looks as stored.
+//! the map drive, every order takes effect, ground truth is overlaid on images, the view in three dimensions and the
+//! plots get what the run has, rovers are spawned, sessions are recorded and played back, links are simulated, the
+//! browser reports no errors, and the page fits screens and looks as stored.
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -25,6 +27,18 @@ fn browser() -> Option<&'static str> {
     found
 }
 
+/// The sensors of the run, as a value of its scenario: those of the default one with a battery, and one camera, which
+/// has boxes of what it sees.
+fn sensors(out: &Path) -> String {
+    let shipped = std::fs::read_to_string(repository_file("config/sensor/navcam_left.yaml")).expect("a file");
+    let boxed = shipped.replace("    segmentation: true\n", "    segmentation: true\n    boxes_2d: true\n");
+    assert_ne!(boxed, shipped);
+    let camera = out.join("navcam_left.yaml");
+    std::fs::write(&camera, boxed).expect("written");
+    let others = ["lidar", "imu", "gps", "battery"].map(|name| format!("../sensor/{name}.yaml"));
+    format!("sensors=[{}, {}]", text(&camera), others.join(", "))
+}
+
 #[test]
 fn a_browser_watches_and_drives_a_run() {
     let _turn = alone();
@@ -32,7 +46,8 @@ fn a_browser_watches_and_drives_a_run() {
     let out = folder("console");
     let log = out.join("run.log");
     let mut run = selene();
-    run.args(["run", "config/scenario/polar.yaml", "--for", "600", "--device", "cpu", "--no-dds"]);
+    run.args(["run", "config/scenario/polar.yaml", "--set", &sensors(&out)]);
+    run.args(["--for", "600", "--device", "cpu", "--no-dds"]);
     run.args(["--console=127.0.0.1:0", "--console-control", "--out", &text(&out)]);
     let reported = std::fs::File::create(&log).expect("log");
     let _running = Running(run.stdout(Stdio::null()).stderr(reported).spawn().expect("selene"));

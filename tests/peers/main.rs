@@ -7,7 +7,9 @@ mod closed_loop;
 mod colcon;
 mod conformance;
 mod console;
+mod console_beside;
 mod dds;
+mod disturbed;
 mod elevation;
 mod entities;
 mod fast_dds;
@@ -26,5 +28,7 @@ mod ros2;
 mod scans;
 mod sky;
 mod stopped;
+#[cfg(unix)]
+mod terminal;
 mod urdf;
 mod vision;

@@ -104,14 +104,16 @@ impl Default for GroundTruth {
 
 impl GroundTruth {
     /// Processes the world's next interval and returns the rocks around new rovers and those whose windows of ground
-    /// moved.
+    /// moved; around all rovers when loose rocks were added or removed.
     pub fn take(&mut self, interval: &Interval) -> Vec<RocksAround> {
         let Interval { model, next, edits, .. } = interval;
         let Ok(()) =
             self.rovers.follow(interval, |rover, ruts| Ok::<_, Infallible>(RoverGround::new(model, rover, next, ruts)));
+        let are_same = self.loose.iter().map(|rock| rock.id).eq(next.loose_rocks.iter().map(|rock| rock.id));
         self.loose.clone_from(&next.loose_rocks);
         let mut come = Vec::new();
         for around in self.rovers.values_mut() {
+            around.reported &= are_same;
             around.ruts.apply(edits);
             around.follow(model, next);
             if !std::mem::replace(&mut around.reported, true) {
