@@ -33,6 +33,8 @@ pub(crate) const BORDER_M: f64 = 2.0;
 const MARGIN_M: f64 = 0.25;
 /// Maximum overlap of bodies at a start, m: contacts push bodies apart from it without harm.
 const OVERLAP_MAX_M: f64 = 0.005;
+/// Speed below which a wheel is at rest and has no slip, m/s: the ratio of two residual speeds means nothing.
+const REST_M_S: f64 = 1e-6;
 /// Distance from the middle of the windows of detail around a rover, in their steps, at which the windows move.
 const WINDOW_STEPS: f64 = 1.0;
 
@@ -563,17 +565,20 @@ fn wheel_truth(kind: &RoverKind, RoverScratch { rover, contacts, forces, .. }: &
 }
 
 /// Slip ratio, slip angle, rad, and rate about the axle, rad/s, of a wheel of `radius_m`, along the
-/// ground under it, or along the horizontal if it touches none.
+/// ground under it, or along the horizontal if it touches none; no slip at rest.
 fn slip(motion: &selene_vehicle::WheelKinematics, terrain_normal: &Vector3<f64>, radius_m: f64) -> (f64, f64, f64) {
     let axle = motion.world_from_wheel.rotation * Vector3::y();
     let up = if *terrain_normal == Vector3::zeros() { Vector3::z() } else { *terrain_normal };
     let rate_rad_s = motion.angular.dot(&axle);
     let forward = axle.cross(&up).try_normalize(1e-9).unwrap_or_else(Vector3::x);
     let side = up.cross(&forward);
-    let forward_m_s = motion.linear.dot(&forward);
-    let slip_ratio = selene_soil::slip_ratio(forward_m_s, rate_rad_s * radius_m);
-    let slip_angle_rad = selene_soil::slip_angle_rad(forward_m_s, motion.linear.dot(&side));
-    (slip_ratio, slip_angle_rad, rate_rad_s)
+    let [forward_m_s, side_m_s, rim_m_s] =
+        [motion.linear.dot(&forward), motion.linear.dot(&side), rate_rad_s * radius_m];
+    if [forward_m_s, side_m_s, rim_m_s].into_iter().all(|speed_m_s: f64| speed_m_s.abs() < REST_M_S) {
+        return (0.0, 0.0, rate_rad_s);
+    }
+    let slip_ratio = selene_soil::slip_ratio(forward_m_s, rim_m_s);
+    (slip_ratio, selene_soil::slip_angle_rad(forward_m_s, side_m_s), rate_rad_s)
 }
 
 #[cfg(test)]
@@ -582,6 +587,18 @@ mod tests {
 
     use super::*;
     use crate::scenario::{LoadOptions, Scenario};
+
+    #[test]
+    fn a_wheel_at_rest_has_no_slip_whatever_its_residual_speeds() {
+        let slips = |forward_m_s: f64, rate_rad_s: f64| {
+            let world_from_wheel = selene_base::Pose::identity();
+            let (linear, angular) = (Vector3::x() * forward_m_s, Vector3::y() * rate_rad_s);
+            slip(&selene_vehicle::WheelKinematics { world_from_wheel, linear, angular }, &Vector3::z(), 0.2)
+        };
+        assert_eq!(slips(1e-9, -3e-9), (0.0, 0.0, -3e-9));
+        let (slip_ratio, slip_angle_rad, _) = slips(0.05, 0.5);
+        assert!((slip_ratio - 0.5).abs() < 1e-12 && slip_angle_rad == 0.0, "{slip_ratio} {slip_angle_rad}");
+    }
 
     /// The sets of rovers that step together.
     fn rovers_of(groups: &[Members]) -> BTreeSet<BTreeSet<u32>> {
