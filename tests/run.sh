@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Runs the whole test suite on a Debian or Ubuntu machine: installs what it needs (lavapipe,
+# Runs the whole test suite on a Debian or Ubuntu machine: installs what it needs (mdBook, lavapipe,
 # Fast DDS, a Python venv with foreign DDS and bag readers, GDAL and OpenCV, urdfdom, colcon and ament_cmake, Chromium, libclang for
 # the r2r bindings, iproute2 for links between network namespaces), then checks format, lints and documentation, runs every test,
-# and builds and tests the Python package (tests/python.sh).
+# and builds and tests the Debian package (tests/package.sh) and the Python package (tests/python.sh).
 #
 #   tests/run.sh                  everything
 #   SELENE_DATA=DIR tests/run.sh  with third-party terrain (else the tests that need it say "skipped")
@@ -21,6 +21,8 @@ python_packages=(
   opencv-python-headless==5.0.0.93 kiss-icp==1.3.0
 )
 ros2_packages=(ros-jazzy-rclpy==7.1.6 ros-jazzy-rmw-fastrtps-cpp==8.4.3 ros-jazzy-sensor-msgs==5.3.6 ros-jazzy-nav-msgs==5.3.6)
+
+mdbook=0.5.4  # builds the documentation site; Debian has no package of it
 
 step "system packages"
 is_missing() { ! dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q 'install ok installed'; }
@@ -62,15 +64,16 @@ export CARGO_TERM_COLOR=never
 step "format"; cargo fmt --all --check
 step "lints"; cargo clippy --release --workspace --all-targets --quiet -- -D warnings
 step "documentation"; RUSTDOCFLAGS="-D warnings" cargo doc --release --workspace --no-deps --quiet
-# Pages, links and commands are tested in nodes/selene; here only the site itself is built.
+# Pages, links and commands are tested in nodes/selene; here the site itself is built.
 step "documentation site"
-if command -v mdbook > /dev/null; then
-  docs/site/build.sh
-else
-  echo "no mdbook here, so the site is not built: cargo install --locked --no-default-features --features search mdbook"
+if ! command -v mdbook > /dev/null; then
+  cargo install --quiet --locked --no-default-features --features search --root target/tools "mdbook@$mdbook"
+  export PATH="$PWD/target/tools/bin:$PATH"
 fi
+docs/site/build.sh
 step "r2r adapter type-checks"; cargo check --release --quiet -p selene --no-default-features --features r2r-doc-only
 # The whole workspace: its features are those of the tests, so that nothing is compiled twice for them.
 step "build"; cargo build --release --workspace --quiet
 step "tests"; cargo test --release --workspace --quiet --no-fail-fast
+step "Debian package"; tests/package.sh
 step "Python package"; tests/python.sh
