@@ -1,5 +1,5 @@
-//! `selene console` beside a simulation in another process, over DDS: a client sees the rover and the pictures of a camera
-//! node, and its orders take effect.
+//! `selene console` beside a run in another process, over DDS: a client sees the rover and a camera's pictures, and its
+//! orders take effect.
 
 use std::net::TcpStream;
 use std::process::Stdio;
@@ -69,7 +69,7 @@ fn time_s(state: &Value) -> f64 {
 }
 
 #[test]
-fn a_console_beside_a_simulation_shows_and_controls_it() {
+fn a_console_beside_a_run_shows_and_controls_it() {
     let _turn = alone();
     let folder = folder("console-beside");
     let start = |name: &str, arguments: &[&str]| {
@@ -77,9 +77,8 @@ fn a_console_beside_a_simulation_shows_and_controls_it() {
         program.args(arguments).env("ROS_DOMAIN_ID", DOMAIN).stdin(Stdio::null());
         Logged::start(name, &folder, &mut program)
     };
-    let simulation = ["simulation", "--for", "3000", "--pace", "0.5", "--run", "beside", "--participants", "camera"];
-    let mut simulation = start("simulation", &simulation);
-    let _camera = start("camera", &["camera", "--run", "beside", "--device", "cpu"]);
+    let run = ["run", "polar", "--for", "3000", "--pace", "0.5", "--device", "cpu", "--no-pictures"];
+    let mut run = start("run", &run);
     let mut console = start("console", &["console", "127.0.0.1:0", "--control"]);
     let line = console.prints_within("console: http://", 0, TIMEOUT).expect("an address");
     let (address, token) = line.split_once("/#token=").expect("a token");
@@ -101,7 +100,7 @@ fn a_console_beside_a_simulation_shows_and_controls_it() {
     assert!((time_s(&stepped) - time_s(&paused) - 0.5).abs() < 0.02, "{paused:#}\n{stepped:#}");
     client.order(&json!({ "do": "play" }));
     client.await_state("it does not go on", |state| time_s(state) > time_s(&stepped) + 0.2);
-    assert!(simulation.ended().is_none(), "{}", simulation.printed());
-    drop((console, simulation));
+    assert!(run.ended().is_none(), "{}", run.printed());
+    drop((console, run));
     std::fs::remove_dir_all(folder).expect("clean");
 }
