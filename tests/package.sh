@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the Debian package target/package/selene_*.deb of target/release/selene as it is there, unpacks it into a
+# Makes the Debian package target/debian/selene_*.deb of target/release/selene as it is there, unpacks it into a
 # temporary folder, and uses it as its users do: in an empty folder, with an empty home, once with the files of the
 # package and once with the program alone. Needs dpkg-dev. Of the sources nothing is found by the program then, where
 # `unshare` may hide them (as root, or where users may make namespaces).
@@ -20,18 +20,18 @@ command -v cargo-deb > /dev/null || cargo install --quiet --locked --root "$targ
 
 # What the program writes about itself.
 made=$target/release/package
-rm -rf "$made" "$target/package"
+rm -rf "$made" "$target/debian"
 mkdir -p "$made"
 "$target/release/selene" man --out "$made/man" --quiet
 gzip -9n "$made"/man/*.1
 for shell in bash zsh fish; do "$target/release/selene" completions $shell > "$made/completions.$shell"; done
 # Packed fast: a fifth larger than packed well, but in seconds.
-cargo deb --no-build --fast -p selene -o "$target/package/"
+cargo deb --no-build --fast -p selene -o "$target/debian/"
 
 temporary=$(mktemp -d)
 trap 'rm -rf "$temporary"' EXIT
 unpacked=$temporary/unpacked
-dpkg-deb -x "$target"/package/selene_*.deb "$unpacked"
+dpkg-deb -x "$target"/debian/selene_*.deb "$unpacked"
 share=$unpacked/usr/share
 for file in bash-completion/completions/selene zsh/vendor-completions/_selene fish/vendor_completions.d/selene.fish \
   doc/selene/copyright doc/selene/changelog.gz selene/urdf/viper/viper.urdf selene/launch/viper.launch.py; do
@@ -76,4 +76,4 @@ mkdir "$temporary/alone"
 mv "$unpacked/usr/bin/selene" "$temporary/alone/"
 rm -rf "$unpacked"
 try "$temporary/alone/selene" "${hidden[0]:+/selene:/config}"
-echo "the package $(basename "$target"/package/selene_*.deb) and the program alone run"
+echo "the package $(basename "$target"/debian/selene_*.deb) and the program alone run"

@@ -495,10 +495,14 @@ fn a_thousand_connections_are_turned_away_beyond_the_places_and_an_earlier_clien
         earlier.request_picture(0).await;
         let begun = Instant::now();
         // The first images come before the console subscribes.
-        while timeout(Duration::from_millis(20), earlier.0.next()).await.is_err() {
+        let message = loop {
+            if let Ok(message) = timeout(Duration::from_millis(20), earlier.0.next()).await {
+                break message;
+            }
             assert!(begun.elapsed() < SOON, "the crowd keeps the pictures from it");
             site.show(90);
-        }
+        };
+        assert!(matches!(message, Some(Ok(Message::Binary(_)))), "it was thrown out: {message:?}");
     });
     drop(held);
     let begun = Instant::now();

@@ -32,6 +32,8 @@ impl Verbosity {
     /// Prints a line to standard error, unless quiet.
     pub(crate) fn note(self, text: impl Display) {
         if self != Self::Quiet {
+            // Formatted before the bar is locked, which it may not touch.
+            let text = text.to_string();
             // A launcher that has ended closes the pipe; that must not end the work.
             let _ = bar::print_above(|stderr| writeln!(stderr, "{text}"));
         }

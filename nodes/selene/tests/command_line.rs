@@ -1026,6 +1026,7 @@ fn a_xacro_without_its_program_is_refused_with_the_command_to_give() {
     assert_refused(&output, &["found.urdf.xacro", "not installed", "xacro ", "> ROVER.urdf"]);
     assert_refused(&run(&["check", file]), &["<xacro:arg> is not expanded", "selene import"]);
     assert_refused(&run(&["import", file, "--package", "a=no/such/folder"]), &["no/such/folder", "is no folder"]);
+    assert_refused(&run(&["import", file, "--package", "../a=."]), &["--package", "a package's name"]);
     assert_refused(&run(&["import", file, "--xacro", "a"]), &["--xacro", ":="]);
     let plain = folder.join("found_description/found.urdf");
     let plain = plain.to_str().expect("UTF-8");
@@ -1060,11 +1061,18 @@ fn a_xacro_is_expanded_by_its_program_and_its_packages_are_found_from_where_it_w
     let path = format!("{}:{}", folder.join("bin").display(), std::env::var("PATH").unwrap_or_default());
     let out = folder.join("rovers");
     let arguments = ["import", file.to_str().expect("UTF-8"), "--out", out.to_str().expect("UTF-8"), "--xacro", "a:=b"];
-    let output = selene(&arguments).env("PATH", path).output().expect("the program starts");
+    let output = selene(&arguments).env("PATH", &path).output().expect("the program starts");
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(std::fs::read_to_string(out.join("found.urdf")).expect("a URDF").contains("<!-- a:=b -->"));
     let yaml = std::fs::read_to_string(out.join("found.yaml")).expect("a rover file");
     assert!(yaml.contains("found_description: \"../found_description\""), "{yaml}");
+    // What was expanded before a refusal is no hindrance to the next try; somebody else's file is.
+    ["found.yaml", "found.png"].iter().for_each(|file| std::fs::remove_file(out.join(file)).expect("there"));
+    let again = || selene(&arguments).env("PATH", &path).output().expect("the program starts");
+    assert!(again().status.success());
+    ["found.yaml", "found.png"].iter().for_each(|file| std::fs::remove_file(out.join(file)).expect("there"));
+    std::fs::write(out.join("found.urdf"), "<robot name=\"mine\"/>").expect("written");
+    assert_refused(&again(), &["found.urdf", "is there already"]);
 }
 
 /// Writes a campaign with `rows` in a folder of its own. Returns its file and its output folder.

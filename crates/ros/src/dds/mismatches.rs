@@ -22,6 +22,8 @@ use crate::qos::{Durability, Reliability, Topic};
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Prefix that ROS 2 adds to the names of topics in DDS.
 const ROS_TOPIC: &str = "rt";
+/// How often an incompatible endpoint is seen without a node before it is logged without one.
+const LOOKS_FOR_NODE: u32 = 3;
 /// The two types of `cmd_vel`: Selene has an option that takes the unstamped one.
 const STAMPED: &str = "geometry_msgs/msg/TwistStamped";
 const UNSTAMPED: &str = "geometry_msgs/msg/Twist";
@@ -46,14 +48,14 @@ struct KnownEndpoints {
     publishers: BTreeMap<String, usize>,
     /// Incompatible endpoints that were already logged.
     reported: BTreeSet<Gid>,
+    /// Incompatible endpoints whose node is not known, with how often they were seen: its name comes after the endpoint.
+    nameless: BTreeMap<Gid, u32>,
 }
 
 /// An endpoint of another participant.
 #[derive(Clone, Debug)]
 struct Peer {
     gid: Gid,
-    /// Full name of its node, if its participant lists one.
-    node: Option<String>,
     side: EndpointRole,
     /// The topic's name in DDS.
     topic: String,
@@ -93,14 +95,14 @@ impl Drop for MismatchMonitor {
 fn watch(participant: &DomainParticipant, mut nodes: PeerNodes, own: &OwnEndpoints, stopped: &Receiver<()>) {
     while stopped.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
         nodes.read();
-        for what in own.look_at(&peers(participant, &nodes)) {
+        for what in own.look_at(&peers(participant), |gid| nodes.name_of(gid)) {
             tracing::warn!("{what}");
         }
     }
 }
 
 /// All endpoints of other participants.
-fn peers(participant: &DomainParticipant, nodes: &PeerNodes) -> Vec<Peer> {
+fn peers(participant: &DomainParticipant) -> Vec<Peer> {
     let own = participant.guid().prefix;
     let writers = participant.discovered_writers().into_iter().map(|writer| {
         let (guid, data) = (writer.writer_proxy.remote_writer_guid, writer.publication_topic_data);
@@ -113,12 +115,7 @@ fn peers(participant: &DomainParticipant, nodes: &PeerNodes) -> Vec<Peer> {
         (guid, EndpointRole::Subscribes, data.topic_name, type_name, qos)
     });
     let others = writers.chain(readers).filter(|(guid, ..)| guid.prefix != own);
-    others
-        .map(|(guid, side, topic, type_name, qos)| {
-            let gid = guid.into();
-            Peer { gid, node: nodes.name_of(gid), side, topic, type_name, qos }
-        })
-        .collect()
+    others.map(|(guid, side, topic, type_name, qos)| Peer { gid: guid.into(), side, topic, type_name, qos }).collect()
 }
 
 impl OwnEndpoints {
@@ -139,11 +136,13 @@ impl OwnEndpoints {
         subscribed.then(|| known.publishers.get(name).copied().unwrap_or_default())
     }
 
-    /// Takes in the present endpoints; returns the warnings about incompatible ones that were not logged yet.
-    fn look_at(&self, peers: &[Peer]) -> Vec<String> {
+    /// Takes in the present endpoints; returns the warnings about incompatible ones that were not logged yet. `node_of`
+    /// gives the full name of an endpoint's node.
+    fn look_at(&self, peers: &[Peer], node_of: impl Fn(Gid) -> Option<String>) -> Vec<String> {
         let mut known = self.known();
         let present: BTreeSet<Gid> = peers.iter().map(|peer| peer.gid).collect();
         known.reported.retain(|gid| present.contains(gid));
+        known.nameless.retain(|gid, _| present.contains(gid));
         known.publishers.clear();
         let mut messages = Vec::new();
         for peer in peers {
@@ -153,7 +152,7 @@ impl OwnEndpoints {
                     *known.publishers.entry(topic).or_default() += 1
                 }
                 Compatibility::Fits(_) => {}
-                Compatibility::Misfits(what) => messages.extend(known.reported.insert(peer.gid).then_some(what)),
+                Compatibility::Misfits(misfit) => messages.extend(known.warning(peer, &misfit, &node_of)),
             }
         }
         messages
@@ -176,11 +175,43 @@ enum Compatibility {
     Nobody,
     /// It is compatible with one of ours on this topic.
     Fits(String),
-    /// It is incompatible with ours, with the text of a warning.
-    Misfits(String),
+    /// It is incompatible with ours.
+    Misfits(Misfit),
+}
+
+/// Why a peer's endpoint does not fit ours.
+struct Misfit {
+    /// Our topic.
+    topic: String,
+    /// What differs, and what to do.
+    what: String,
 }
 
 impl KnownEndpoints {
+    /// The warning about an endpoint, once; `None` as long as the name of its node may still come.
+    fn warning(&mut self, peer: &Peer, misfit: &Misfit, node_of: impl Fn(Gid) -> Option<String>) -> Option<String> {
+        if self.reported.contains(&peer.gid) {
+            return None;
+        }
+        let node = node_of(peer.gid);
+        let looks = self.nameless.entry(peer.gid).or_default();
+        *looks += 1;
+        if node.is_none() && *looks < LOOKS_FOR_NODE {
+            return None;
+        }
+        self.nameless.remove(&peer.gid);
+        self.reported.insert(peer.gid);
+        let named =
+            |what: &str| node.map_or_else(|| format!("{what} whose node is not known"), |node| format!("node {node}"));
+        let Misfit { topic, what } = misfit;
+        Some(match peer.side {
+            EndpointRole::Publishes => {
+                format!("topic {topic}: messages of {} are not received: {what}", named("a publisher"))
+            }
+            EndpointRole::Subscribes => format!("topic {topic}: {} gets nothing: {what}", named("a subscriber")),
+        })
+    }
+
     fn meeting(&self, peer: &Peer) -> Compatibility {
         let mut met = Compatibility::Nobody;
         for (endpoint, topic) in &self.own {
@@ -191,7 +222,7 @@ impl KnownEndpoints {
             if is_met && peer.topic.strip_prefix(ROS_TOPIC) == Some(topic.name.as_str()) {
                 match peer.misfit(topic) {
                     None => return Compatibility::Fits(topic.name.clone()),
-                    Some(what) => met = Compatibility::Misfits(what),
+                    Some(what) => met = Compatibility::Misfits(Misfit { topic: topic.name.clone(), what }),
                 }
             }
         }
@@ -202,16 +233,10 @@ impl KnownEndpoints {
 impl Peer {
     /// What is incompatible with our endpoint on a topic, and what to do; `None` if they match.
     fn misfit(&self, ours: &Topic) -> Option<String> {
-        let who = match self.side {
-            EndpointRole::Publishes => {
-                format!("topic {}: messages of {} are not received", ours.name, self.named("a publisher"))
-            }
-            EndpointRole::Subscribes => format!("topic {}: {} gets nothing", ours.name, self.named("a subscriber")),
-        };
         if self.type_name != dds_type_name(ours.type_name) {
             let theirs = ros_type_name(&self.type_name);
             let advice = type_advice(ours.type_name, &theirs);
-            return Some(format!("{who}: its type is {theirs} and not {}; {advice}", ours.type_name));
+            return Some(format!("its type is {theirs} and not {}; {advice}", ours.type_name));
         }
         let of_ours = dds_qos(ours.qos).build();
         let failing = match self.side {
@@ -227,14 +252,7 @@ impl Peer {
             }
             EndpointRole::Subscribes => format!("subscribe {has}"),
         };
-        Some(format!("{who}: its quality of service ({theirs}) does not fit ours ({has}) in {policy:?}; {advice}"))
-    }
-}
-
-impl Peer {
-    /// Its node, or `what` of a program that is no ROS 2 node.
-    fn named(&self, what: &str) -> String {
-        self.node.as_ref().map_or_else(|| format!("{what} that is no ROS 2 node"), |node| format!("node {node}"))
+        Some(format!("its quality of service ({theirs}) does not fit ours ({has}) in {policy:?}; {advice}"))
     }
 }
 
@@ -301,7 +319,7 @@ mod tests {
 
     fn peer<M: Message>(number: u8, side: EndpointRole, topic: &str, qos: Qos) -> Peer {
         let (topic, type_name) = (format!("rt{topic}"), dds_type_name(M::TYPE_NAME));
-        Peer { gid: gid(number), node: None, side, topic, type_name, qos: dds_qos(qos).build() }
+        Peer { gid: gid(number), side, topic, type_name, qos: dds_qos(qos).build() }
     }
 
     /// One of our endpoints.
@@ -311,12 +329,29 @@ mod tests {
         own
     }
 
+    fn named(_: Gid) -> Option<String> {
+        Some("/node".to_owned())
+    }
+
+    #[test]
+    fn the_name_of_a_node_is_waited_for_and_what_has_none_is_reported_in_the_end() {
+        let plain = [peer::<Twist>(1, EndpointRole::Publishes, "/cmd_vel", Qos::reliable())];
+        let own = || own::<TwistStamped>(Endpoint::Reader, "/cmd_vel", Qos::reliable());
+        let late = own();
+        assert!(late.look_at(&plain, |_| None).is_empty());
+        assert!(late.look_at(&plain, named).concat().contains("messages of node /node are"));
+        assert!(late.look_at(&plain, named).is_empty());
+        let foreign = own();
+        let reported: Vec<_> = (0..4).map(|_| foreign.look_at(&plain, |_| None).concat()).collect();
+        assert!(reported[2].contains("a publisher whose node is not known") && reported.join("") == reported[2]);
+    }
+
     #[test]
     fn a_plain_twist_is_reported_once_with_the_option_that_takes_it() {
         let own = own::<TwistStamped>(Endpoint::Reader, "/cmd_vel", Qos::reliable());
         let plain = peer::<Twist>(1, EndpointRole::Publishes, "/cmd_vel", Qos::reliable());
-        let plain = Peer { node: Some("/lab/teleop".to_owned()), ..plain };
-        let reported = own.look_at(std::slice::from_ref(&plain));
+        let node = |_| Some("/lab/teleop".to_owned());
+        let reported = own.look_at(std::slice::from_ref(&plain), node);
         let [reported] = &reported[..] else { panic!("{reported:?}") };
         for part in [
             "topic /cmd_vel",
@@ -328,22 +363,22 @@ mod tests {
         }
         assert_eq!(own.publishers_of("/cmd_vel"), Some(0));
         let stamped = peer::<TwistStamped>(2, EndpointRole::Publishes, "/cmd_vel", Qos::reliable());
-        assert!(own.look_at(&[plain.clone(), stamped]).is_empty(), "reported once");
+        assert!(own.look_at(&[plain.clone(), stamped], node).is_empty(), "reported once");
         assert_eq!((own.publishers_of("/cmd_vel"), own.publishers_of("/other")), (Some(1), None));
-        assert!(own.look_at(&[]).is_empty() && own.look_at(&[plain]).len() == 1, "it went and came again");
+        assert!(own.look_at(&[], node).is_empty() && own.look_at(&[plain], node).len() == 1, "it went and came again");
     }
 
     #[test]
     fn quality_of_service_that_does_not_fit_is_reported_from_both_sides() {
         let images = own::<Image>(Endpoint::Writer, "/image_raw", Qos::sensor_data());
-        let requests = |qos| images.look_at(&[peer::<Image>(1, EndpointRole::Subscribes, "/image_raw", qos)]);
+        let requests = |qos| images.look_at(&[peer::<Image>(1, EndpointRole::Subscribes, "/image_raw", qos)], named);
         assert!(requests(Qos::sensor_data()).is_empty());
         let reported = requests(Qos::reliable()).concat();
         for part in ["/image_raw", "(reliable, volatile)", "(best effort, volatile)", "Reliability", "qos: reliable"] {
             assert!(reported.contains(part), "{part} is missing in: {reported}");
         }
         let commands = own::<Twist>(Endpoint::Reader, "/cmd_vel", Qos::reliable());
-        let offers = |qos| commands.look_at(&[peer::<Twist>(1, EndpointRole::Publishes, "/cmd_vel", qos)]);
+        let offers = |qos| commands.look_at(&[peer::<Twist>(1, EndpointRole::Publishes, "/cmd_vel", qos)], named);
         assert!(offers(Qos::latched()).is_empty());
         assert!(
             offers(Qos::sensor_data()).concat().contains("are not received")
@@ -356,7 +391,7 @@ mod tests {
         let own = own::<TwistStamped>(Endpoint::Reader, "/cmd_vel", Qos::reliable());
         let beside = peer::<Twist>(1, EndpointRole::Subscribes, "/cmd_vel", Qos::reliable());
         let elsewhere = peer::<Twist>(2, EndpointRole::Publishes, "/viper/cmd_vel", Qos::reliable());
-        assert!(own.look_at(&[beside, elsewhere]).is_empty());
+        assert!(own.look_at(&[beside, elsewhere], named).is_empty());
         own.remove(Endpoint::Reader(gid(200)));
         assert_eq!(own.publishers_of("/cmd_vel"), None);
     }

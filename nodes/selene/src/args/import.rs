@@ -47,7 +47,10 @@ fn rover_name(text: &str) -> Result<String, String> {
 }
 
 fn package(text: &str) -> Result<(String, PathBuf), String> {
-    let parts = text.split_once('=').filter(|(name, folder)| !name.is_empty() && !folder.is_empty());
+    let is_name = |name: &str| {
+        !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-".contains(letter))
+    };
+    let parts = text.split_once('=').filter(|(name, folder)| is_name(name) && !folder.is_empty());
     let (name, folder) = parts.ok_or("must be a package's name, = and its folder: my_description=../my_description")?;
     if PathBuf::from(folder).is_dir() {
         Ok((name.to_owned(), folder.into()))

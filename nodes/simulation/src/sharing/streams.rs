@@ -461,6 +461,9 @@ fn message(frame: &[u8]) -> io::Result<PeerMessage> {
         return Err(invalid(&format!("a message of {length} bytes")));
     }
     let bytes = zstd::bulk::decompress(compressed, length).map_err(|error| invalid(&error.to_string()))?;
+    if bytes.len() != length {
+        return Err(invalid(&format!("a message of {} bytes that claims {length}", bytes.len())));
+    }
     decode(&bytes)
 }
 

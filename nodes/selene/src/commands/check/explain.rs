@@ -14,13 +14,13 @@ use crate::output::print_line;
 pub(super) fn explain(file: &Path, options: &LoadOptions) -> Result<(), String> {
     let bytes = input::read_bytes(file, BYTES_MAX).map_err(|error| error.to_string())?;
     let scenario = Scenario::load(file, options).map_err(|error| error.to_string())?;
-    lines(&scenario, &content(&String::from_utf8_lossy(&bytes))).into_iter().for_each(print_line);
+    let content = content(&String::from_utf8_lossy(&bytes))?;
+    lines(&scenario, &content).into_iter().for_each(print_line);
     Ok(())
 }
 
-/// The content of a scenario's text that was read before.
-fn content(text: &str) -> Value {
-    serde_yaml::from_str(text).unwrap_or_default()
+fn content(text: &str) -> Result<Value, String> {
+    serde_yaml::from_str(text).map_err(|error| error.to_string())
 }
 
 /// The values of the scenario, then those of each rover, in which the keys `rover`, `sensors`, `lamps`, `route` and
@@ -128,7 +128,7 @@ mod tests {
         let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config");
         let options = LoadOptions { configuration: vec![config], ..LoadOptions::default() };
         let scenario = Scenario::parse(text, Path::new("mine.yaml"), &options).expect("a scenario");
-        lines(&scenario, &content(text))
+        lines(&scenario, &content(text).expect("YAML"))
     }
 
     fn assert_has(reported: &[String], expected: &[&str]) {
