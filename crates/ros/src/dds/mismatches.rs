@@ -22,8 +22,9 @@ use crate::qos::{Durability, Reliability, Topic};
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Prefix that ROS 2 adds to the names of topics in DDS.
 const ROS_TOPIC: &str = "rt";
-/// How often an incompatible endpoint is seen without a node before it is logged without one.
-const LOOKS_FOR_NODE: u32 = 3;
+/// How often an incompatible endpoint is seen without a node before it is logged without one: Fast DDS repeats what was lost
+/// each three seconds.
+const LOOKS_FOR_NODE: u32 = 30;
 /// The two types of `cmd_vel`: Selene has an option that takes the unstamped one.
 const STAMPED: &str = "geometry_msgs/msg/TwistStamped";
 const UNSTAMPED: &str = "geometry_msgs/msg/Twist";
@@ -306,7 +307,7 @@ impl fmt::Display for QosSummary {
 
 #[cfg(test)]
 mod tests {
-    use super::{EndpointRole, OwnEndpoints, Peer, dds_qos, dds_type_name, ros_type_name};
+    use super::{EndpointRole, LOOKS_FOR_NODE, OwnEndpoints, Peer, dds_qos, dds_type_name, ros_type_name};
     use crate::dds::graph::Endpoint;
     use crate::geometry_msgs::{Twist, TwistStamped};
     use crate::sensor_msgs::Image;
@@ -342,8 +343,9 @@ mod tests {
         assert!(late.look_at(&plain, named).concat().contains("messages of node /node are"));
         assert!(late.look_at(&plain, named).is_empty());
         let foreign = own();
-        let reported: Vec<_> = (0..4).map(|_| foreign.look_at(&plain, |_| None).concat()).collect();
-        assert!(reported[2].contains("a publisher whose node is not known") && reported.join("") == reported[2]);
+        let reported: Vec<_> = (0..LOOKS_FOR_NODE + 2).map(|_| foreign.look_at(&plain, |_| None).concat()).collect();
+        let last = &reported[LOOKS_FOR_NODE as usize - 1];
+        assert!(last.contains("a publisher whose node is not known") && reported.concat() == *last);
     }
 
     #[test]

@@ -56,9 +56,15 @@ impl PeerNodes {
 
     /// Takes in the lists that arrived. One that cannot be read is left out: it only names nodes in messages.
     pub(super) fn read(&mut self) {
-        while let Ok(Some(sample)) = self.reader.take_next_sample() {
-            let ParticipantNodes { participant, nodes } = sample.into_value();
-            self.listed.insert(participant, nodes);
+        for _ in 0..UNREAD_MAX {
+            match self.reader.take_next_sample() {
+                Ok(Some(sample)) => {
+                    let ParticipantNodes { participant, nodes } = sample.into_value();
+                    self.listed.insert(participant, nodes);
+                }
+                Ok(None) => return,
+                Err(_) => {}
+            }
         }
     }
 
