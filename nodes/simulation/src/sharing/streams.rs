@@ -7,6 +7,7 @@
 //! writes: messages in the same format, compressed by zstd, after their length without compression (u32, little-endian).
 //! Many bytes of a part are zeros.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
@@ -26,6 +27,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
+use zstd::bulk::{Compressor, Decompressor};
 
 /// Timeout of a call and of an answer (wall time).
 const ANSWER_WITHIN: Duration = Duration::from_secs(1);
@@ -39,6 +41,12 @@ const HELLO_MAX: usize = 1 << 20;
 const FRAME_MAX: usize = 1 << 30;
 /// Level of compression: more takes longer and saves little.
 const ZSTD_LEVEL: i32 = 1;
+thread_local! {
+    // Kept, because making them takes longer than their work on a part.
+    static COMPRESSOR: RefCell<Option<Compressor<'static>>> = RefCell::new(Compressor::new(ZSTD_LEVEL).ok());
+    static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = RefCell::new(Decompressor::new().ok());
+}
+
 /// The multicast group of DDS discovery; the route to it leads to the other ROS 2 processes.
 const DISCOVERY: (Ipv4Addr, u16) = (Ipv4Addr::new(239, 255, 0, 1), 7400);
 
@@ -208,7 +216,8 @@ impl Frame {
     pub(super) fn of(message: &PeerMessage) -> Self {
         let bytes = serialized(message);
         // Compressing into memory cannot fail, and a message has less than 4 GiB.
-        let compressed = zstd::bulk::compress(&bytes, ZSTD_LEVEL).unwrap_or_default();
+        let compressed =
+            COMPRESSOR.with_borrow_mut(|of| of.as_mut().and_then(|of| of.compress(&bytes).ok())).unwrap_or_default();
         Self([&(bytes.len() as u32).to_le_bytes()[..], &compressed].concat().into())
     }
 }
@@ -460,7 +469,8 @@ fn message(frame: &[u8]) -> io::Result<PeerMessage> {
     if length > FRAME_MAX {
         return Err(invalid(&format!("a message of {length} bytes")));
     }
-    let bytes = zstd::bulk::decompress(compressed, length).map_err(|error| invalid(&error.to_string()))?;
+    let bytes = DECOMPRESSOR.with_borrow_mut(|of| of.as_mut().map(|of| of.decompress(compressed, length)));
+    let bytes = bytes.ok_or_else(|| invalid("no memory"))?.map_err(|error| invalid(&error.to_string()))?;
     if bytes.len() != length {
         return Err(invalid(&format!("a message of {} bytes that claims {length}", bytes.len())));
     }
