@@ -1,5 +1,5 @@
 //! Clients that break every rule of the console during a run, and one that requests images and does not read them, change
-//! nothing of it: the bag is that of an undisturbed run.
+//! nothing of it: the bag is that of an undisturbed run, but for frames that a machine without time drops.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

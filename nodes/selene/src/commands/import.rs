@@ -10,6 +10,8 @@ use selene_base::output::{self, FileKind};
 use selene_coherence::RunId;
 use selene_observe::mesh_of;
 use selene_pictures::body::{self, Facet, WheelOutline};
+use selene_sim::wheel_shapes;
+use selene_soil::rig::coarsest_grid_m;
 use selene_vehicle::{Collision, Import, Packages, RoverModel, VehicleError, Visual, is_xacro, rover_file};
 
 use crate::args::ImportArgs;
@@ -27,8 +29,8 @@ const URDF: FileKind = FileKind { name: "XML file", is: |head| head.trim_ascii_s
 const UNSEEN_RGBA: [f64; 4] = [0.45, 0.45, 0.6, 1.0];
 /// Last line of what xacro expanded for `selene import`: such a file may be replaced.
 const EXPANDED: &str = "<!-- expanded by selene import -->\n";
-/// Length of a physics grid over the radius of the smallest wheel, at most.
-const GRID_OVER_RADIUS: f64 = 0.25;
+/// Grid of `selene rig` without `--grid`, mm.
+const USUAL_GRID_MM: f64 = 10.0;
 
 /// Writes the rover file and the picture, and prints their contents in short.
 pub(crate) fn import(args: &ImportArgs) -> Result<(), Fault> {
@@ -116,7 +118,10 @@ fn advice(reported: &str) -> &'static str {
             "No module named 'ament_index_python'",
             "\nxacro from PyPI needs another package: `pip install ament-index-python`",
         ),
-        ("package", "\nsource the workspace of a package that is missing, or say where it is: `--package NAME=DIR`"),
+        (
+            "' not found, searching",
+            "\nsource the workspace of a package that is missing, or say where it is: `--package NAME=DIR`",
+        ),
     ];
     advice.iter().find(|(words, _)| reported.contains(words)).map_or("", |(_, advice)| advice)
 }
@@ -231,9 +236,9 @@ fn print(model: &RoverModel, text: &str, rover: &Path, picture: &Path) {
 
 /// The option for a grid that is fine enough for small wheels; empty where the usual one is.
 fn grid(model: &RoverModel) -> String {
-    let smallest_m = model.wheels().iter().map(|wheel| wheel.radius_m).fold(f64::INFINITY, f64::min);
-    let millimetres = (1000.0 * GRID_OVER_RADIUS * smallest_m).floor();
-    if millimetres < 10.0 { format!(" --grid {}", millimetres.max(1.0) / 1000.0) } else { String::new() }
+    let coarsest_m = wheel_shapes(model).iter().map(coarsest_grid_m).fold(f64::INFINITY, f64::min);
+    let millimetres = (1000.0 * coarsest_m).floor();
+    if millimetres < USUAL_GRID_MM { format!(" --grid {}", millimetres.max(1.0) / 1000.0) } else { String::new() }
 }
 
 #[cfg(test)]
