@@ -164,6 +164,24 @@ fn the_clock_is_published_at_the_start_and_with_each_step() {
     assert_eq!(clocks, 4);
 }
 
+#[test]
+fn the_place_of_a_rover_is_published_at_the_start_and_after_a_reset_while_time_stands() {
+    let ([start, again], _) = controlled(&paused(&[]), |caller| {
+        // A run publishes its start before it answers.
+        caller.state();
+        let start = caller.recording.take();
+        caller.step(40);
+        caller.disturb();
+        caller.recording.take();
+        caller.reset(srv::ResetSimulationRequest::SCOPE_ALL);
+        [start, caller.recording.take()]
+    });
+    for topic in ["/tf", "/joint_states", "/ground_truth/odom", "/ground_truth/wheels"] {
+        assert_eq!(start[topic].len(), 1, "{topic}");
+        assert!(start[topic] == again[topic], "{topic} is another after a reset");
+    }
+}
+
 /// Heartbeats until the first diagnostics.
 const TO_DIAGNOSTICS: u64 = 200;
 

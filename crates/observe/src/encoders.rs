@@ -12,7 +12,15 @@ use crate::values::JointReadings;
 pub struct Encoders {
     /// Index in the joint states, and counts per turn.
     wheels: Vec<(usize, u32)>,
-    last: Option<(SimTime, Vec<f64>)>,
+    last: Option<Reading>,
+}
+
+/// What all encoders of a rover measured at an instant.
+#[derive(Clone, Debug)]
+struct Reading {
+    time: SimTime,
+    angles_rad: Vec<f64>,
+    rates_rad_s: Vec<f64>,
 }
 
 impl Encoders {
@@ -36,13 +44,16 @@ impl Encoders {
         let read = |&&(place, counts): &&(usize, u32)| encoder::quantised_rad(reported.position[place], Some(counts));
         let readings: Vec<f64> = wheels.iter().map(read).collect();
         let rates = match &self.last {
-            Some((then, before)) if *then < now => encoder::rates_rad_s(before, &readings, (now - *then).secs_f64()),
+            Some(last) if last.time < now => {
+                encoder::rates_rad_s(&last.angles_rad, &readings, (now - last.time).secs_f64())
+            }
+            Some(last) if last.time == now => last.rates_rad_s.clone(),
             _ => vec![0.0; readings.len()],
         };
         for (i, &&(place, _)) in wheels.iter().enumerate() {
             (reported.position[place], reported.velocity[place]) = (readings[i], rates[i]);
         }
-        self.last = Some((now, readings));
+        self.last = Some(Reading { time: now, angles_rad: readings, rates_rad_s: rates });
         reported
     }
 }
@@ -68,6 +79,9 @@ mod tests {
         let first = reported(0.0, 2.5 * count);
         assert_eq!((first.position[0], first.velocity[0]), (0.123, 9.0));
         assert_eq!((first.position[1], first.velocity[1]), (2.0 * count, 0.0));
-        assert!((reported(0.02, 7.9 * count).velocity[1] - 5.0 * count / 0.02).abs() < 1e-9);
+        for reading in ["first", "repeated"] {
+            let velocity = reported(0.02, 7.9 * count).velocity[1];
+            assert!((velocity - 5.0 * count / 0.02).abs() < 1e-9, "{reading}: {velocity} rad/s");
+        }
     }
 }

@@ -166,6 +166,6 @@ fn what_is_no_bag_or_cannot_be_played_is_refused() {
     assert_refused(&run(&["bag", "play", path(&folder), "--rate", "0"]), &["--rate", "0.001 to 1000"]);
     let (scenario, bag) = (scenario(&folder, "short", 64), folder.join("bag"));
     record(&scenario, &bag, "0.3", &["--record-topics", "^/tf$"]);
-    assert_refused(&run(&["bag", "play", path(&bag), "--start-at", "5"]), &["--start-at 5", "the bag has 0.2"]);
+    assert_refused(&run(&["bag", "play", path(&bag), "--start-at", "5"]), &["--start-at 5", "the bag has 0.3"]);
     assert_refused(&run(&["bag", "play", path(&bag), "--topics", "radar"]), &["no topic that is to be played"]);
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use selene_base::SimTime;
 use selene_coherence::{Diagnostics, DiagnosticsTopic, Links, NodeError, Severity};
-use selene_sim::{EntityId, OutOfRangeCounts, RoverEntityState, Snapshot, World};
+use selene_sim::{EntityId, RoverEntityState, Snapshot, World};
 
 use crate::command_inputs::{CommandTopic, CommandTopics};
 use crate::holds::HoldReport;
@@ -90,7 +90,7 @@ impl RunDiagnostics {
             status.value("slowest_participant_heartbeats_behind", behind);
         }
         if late > 0 {
-            status.raise(Severity::Warning, format!("slower than its pace, {late} times"));
+            status.raise(Severity::Warning, format!("fell behind its pace (lags forgiven: {late})"));
         }
         if load.undecodable > 0 {
             status.raise(Severity::Warning, "requests did not decode: see requests_undecodable");
@@ -120,8 +120,16 @@ fn report_rover(status: &mut Diagnostics, of: &RoverEntityState, id: EntityId, s
     if driver.refused() > 0 {
         status.raise(Severity::Warning, "commands were refused: see last_refusal");
     }
-    if *notices != OutOfRangeCounts::default() || driver.limited() > 0 {
-        status.raise(Severity::Warning, "something left its valid range: see the values");
+    let of_steps = [
+        (notices.floored_contacts, "a contact too narrow for the soil's negative Kc"),
+        (notices.buried_wheels, "a wheel in the ground deeper than its radius"),
+        (notices.outside_fit, "a wheel outside the range to which its soil was fitted"),
+    ];
+    for (count, what) in of_steps.into_iter().filter(|(count, _)| *count > 0) {
+        status.raise(Severity::Warning, format!("{what}, in {count} steps so far"));
+    }
+    if driver.limited() > 0 {
+        status.raise(Severity::Warning, format!("{} commands were limited to what the rover can do", driver.limited()));
     }
 }
 

@@ -28,7 +28,10 @@ fn with_pace(mut status: Diagnostics, pace: &PaceReport) -> Diagnostics {
     add_histogram(&mut status, "deadline_missed", &pace.missed);
     let missed = pace.missed.count();
     if missed > 0 {
-        status.raise(Severity::Warning, format!("{missed} heartbeats missed their instants: see deadline_missed"));
+        let latest_ms = 1e3 * pace.missed.longest().as_secs_f64();
+        let what =
+            format!("{missed} heartbeats came late, by up to {latest_ms:.0} ms: the machine does not keep this pace");
+        status.raise(Severity::Warning, what);
     }
     status
 }

@@ -25,7 +25,7 @@ use crate::lockstep::Lockstep;
 use crate::maps::Maps;
 use crate::pace::{PaceReport, Pacer};
 use crate::publishers::RunPublishers;
-use crate::rover_publishers::RoverPublishers;
+use crate::rover_publishers::{BEFORE_START, RoverPublishers};
 use crate::run_control::RunControl;
 use crate::settings::LiveSettings;
 use crate::sharing::{ExchangeReport, Sharing, WorldEntry};
@@ -251,12 +251,17 @@ impl Node {
     ) -> Result<(), NodeError> {
         match recent {
             None => self.report_start(),
-            Some(recent) => self.send_again(recent, limit, stop),
+            Some(recent) => {
+                self.send_again(recent, limit, stop)?;
+                self.rovers.stand(self.feed.last())
+            }
         }
     }
 
+    /// Publishes the first snapshot and where the rovers are, also for those who look at a run that begins paused.
     fn report_start(&mut self) -> Result<(), NodeError> {
         let first = Arc::clone(self.feed.last());
+        self.rovers.truth(BEFORE_START, &first, false)?;
         if self.leads() {
             self.run.clock(first.time)?;
             self.run.state(&self.world, &first)?;

@@ -22,7 +22,7 @@ use selene_terrain::{Edit, Ruts};
 
 use crate::lockstep::Lockstep;
 use crate::publishers::name_of;
-use crate::rover_publishers::RoverPublishers;
+use crate::rover_publishers::{BEFORE_START, RoverPublishers};
 use crate::terrain::TerrainAnswers;
 
 pub use recorded::{RecordedMessage, RecordedRun};
@@ -202,10 +202,8 @@ impl Replay {
         let was_reported = self.recorded.published_until().is_some_and(|until| snapshot.time <= until);
         let rovers: Vec<_> = snapshot.rovers.iter().map(|rover| rover.id).collect();
         self.rovers.follow(&self.model, &rovers, snapshot.time)?;
-        let last = self.time();
-        if was_reported || self.last.is_some() {
-            self.rovers.truth(last, snapshot, was_reported)?;
-        }
+        let last = self.last.as_ref().map_or(BEFORE_START, |last| last.time);
+        self.rovers.truth(last, snapshot, was_reported)?;
         if !was_reported {
             self.clock.publish(&rosgraph_msgs::Clock { clock: snapshot.time.into() }, snapshot.time)?;
         }

@@ -7,7 +7,7 @@ use selene_base::{Pose, SimTime, frames};
 use selene_coherence::{NodeError, to_pose, to_vector, transform, wheel_to_message};
 use selene_observe::{Encoders, JointReadings};
 use selene_ros::transport::{Publisher, Transport};
-use selene_ros::{Qos, geometry_msgs, nav_msgs, selene_msgs, sensor_msgs, std_msgs, tf2_msgs};
+use selene_ros::{Message, Qos, geometry_msgs, nav_msgs, selene_msgs, sensor_msgs, std_msgs, tf2_msgs};
 use selene_sensors::Schedule;
 use selene_sim::{EntityId, Model, RoverKind, RoverSetup, RoverSnapshot, Snapshot};
 
@@ -15,6 +15,8 @@ use crate::publishers::reliable;
 
 /// Rate of transforms, joint states, odometry and ground truth of wheels, Hz.
 const TRUTH_RATE_HZ: f64 = 50.0;
+/// What is due at time zero is due after this instant.
+pub(crate) const BEFORE_START: SimTime = SimTime::from_nanos(-1);
 
 pub(crate) struct RoverPublishers {
     transport: Arc<dyn Transport>,
@@ -85,16 +87,44 @@ impl RoverPublishers {
         if self.due.measured_in(last, state.time).next().is_none() {
             return Ok(());
         }
+        let present = self.rovers.iter_mut().filter_map(|(id, topics)| Some((topics, state.rover(*id)?)));
+        let joints: Vec<_> = present.map(|(topics, rover)| topics.encoders.read(state.time, rover)).collect();
+        if silent { Ok(()) } else { self.publish(state, joints, Sending::New) }
+    }
+
+    /// Publishes where the rovers stand, due or not, in a run that begins at the end of an earlier one: that one's bag
+    /// may have these messages, so this one's does not. The encoders remain as they are.
+    pub(crate) fn stand(&self, state: &Snapshot) -> Result<(), NodeError> {
+        let present = self.rovers.iter().filter_map(|(id, topics)| Some((topics, state.rover(*id)?)));
+        let joints = present.map(|(topics, rover)| topics.encoders.clone().read(state.time, rover)).collect();
+        self.publish(state, joints, Sending::Again)
+    }
+
+    /// Publishes the rovers of a snapshot with the readings of their joints.
+    fn publish(&self, state: &Snapshot, joints: Vec<JointReadings>, sending: Sending) -> Result<(), NodeError> {
+        let present = self.rovers.iter().filter_map(|(id, topics)| Some((topics, state.rover(*id)?)));
         let mut transforms = Vec::new();
-        for (id, topics) in &mut self.rovers {
-            let Some(rover) = state.rover(*id) else { continue };
-            let joints = topics.encoders.read(state.time, rover);
-            if !silent {
-                transforms.extend(moving_transforms(topics.kind.setup(), rover, state.time));
-                topics.publish_rover(rover, joints, state.time)?;
-            }
+        for ((topics, rover), joints) in present.zip(joints) {
+            transforms.extend(moving_transforms(topics.kind.setup(), rover, state.time));
+            topics.publish_rover(rover, joints, state.time, sending)?;
         }
-        if silent { Ok(()) } else { Ok(self.tf.publish(&tf2_msgs::TFMessage { transforms }, state.time)?) }
+        sending.send(&self.tf, &tf2_msgs::TFMessage { transforms }, state.time)
+    }
+}
+
+/// Whether messages are new, or repeat for those who look now what a bag may have already.
+#[derive(Clone, Copy, Debug)]
+enum Sending {
+    New,
+    Again,
+}
+
+impl Sending {
+    fn send<M: Message>(self, topic: &Publisher<M>, message: &M, time: SimTime) -> Result<(), NodeError> {
+        Ok(match self {
+            Self::New => topic.publish(message, time)?,
+            Self::Again => topic.repeat(message, time)?,
+        })
     }
 }
 
@@ -116,19 +146,25 @@ impl RoverTopics {
         })
     }
 
-    fn publish_rover(&self, rover: &RoverSnapshot, joints: JointReadings, time: SimTime) -> Result<(), NodeError> {
+    fn publish_rover(
+        &self,
+        rover: &RoverSnapshot,
+        joints: JointReadings,
+        time: SimTime,
+        sending: Sending,
+    ) -> Result<(), NodeError> {
         let setup = self.kind.setup();
-        self.joint_states.publish(&joint_states(setup, joints, time), time)?;
-        self.odometry.publish(&odometry(setup, rover, time), time)?;
+        sending.send(&self.joint_states, &joint_states(setup, joints, time), time)?;
+        sending.send(&self.odometry, &odometry(setup, rover, time), time)?;
         for (drum, load_kg) in self.drums.iter().zip(&rover.drum_loads_kg) {
-            drum.publish(&std_msgs::Float64 { data: *load_kg }, time)?;
+            sending.send(drum, &std_msgs::Float64 { data: *load_kg }, time)?;
         }
         let named = setup.model.wheels().iter().zip(&rover.wheels);
         let wheels = selene_msgs::WheelStates {
             header: std_msgs::Header::new(time, &setup.base_frame()),
             wheels: named.map(|(wheel, truth)| wheel_to_message(&wheel.name, truth)).collect(),
         };
-        Ok(self.wheels.publish(&wheels, time)?)
+        sending.send(&self.wheels, &wheels, time)
     }
 }
 
