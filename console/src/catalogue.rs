@@ -1,6 +1,6 @@
-//! The list of topics that clients can request. `/diagnostics` lists those with traffic (`bytes_per_s TOPIC`); nodes in
-//! processes of their own report no `bytes_per_s`, so their rovers and cameras are found by their frames in TF. The
-//! kind of a topic follows from the end of its name (docs/topics.md).
+//! The list of topics that clients can request. `/diagnostics` lists those with traffic (`bytes_per_s TOPIC`); rovers and
+//! cameras are found earlier, and while a run is paused, by their frames in TF. The kind of a topic follows from the end
+//! of its name (docs/topics.md).
 
 use std::collections::BTreeSet;
 

@@ -39,18 +39,39 @@ const RUN: [&str; 2] = ["run", "scenario"];
 
 /// Clients of the services that the console calls.
 pub(crate) struct Control {
-    state: Client<GetSimulationState>,
-    set_state: Client<SetSimulationState>,
-    step: Client<StepSimulation>,
-    reset: Client<ResetSimulation>,
-    spawn: Client<SpawnEntity>,
-    named_poses: Client<GetNamedPoses>,
-    spawnables: Client<GetSpawnables>,
-    worlds: Client<GetAvailableWorlds>,
-    load: Client<LoadWorld>,
-    list: Client<ListParameters>,
-    get: Client<GetParameters>,
-    set: Client<SetParameters>,
+    state: Served<GetSimulationState>,
+    set_state: Served<SetSimulationState>,
+    step: Served<StepSimulation>,
+    reset: Served<ResetSimulation>,
+    spawn: Served<SpawnEntity>,
+    named_poses: Served<GetNamedPoses>,
+    spawnables: Served<GetSpawnables>,
+    worlds: Served<GetAvailableWorlds>,
+    load: Served<LoadWorld>,
+    list: Served<ListParameters>,
+    get: Served<GetParameters>,
+    set: Served<SetParameters>,
+}
+
+/// A service of one of several nodes: of the first that serves it.
+struct Served<S: Service> {
+    clients: Vec<Client<S>>,
+    /// Full names of the service, for errors.
+    names: Vec<String>,
+}
+
+impl<S: Service> Served<S> {
+    /// Clients of the service `name` of each node.
+    fn open(transport: &dyn Transport, nodes: &[String], name: &str) -> Result<Self, TransportError> {
+        let names: Vec<_> = nodes.iter().map(|node| format!("{node}/{name}")).collect();
+        let clients = names.iter().map(|name| Client::new(transport, name)).collect::<Result<_, _>>()?;
+        Ok(Self { clients, names })
+    }
+
+    fn client(&self) -> Result<&Client<S>, String> {
+        let served = self.clients.iter().find(|client| client.is_served());
+        served.ok_or_else(|| format!("nobody serves {}", self.names.join(" or ")))
+    }
 }
 
 /// A new value for a parameter.
@@ -60,22 +81,22 @@ pub(crate) enum Setting<'a> {
 }
 
 impl Control {
-    /// Clients of the nodes that `options` name. The services need not exist yet.
+    /// Clients of the nodes that `options` names. The services need not exist yet.
     pub(crate) fn open(transport: &dyn Transport, options: &ConsoleOptions) -> Result<Self, TransportError> {
-        let ConsoleOptions { control_node: node, parameters_node: parameters, .. } = options;
+        let ConsoleOptions { control_nodes: nodes, parameters_nodes: parameters, .. } = options;
         Ok(Self {
-            state: Client::new(transport, &format!("{node}/get_simulation_state"))?,
-            set_state: Client::new(transport, &format!("{node}/set_simulation_state"))?,
-            step: Client::new(transport, &format!("{node}/step_simulation"))?,
-            reset: Client::new(transport, &format!("{node}/reset_simulation"))?,
-            spawn: Client::new(transport, &format!("{node}/spawn_entity"))?,
-            named_poses: Client::new(transport, &format!("{node}/get_named_poses"))?,
-            spawnables: Client::new(transport, &format!("{node}/get_spawnables"))?,
-            worlds: Client::new(transport, &format!("{node}/get_available_worlds"))?,
-            load: Client::new(transport, &format!("{node}/load_world"))?,
-            get: Client::new(transport, &format!("{parameters}/get_parameters"))?,
-            list: Client::new(transport, &format!("{parameters}/list_parameters"))?,
-            set: Client::new(transport, &format!("{parameters}/set_parameters"))?,
+            state: Served::open(transport, nodes, "get_simulation_state")?,
+            set_state: Served::open(transport, nodes, "set_simulation_state")?,
+            step: Served::open(transport, nodes, "step_simulation")?,
+            reset: Served::open(transport, nodes, "reset_simulation")?,
+            spawn: Served::open(transport, nodes, "spawn_entity")?,
+            named_poses: Served::open(transport, nodes, "get_named_poses")?,
+            spawnables: Served::open(transport, nodes, "get_spawnables")?,
+            worlds: Served::open(transport, nodes, "get_available_worlds")?,
+            load: Served::open(transport, nodes, "load_world")?,
+            get: Served::open(transport, parameters, "get_parameters")?,
+            list: Served::open(transport, parameters, "list_parameters")?,
+            set: Served::open(transport, parameters, "set_parameters")?,
         })
     }
 
@@ -174,7 +195,7 @@ impl Control {
     pub(crate) async fn load(&self, uri: &str) -> Result<(), String> {
         let world_resource = Resource { uri: uri.to_owned(), ..Resource::default() };
         let request = LoadWorldRequest { world_resource, ..LoadWorldRequest::default() };
-        let answer = self.load.call(&request).map_err(|error| error.to_string())?;
+        let answer = self.load.client()?.call(&request).map_err(|error| error.to_string())?;
         check_result(&awaited(answer, LOAD_MAX).await?.result)
     }
 
@@ -228,8 +249,8 @@ impl Control {
 }
 
 /// Calls a service and waits for the response without blocking the thread.
-async fn call<S: Service>(client: &Client<S>, request: &S::Request) -> Result<S::Response, String> {
-    let answer = client.call(request).map_err(|error| error.to_string())?;
+async fn call<S: Service>(service: &Served<S>, request: &S::Request) -> Result<S::Response, String> {
+    let answer = service.client()?.call(request).map_err(|error| error.to_string())?;
     awaited(answer, ANSWER_MAX).await
 }
 

@@ -1,5 +1,5 @@
-//! `selene console` beside a run in another process, over DDS: a client sees the rover and a camera's pictures, and its
-//! orders take effect.
+//! `selene console` beside a run in another process, or in several, over DDS: a client sees the rover and a camera's
+//! pictures, and its orders take effect.
 
 use std::net::TcpStream;
 use std::process::Stdio;
@@ -17,6 +17,8 @@ use crate::program::{alone, folder, selene};
 const DOMAIN: &str = "77";
 const TIMEOUT: Duration = Duration::from_secs(300);
 const CAMERA: &str = "/navcam_left/image_raw";
+/// Truth of that camera, which only `/diagnostics` tells of.
+const DEPTH: &str = "/navcam_left/depth/image_rect_raw";
 
 /// A client of the console.
 struct Client(WebSocket<TcpStream>);
@@ -85,15 +87,27 @@ fn time_s(state: &Value) -> f64 {
 
 #[test]
 fn a_console_beside_a_run_shows_and_controls_it() {
+    let run = ["run", "polar", "--for", "3000", "--pace", "0.5", "--device", "cpu", "--no-pictures"];
+    shows_and_controls("run", &[&run]);
+}
+
+#[test]
+fn a_console_beside_nodes_in_processes_of_their_own_shows_and_controls_the_run() {
+    let simulation = ["simulation", "polar", "--for", "3000", "--pace", "0.5"];
+    let camera = ["camera", "polar", "--device", "cpu"];
+    shows_and_controls("nodes", &[&simulation, &camera]);
+}
+
+/// A console beside these processes of a run.
+fn shows_and_controls(name: &str, run: &[&[&str]]) {
     let _turn = alone();
-    let folder = folder("console-beside");
+    let folder = folder(&format!("console-beside-{name}"));
     let start = |name: &str, arguments: &[&str]| {
         let mut program = selene();
         program.args(arguments).env("ROS_DOMAIN_ID", DOMAIN).stdin(Stdio::null());
         Logged::start(name, &folder, &mut program)
     };
-    let run = ["run", "polar", "--for", "3000", "--pace", "0.5", "--device", "cpu", "--no-pictures"];
-    let mut run = start("run", &run);
+    let mut run: Vec<_> = run.iter().map(|arguments| start(arguments[0], arguments)).collect();
     let mut console = start("console", &["console", "127.0.0.1:0", "--control"]);
     let line = console.prints_within("console: http://", 0, TIMEOUT).expect("an address");
     let (address, token) = line.split_once("/#token=").expect("a token");
@@ -102,7 +116,10 @@ fn a_console_beside_a_run_shows_and_controls_it() {
     client.await_state("no rover drives", |state| {
         state["rovers"][0]["speed_m_s"].as_f64().is_some_and(|speed_m_s| speed_m_s > 0.05)
     });
-    client.await_state("no camera is listed", |state| state["images"].to_string().contains(CAMERA));
+    client.await_state("not every image is listed", |state| {
+        let images = state["images"].to_string();
+        images.contains(CAMERA) && images.contains(DEPTH)
+    });
     let picture = client.answer(&json!({ "do": "image", "topic": CAMERA, "after": 0, "look": "small" }));
     assert!(picture["number"].as_u64().is_some_and(|number| number > 0), "{picture}");
     let refused = client.answer(&json!({ "do": "pause" }));
@@ -115,9 +132,15 @@ fn a_console_beside_a_run_shows_and_controls_it() {
     client.await_state("it does not step", |state| time_s(state) > paused_s);
     let stepped_s = client.standing_s();
     assert!((stepped_s - paused_s - 0.5).abs() < 1e-6, "from {paused_s} to {stepped_s} s");
+    client.order(&json!({ "do": "reset" }));
+    client.await_state("it does not go back", |state| {
+        time_s(state) == 0.0 && state["rovers"][0]["at_m"][0].as_f64().is_some_and(|x_m| x_m.abs() < 0.005)
+    });
     client.order(&json!({ "do": "play" }));
-    client.await_state("it does not go on", |state| time_s(state) > stepped_s + 0.2);
-    assert!(run.ended().is_none(), "{}", run.printed());
+    client.await_state("it does not go on", |state| time_s(state) > 0.2);
+    for process in &mut run {
+        assert!(process.ended().is_none(), "{}", process.printed());
+    }
     drop((console, run));
     std::fs::remove_dir_all(folder).expect("clean");
 }

@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use selene_base::SimTime;
 use selene_ros::layer::Layer;
-use selene_ros::transport::{Outlet, Transport, TransportError};
-use selene_ros::{Encoded, Topic};
+use selene_ros::rosgraph_msgs::Clock;
+use selene_ros::transport::{Outlet, Subscription, Transport, TransportError, subscribe};
+use selene_ros::{Encoded, Qos, Topic};
 
 /// Counts the messages that pass to `inner`.
 pub(crate) struct Meter {
@@ -66,6 +67,12 @@ impl Meter {
     /// The latest stamp of any message since the start or the last reset.
     pub(crate) fn simulated(&self) -> SimTime {
         self.times.latest()
+    }
+
+    /// Takes the time from the clock of another process until the result is dropped: stamps alone do not tell of a reset.
+    pub(crate) fn follow_clock(&self) -> Result<Subscription, TransportError> {
+        let times = Arc::clone(&self.times);
+        subscribe(self, CLOCK, Qos::clock(), move |Clock { clock }| times.tick(clock.into()))
     }
 
     /// A function that returns the same as `simulated` but does not keep the transport alive.

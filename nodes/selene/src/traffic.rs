@@ -14,11 +14,15 @@ use crate::wire::{DroppedFrames, Wire};
 /// Interval between reports, and between checks for the end of the run (wall time).
 const REPORT_EVERY: Duration = Duration::from_secs(1);
 const POLL: Duration = Duration::from_millis(100);
+/// Name of the status of a run's or a simulation's process.
+pub(crate) const BANDWIDTH: &str = "bandwidth";
 /// Share of the limit above which a link is nearly full.
 const NEARLY_FULL: f64 = 0.8;
 
 /// Measures the traffic of a process.
 pub(crate) struct Traffic {
+    /// Name of the status: each process of a run has its own.
+    pub(crate) status: String,
     /// Counts all messages of the process.
     pub(crate) meter: Arc<Meter>,
     /// The connection to other processes, if any.
@@ -62,7 +66,7 @@ impl Traffic {
                 tracing::warn!("the wire is nearly full: {:.0} bytes/s are offered", rates.total());
             }
             was_nearly_full = is_nearly_full;
-            let status = rates.reported(topic.status("bandwidth"), self.limit_bytes_s, &self.left_out());
+            let status = rates.reported(topic.status(&self.status), self.limit_bytes_s, &self.left_out());
             topic.publish(vec![status], self.meter.simulated())?;
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! The topics to check. DDS is not asked for a list: `/diagnostics` names the topics that are published
 //! (`bytes_per_s TOPIC`, `frames_dropped TOPIC`), and these must be received. The contract's usual names, and those of
-//! cameras with optical frames on TF, are subscribed to as well, since a separate sensor node reports no `bytes_per_s`.
+//! cameras with optical frames on TF, are subscribed to as well: each process reports its topics only once a second of wall time.
 
 use std::collections::{BTreeMap, BTreeSet};
 

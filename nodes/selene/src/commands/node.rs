@@ -25,7 +25,7 @@ use crate::remap::Remap;
 use crate::ros_args::RosArgs;
 use crate::rosout::Backlog;
 use crate::summary::{Published, RunEnd, Summary};
-use crate::traffic::Traffic;
+use crate::traffic::{BANDWIDTH, Traffic};
 use crate::verbosity::Verbosity;
 use crate::wire::Wire;
 use crate::{device, interrupt, own_services, parameters, places, recording, timing};
@@ -72,7 +72,12 @@ pub(crate) fn simulation(
     let meter = Arc::new(Meter::new(Arc::new(Fanout::new(parts))).beginning_at(began));
     let rosout = log.publish(&meter, &names.logger())?;
     let served = own_services::serve(&meter, &names, parameters);
-    let traffic = Traffic { meter: Arc::clone(&meter), wire: Some(wire), limit_bytes_s: args.link.bandwidth_limit };
+    let traffic = Traffic {
+        status: BANDWIDTH.to_owned(),
+        meter: Arc::clone(&meter),
+        wire: Some(wire),
+        limit_bytes_s: args.link.bandwidth_limit,
+    };
     let context = context(&meter, run, model, None);
     let scenario = Arc::clone(context.model.scenario());
     let (run, domain) = (&context.links.run, network.domain_id());
@@ -164,7 +169,19 @@ fn node(
     let _served = own_services::serve(&meter, &names, parameters);
     tracing::info!("{name} in run {} of {}", found.run, model.scenario().name);
     let context = context(&meter, found.run, model, found.published_until);
-    let ended = run(&context, &stop).map_err(Fault::run);
+    let _clock = meter.follow_clock().map_err(Fault::run)?;
+    let traffic = Traffic {
+        status: format!("{BANDWIDTH} of {name}"),
+        meter: Arc::clone(&meter),
+        wire: None,
+        limit_bytes_s: None,
+    };
+    let over = AtomicBool::new(false);
+    let ended = thread::scope(|scope| {
+        let _over = SetOnDrop::new(&over);
+        scope.spawn(|| traffic.report(&context.links, &over));
+        run(&context, &stop).map_err(Fault::run)
+    });
     print_line(Published(meter.counts()));
     ended
 }

@@ -39,7 +39,7 @@ use crate::ros_args::RosArgs;
 use crate::rosout::Backlog;
 use crate::run_report::{self, RunReport};
 use crate::summary::{RunEnd, Summary};
-use crate::traffic::Traffic;
+use crate::traffic::{BANDWIDTH, Traffic};
 use crate::verbosity::Verbosity;
 use crate::wire::Wire;
 use crate::{device, figures, interrupt, own_services, parameters, places, recording, timing};
@@ -129,7 +129,7 @@ impl Process<'_> {
         let foxglove = self.foxglove.as_ref().map(ListeningSocket::again).transpose().map_err(Fault::run)?;
         // After everything that can be refused, so that a refusal leaves no empty bag.
         let recorder = recording::begin(args.record.as_deref(), &args.recording)?;
-        let viewers = Viewers::begin(&args.viewers, foxglove, &run, &model, ruts_of(&begin), *verbosity)?;
+        let viewers = Viewers::begin(&args.viewers, foxglove, &run, &model, ruts_of(&begin))?;
         let taps = taps(recorder.as_ref(), &viewers, names);
         let domain = wire.as_ref().and_then(|_| places::domain_id().ok());
         verbosity.note(Announcement { scenario: &scenario, args: &args, tracer: &name, domain });
@@ -138,7 +138,12 @@ impl Process<'_> {
         let meter = Arc::new(Meter::new(all).beginning_at(node::reported(&begin).unwrap_or(SimTime::ZERO)));
         let rosout = self.log.publish(&meter, &names.logger())?;
         let served = own_services::serve(&meter, names, parameters);
-        let traffic = Traffic { meter: Arc::clone(&meter), wire, limit_bytes_s: args.link.bandwidth_limit };
+        let traffic = Traffic {
+            status: BANDWIDTH.to_owned(),
+            meter: Arc::clone(&meter),
+            wire,
+            limit_bytes_s: args.link.bandwidth_limit,
+        };
         tracing::info!("run {run} of {} begins, tracing on {name}", scenario.name);
         let public: Arc<dyn Transport> = Arc::clone(&meter) as _;
         // The recorder takes internal topics only if an option enables it.
@@ -152,9 +157,7 @@ impl Process<'_> {
         };
         let watched = self.console_options(&options);
         // The console publishes to the nodes and the bag only: over the wire too, each message would arrive twice.
-        let watch = |listening_socket| {
-            console::begin(listening_socket, Arc::clone(&context.links.internal), &watched, *verbosity)
-        };
+        let watch = |listening_socket| console::begin(listening_socket, Arc::clone(&context.links.internal), &watched);
         let console = console.map(watch).transpose()?;
         let (drive, first_image_to) = (Some(&report), (!args.no_pictures).then_some(args.out.as_path()));
         let progress =
@@ -185,8 +188,8 @@ impl Process<'_> {
     fn console_options(&self, options: &SimulationOptions) -> ConsoleOptions {
         ConsoleOptions {
             token: self.token.clone(),
-            control_node: options.control.node.clone().unwrap_or_else(|| self.names.full()),
-            parameters_node: self.names.full(),
+            control_nodes: vec![options.control.node.clone().unwrap_or_else(|| self.names.full())],
+            parameters_nodes: vec![self.names.full()],
             twist_unstamped: options.twist_unstamped,
         }
     }
