@@ -71,7 +71,9 @@ if ! command -v mdbook > /dev/null; then
   export PATH="$PWD/target/tools/bin:$PATH"
 fi
 docs/site/build.sh
-step "r2r adapter type-checks"; cargo check --release --quiet -p selene --no-default-features --features r2r-doc-only
+# Neither is in the default build: a real ROS 2 and tests/viewers.sh run them.
+step "r2r adapter and Rerun file type-check"
+cargo check --release --quiet -p selene --no-default-features --features r2r-doc-only,rerun
 # The whole workspace: its features are those of the tests, so that nothing is compiled twice for them.
 step "build"; cargo build --release --workspace --quiet
 step "tests"; cargo test --release --workspace --quiet --no-fail-fast
