@@ -104,6 +104,8 @@ const KINDS = {
     refused: () => soon("rocks", RETRY_MS, () => askRocks(0)),
   },
 };
+/** What comes beside pictures, points and ground, on the half of the bandwidth that is kept for it. */
+const TELEMETRY = new Set(["state", "frames", "boxes"]);
 /** Commands to a rover: their answers come from it, over the link. */
 const OF_ROVER = new Set(["drive", "go_to", "halt"]);
 const aboutOf = ({ is, topic, rover }) => [is, topic ?? rover].filter((part) => part !== undefined).join(" ");
@@ -120,13 +122,13 @@ function hear(data) {
   const message = messageOf(data), kind = KINDS[message.is], about = aboutOf(message);
   if (message.is === "answer") {
     const show = () => takeAnswer(message);
-    return OF_ROVER.has(message.about) ? link.down(data.length, show, () => {}) : show();
+    return OF_ROVER.has(message.about) ? link.down("telemetry", data.length, show, () => {}) : show();
   }
   if (!kind) return;
   open.delete(about);
   keep(data);
   const next = () => soon(`next ${about}`, kind.afterMs?.() ?? 0, () => kind.next(message));
-  link.down(data.byteLength ?? data.length, () => kind.show(message), kind.next ? next : () => {});
+  link.down(TELEMETRY.has(message.is) ? "telemetry" : "bulk", data.byteLength ?? data.length, () => kind.show(message), kind.next ? next : () => {});
 }
 
 const timers = new Map();
@@ -173,7 +175,8 @@ function showAbout() {
   $("scenario-about").textContent = chosen?.about ?? "";
 }
 
-const showRocks = () => scene.setRocks(rocks.get(roverNow()?.rover) ?? new Float32Array());
+const rocksNow = () => rocks.get(roverNow()?.rover) ?? new Float32Array();
+const showRocks = () => scene.setRocks(rocksNow());
 const showPoints = () => scene.setPoints(points.get($("cloud").value) ?? new Float32Array());
 
 function showGround(message) {
@@ -220,7 +223,7 @@ function take(message) {
   if (rover) takeRover(rover, message);
   showHealth(message);
   showLamps(message.lamps);
-  if (!state.hasToken) $("control-note").textContent = message.has_control ? "Control needs the token." : "Control is off: start Selene with --console-control.";
+  if (!state.hasToken) $("control-note").textContent = message.has_control ? "Control needs the token." : "Control is off. It is switched on by --console-control of selene run, or --control of selene console.";
   $("token-form").hidden = !message.has_control || state.hasToken;
 }
 
@@ -256,6 +259,9 @@ function goOver() {
 /** Actions of a click on the map. */
 const CLICKS = [["go", "sends the rover there"], ["route", "adds to its route"], ["rock", "puts a rock there"]];
 
+/** Whether a wheel turns, by the limit of the terminal's mean slip. */
+const isTurning = ({ rate_rad_s }) => Math.abs(rate_rad_s) > 0.02;
+
 function takeRover(rover, message) {
   for (const { rover: name, at_m } of message.rovers) {
     const way = (state.paths.ways[name] ??= []);
@@ -263,11 +269,13 @@ function takeRover(rover, message) {
     if (!last || Math.hypot(last[0] - at_m[0], last[1] - at_m[1]) > 0.1) way.push(at_m.slice(0, 2));
   }
   const battery = Object.values(rover.batteries)[0];
-  const of = (key) => rover.wheels.map((wheel) => wheel[key]).filter(Number.isFinite);
+  const of = (key, wheels = rover.wheels) => wheels.map((wheel) => wheel[key]).filter(Number.isFinite);
   const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
+  // A wheel at rest has no slip: the ratio of two speeds near zero says nothing.
+  const slips = of("slip", rover.wheels.filter(isTurning)).map((slip) => 100 * Math.abs(slip));
   const values = {
     speed: [rover.speed_m_s],
-    slip: [100 * mean(of("slip")), 100 * Math.max(...of("slip"))],
+    slip: [mean(slips), slips.length ? Math.max(...slips) : NaN],
     sinkage: [1000 * mean(of("sinkage_m")), 1000 * Math.max(...of("sinkage_m"))],
     torque: [mean(of("drive_torque_n_m").map(Math.abs))],
     attitude: rover.roll_pitch_yaw_deg.slice(0, 2),
@@ -275,7 +283,7 @@ function takeRover(rover, message) {
     pace: [message.pace ?? NaN],
   };
   series.forEach((plot) => plot.add(message.time_s, values[plot.key]));
-  const rows = rover.wheels.map((wheel) => [wheel.name, number(100 * wheel.slip, 1), number(1000 * wheel.sinkage_m, 1),
+  const rows = rover.wheels.map((wheel) => [wheel.name, number(isTurning(wheel) ? 100 * wheel.slip : NaN, 1), number(1000 * wheel.sinkage_m, 1),
     number(wheel.drive_torque_n_m, 2), number(wheel.rate_rad_s, 2), wheel.in_contact ? "touches" : "free"]);
   $("wheels").replaceChildren(...rows.map((cells) => {
     const row = document.createElement("tr");
@@ -326,7 +334,7 @@ const CLASSES = [["ground", "#968c7e"], ["rock", "#e69f00"], ["rover", "#56b4e9"
 /** Legends of ground-truth images, by topic. */
 const TRUTHS = [
   [/\/segmentation\//, () => CLASSES],
-  [/\/depth\/|range_image/, () => [["near", "#301250"], ["far", "#fae850"]]],
+  [/\/depth\/|range_image/, () => [["near", "#fae850"], ["far", "#301250"]]],
 ];
 
 async function showImage(message) {
@@ -472,7 +480,10 @@ class Pane {
 }
 
 function addPane() {
-  if (panes.length >= PANES_MAX) return;
+  if (panes.length >= PANES_MAX) {
+    $("outcome").textContent = `at most ${PANES_MAX} pictures are shown at once`;
+    return;
+  }
   panes.push(new Pane());
   if (state.now) panes.at(-1).offer(state.now.images);
 }
@@ -480,13 +491,15 @@ function addPane() {
 // ---- Plots ---------------------------------------------------------------------------------------------------------
 
 class Plot {
-  constructor(key, title, unit, names, digits) {
-    Object.assign(this, { key, unit, names, digits, samples: [] });
+  constructor(key, title, unit, names, digits, isOptional = false) {
+    Object.assign(this, { key, unit, names, digits, isOptional, samples: [] });
     const figure = document.createElement("figure");
     figure.className = "plot";
     const caption = document.createElement("figcaption"), name = document.createElement("span");
+    this.figure = figure;
     this.value = document.createElement("output");
-    name.textContent = names.length > 1 ? `${title} (${names.join(", ")})` : title;
+    name.append(title);
+    if (names.length > 1) name.append(...names.flatMap((of, at) => [" ", this.swatch(at), of]));
     caption.append(name, this.value);
     this.canvas = document.createElement("canvas");
     this.canvas.setAttribute("role", "img");
@@ -495,14 +508,35 @@ class Plot {
     $("plots").append(figure);
   }
 
+  /** The colour of a curve, beside its name. */
+  swatch(at) {
+    const swatch = document.createElement("span");
+    swatch.className = "swatch";
+    swatch.style.backgroundColor = `var(--series-${at})`;
+    return swatch;
+  }
+
   clear() { this.samples = []; }
 
   add(time, values) {
+    // A rover without a battery has no charge.
+    this.figure.hidden = this.isOptional && !this.samples.length && !values.some(Number.isFinite);
+    if (this.figure.hidden) return;
     const last = this.samples.at(-1);
     if (last && time - last[0] < 0.1) return;
     this.samples.push([time, ...values]);
     if (this.samples.length > SAMPLES_MAX) this.samples.shift();
     this.value.textContent = `${values.map((value) => number(value, this.digits)).join(" / ")} ${this.unit}`;
+  }
+
+  /** Writes the limits of the axes: x, y, alignment and text of each. */
+  label(context, style, texts) {
+    context.fillStyle = style.getPropertyValue("--soft");
+    context.font = "10px sans-serif";
+    for (const [x, y, align, text] of texts) {
+      context.textAlign = align;
+      context.fillText(text, align === "left" ? x + 4 : x - 4, y);
+    }
   }
 
   draw(style) {
@@ -517,6 +551,8 @@ class Plot {
     const y = (value) => height - 4 - ((value - least) / (greatest - least)) * (height - 8);
     context.strokeStyle = style.getPropertyValue("--line");
     context.strokeRect(2, y(0), width - 4, 0);
+    this.label(context, style, [[0, 11, "left", number(greatest, this.digits)], [0, height - 3, "left", number(least, this.digits)],
+      [width, height - 3, "right", `${number(from, 0)} to ${number(to, 0)} s`]]);
     this.names.forEach((_, at) => {
       context.strokeStyle = style.getPropertyValue(`--series-${at}`);
       context.beginPath();
@@ -538,7 +574,7 @@ const series = [
   new Plot("sinkage", "Sinkage", "mm", ["mean", "most"], 1),
   new Plot("torque", "Wheel torque, mean", "N m", ["torque"], 2),
   new Plot("attitude", "Attitude", "°", ["roll", "pitch"], 1),
-  new Plot("battery", "Battery", "%", ["charge"], 1),
+  new Plot("battery", "Battery", "%", ["charge"], 1, true),
   new Plot("pace", "Pace", "×", ["pace"], 2),
 ];
 
@@ -583,6 +619,7 @@ function drawMap() {
   context.fillRect(0, 0, canvas.clientWidth, canvas.clientHeight);
   drawGround(context);
   drawScale(context, canvas);
+  drawRocks(context, canvas);
   for (const way of Object.values(state.paths.ways)) drawLine(context, way, "#ffc23a", 2);
   const stops = state.paths.places.filter((place) => place.is_waypoint);
   drawLine(context, stops.map((place) => place.at_m), "#7ab8f5aa", 1);
@@ -601,6 +638,21 @@ function drawGround(context) {
   const [x, y] = toScreen([ground.middle_m[0] - rows * half, ground.middle_m[1] + columns * half]);
   const k = ground.resolution_m * map.pixelsPerMetre;
   context.drawImage(ground.picture, x, y, rows * k, columns * k);
+}
+
+/** Draws the rocks that are at least a pixel wide. */
+function drawRocks(context, canvas) {
+  const all = rocksNow();
+  context.fillStyle = "#c9b8a0b0";
+  context.beginPath();
+  for (let rock = 0; rock + 3 < all.length; rock += 4) {
+    const radius = 0.5 * all[rock + 3] * map.pixelsPerMetre, [x, y] = toScreen([all[rock], all[rock + 1]]);
+    const isSeen = x > -radius && y > -radius && x < canvas.clientWidth + radius && y < canvas.clientHeight + radius;
+    if (radius < 0.5 || !isSeen) continue;
+    context.moveTo(x + radius, y);
+    context.arc(x, y, radius, 0, 2 * Math.PI);
+  }
+  context.fill();
 }
 
 function drawScale(context, canvas) {
@@ -718,6 +770,7 @@ function gotControl() {
   $("controls").hidden = false;
   $("token-form").hidden = true;
   $("control-note").textContent = "You have control.";
+  $("outcome").textContent = "";
 }
 
 /** Handles the loss of control: the connection has ended (control is requested again) or the server refused it. */
@@ -866,14 +919,22 @@ function showLamps(lamps) {
       slider.id = `lamp-${at}`;
       label.htmlFor = slider.id;
       Object.assign(slider, { type: "range", min: 0, max: 1, step: 0.05 });
+      const level = document.createElement("output");
+      level.id = `lamp-${at}-level`;
+      level.htmlFor = slider.id;
+      slider.oninput = () => { level.textContent = number(Number(slider.value), 2); };
       slider.onchange = () => say({ do: "lamp", lamp: name, level: Number(slider.value) });
-      label.append(`${name} `, slider);
+      label.className = "pair";
+      // The parameter `viper.lamps.headlight_left` is the lamp "viper: headlight left".
+      label.append(name.replace(".lamps.", ": ").replaceAll("_", " "), slider, level);
       return label;
     }));
   }
   lamps.forEach(({ level }, at) => {
     const slider = $(`lamp-${at}`);
-    if (level !== null && level !== showLamps.levels?.[at] && document.activeElement !== slider) slider.value = level;
+    if (level === null || level === showLamps.levels?.[at] || document.activeElement === slider) return;
+    slider.value = level;
+    slider.oninput();
   });
   showLamps.levels = lamps.map(({ level }) => level);
 }
@@ -882,7 +943,11 @@ function listenToControls() {
   $("token-form").onsubmit = (e) => { e.preventDefault(); showToken($("token").value.trim()); $("token").value = ""; };
   $("play").onclick = () => say({ do: "play" });
   $("pause").onclick = () => say({ do: "pause" });
-  $("step").onclick = () => say({ do: "step", heartbeats: Math.round(Number($("steps").value)) });
+  $("step").onclick = () => {
+    const heartbeats = Math.round(Number($("steps").value));
+    if (heartbeats >= 1) say({ do: "step", heartbeats });
+    else $("outcome").textContent = "step: heartbeats must be 1 or more";
+  };
   $("reset").onclick = () => say({ do: "reset" });
   $("set-pace").onchange = () => say({ do: "pace", times: Number($("set-pace").value) });
   $("sun").onclick = () => say({ do: "sun", utc: $("utc").value.trim() });
@@ -893,7 +958,7 @@ function listenToControls() {
   $("boxes").onchange = $("strength").oninput = () => panes.forEach((pane) => { pane.ask(); if (pane.picture) pane.draw(); });
   $("link-delay").onchange = () => { link.delayMs = Number($("link-delay").value); };
   $("link-loss").onchange = () => { link.loss = Number($("link-loss").value); };
-  $("link-rate").onchange = () => { link.bitsPerSecond = Number($("link-rate").value) || Infinity; };
+  $("link-rate").onchange = () => link.setRate(Number($("link-rate").value) || Infinity);
   $("cloud").onchange = () => { showPoints(); askCloud(); };
   $("rover").onchange = () => { letGo(); state.ground = null; state.groundNumber = 0; askGround(); showRocks(); askRocks(0); };
   $("span").onchange = () => { state.ground = null; };

@@ -15,6 +15,8 @@ const BOX = [0.45, 0.75, 1];
 const LINK = [0.75, 0.75, 0.75];
 const AXES = [[[1, 0, 0], [0.9, 0.3, 0.25]], [[0, 1, 0], [0.35, 0.8, 0.35]], [[0, 0, 1], [0.4, 0.6, 1]]];
 const AXIS_M = 0.15;
+/** Height of ways above the shown ground, which is coarser than the real one. */
+const ABOVE_M = 0.05;
 
 /** Direction toward the light, and the fraction of the light that is ambient. */
 const LIGHT_FROM = [-0.6, 0.3, 0.5];
@@ -101,6 +103,7 @@ export class Scene {
     this.stone = { geometry: new three.IcosahedronGeometry(), material: new three.MeshLambertMaterial({ color: ROCK }) };
     this.rocks = new three.InstancedMesh(this.stone.geometry, this.stone.material, 0);
     const drawn = { vertexColors: true, size: POINT_PX, sizeAttenuation: false };
+    this.allRocks = new Float32Array();
     this.points = new three.Points(new three.BufferGeometry(), new three.PointsMaterial(drawn));
     this.lines = new three.LineSegments(new three.BufferGeometry(), new three.LineBasicMaterial({ vertexColors: true }));
     // They change so often that computing their bounds for culling would cost more than drawing them.
@@ -142,22 +145,39 @@ export class Scene {
 
   setGround({ middle_m, resolution_m, cells: [rows, columns] }, heights) {
     const base_m = heights.find(Number.isFinite) ?? 0;
+    this.field = { middle_m, resolution_m, rows, columns, heights };
     this.ground.geometry.dispose();
     this.ground.geometry = surface(rows, columns, resolution_m, heights.map((height) => height - base_m));
     this.ground.position.set(...middle_m, base_m);
+    this.setRocks(this.allRocks);
   }
 
+  /** The height of the shown ground at x, y; NaN beside it. */
+  groundAt(x, y) {
+    if (!this.field) return NaN;
+    const { middle_m, resolution_m, rows, columns, heights } = this.field;
+    const row = (rows - 1) / 2 - (x - middle_m[0]) / resolution_m, column = (columns - 1) / 2 - (y - middle_m[1]) / resolution_m;
+    const [r, c] = [Math.floor(row), Math.floor(column)], [u, v] = [row - r, column - c];
+    if (r < 0 || c < 0 || r + 1 >= rows || c + 1 >= columns) return NaN;
+    const height = (dr, dc) => heights[(c + dc) * rows + r + dr];
+    return (1 - v) * ((1 - u) * height(0, 0) + u * height(1, 0)) + v * ((1 - u) * height(0, 1) + u * height(1, 1));
+  }
+
+  /** Shows the rocks (x, y, z and diameter of each) on the shown ground. */
   setRocks(rocks) {
-    const count = Math.floor(rocks.length / 4), first = vector(rocks.slice(0, 3)), matrix = new three.Matrix4();
+    this.allRocks = rocks;
+    const each = Array.from({ length: Math.floor(rocks.length / 4) }, (_, rock) => rocks.slice(4 * rock, 4 * rock + 4));
+    const shown = each.filter(([x, y]) => Number.isFinite(this.groundAt(x, y)));
+    const first = vector(shown[0]?.slice(0, 3) ?? [0, 0, 0]), matrix = new three.Matrix4();
     this.world.remove(this.rocks);
     this.rocks.dispose();
-    this.rocks = new three.InstancedMesh(this.stone.geometry, this.stone.material, count);
-    for (let rock = 0; rock < count; rock++) {
-      const [x, y, z, diameter] = rocks.slice(4 * rock, 4 * rock + 4), radius = diameter / 2;
+    this.rocks = new three.InstancedMesh(this.stone.geometry, this.stone.material, shown.length);
+    shown.forEach(([x, y, z, diameter], rock) => {
+      const radius = diameter / 2;
       matrix.makeScale(radius, radius, radius).setPosition(x - first.x, y - first.y, z - first.z);
       this.rocks.setMatrixAt(rock, matrix);
-    }
-    if (count) this.rocks.position.copy(first);
+    });
+    this.rocks.position.copy(first);
     this.world.add(this.rocks);
   }
 
@@ -182,7 +202,10 @@ export class Scene {
     };
     if (showsFrames) this.axes(frames, line);
     for (const rover of rovers) this.box(rover, frames, line);
-    const along = ([x, y]) => new three.Vector3(x, y, target.z - 0.1);
+    const along = ([x, y]) => {
+      const ground_m = this.groundAt(x, y);
+      return new three.Vector3(x, y, Number.isFinite(ground_m) ? ground_m + ABOVE_M : target.z - 0.1);
+    };
     for (const way of ways) for (let at = 1; at < way.length; at++) line(along(way[at - 1]), along(way[at]), WAY);
     this.show(this.lines, place, colour);
   }
@@ -201,7 +224,9 @@ export class Scene {
   /** Draws the smallest box along a rover's own axes that contains its frames. */
   box(rover, frames, line) {
     const prefix = rover.frame.includes("/") ? rover.frame.slice(0, rover.frame.lastIndexOf("/") + 1) : "";
-    const own = frames.filter(([name]) => name.startsWith(prefix) && !/(^|\/)(odom|map)$/.test(name));
+    // Frames of a rover without a namespace have no slash in their names.
+    const isOwn = (name) => (prefix ? name.startsWith(prefix) : !name.includes("/"));
+    const own = frames.filter(([name]) => isOwn(name) && !/(^|\/)(odom|map)$/.test(name));
     const at = vector(rover.at_m), turn = new three.Quaternion(...rover.attitude), back = turn.clone().conjugate();
     const { min, max } = own.reduce((box, frame) => box.expandByPoint(vector(frame[2]).sub(at).applyQuaternion(back)),
       new three.Box3(vector([-0.1, -0.1, -0.1]), vector([0.1, 0.1, 0.1])));

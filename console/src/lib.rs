@@ -38,7 +38,7 @@ mod token;
 mod tree;
 
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -85,10 +85,10 @@ pub enum ConsoleError {
 pub struct ConsoleOptions {
     /// The token that clients need to control the run; `None` if control is off.
     pub token: Option<Token>,
-    /// Full name of the node that serves `simulation_interfaces`, such as `/selene`.
-    pub control_node: String,
-    /// Full name of the node that has the parameters of the run.
-    pub parameters_node: String,
+    /// Full names of the nodes that may serve `simulation_interfaces`, such as `/selene`; the first that does is used.
+    pub control_nodes: Vec<String>,
+    /// Full names of the nodes that may have the parameters of the run; the first that has is used.
+    pub parameters_nodes: Vec<String>,
     /// Whether rovers take `cmd_vel` as Twist instead of TwistStamped.
     pub twist_unstamped: bool,
 }
@@ -131,6 +131,17 @@ pub struct Console {
     counts: Arc<Counts>,
 }
 
+/// The address at which other machines reach this one: that of the route to a network, else that of this machine alone.
+fn own_address() -> IpAddr {
+    // For a datagram socket, `connect` sends nothing and only chooses the route; the other end is for documentation.
+    let towards_others = || {
+        let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
+        socket.connect((Ipv4Addr::new(192, 0, 2, 1), 9))?;
+        socket.local_addr()
+    };
+    towards_others().map_or(Ipv4Addr::LOCALHOST.into(), |address: SocketAddr| address.ip())
+}
+
 impl Console {
     /// Serves clients at `listening_socket` with the topics and services of `transport`.
     ///
@@ -171,10 +182,9 @@ impl Console {
     /// The URL to open in a browser. The token follows `#`: browsers do not send that part to any server.
     #[must_use]
     pub fn url(&self) -> String {
-        let shown = if self.address.ip().is_unspecified() {
-            SocketAddr::new(std::net::Ipv4Addr::LOCALHOST.into(), self.address.port())
-        } else {
-            self.address
+        let shown = match self.address.ip().is_unspecified() {
+            true => SocketAddr::new(own_address(), self.address.port()),
+            false => self.address,
         };
         let token = self.token.as_ref().map(|token| format!("#token={}", token.text())).unwrap_or_default();
         format!("http://{shown}/{token}")

@@ -1,8 +1,8 @@
 //! Images of cameras and lidars as JPEG: pixels are mapped to colours, scaled down if the client requested it, and
 //! compressed once for all clients that requested the same.
 //!
-//! Colours are for display only: distances and other real numbers go from the least (dark) to the greatest (bright) of
-//! the image, on a logarithmic scale if all are above zero; classes and instances have colours of their own. The
+//! Colours are for display only: real numbers go from the least (dark) to the greatest (bright) of the image, distances
+//! from far to near, on a logarithmic scale if all are above zero; classes and instances have colours of their own. The
 //! numbers themselves are on the topics.
 
 use std::collections::BTreeMap;
@@ -143,6 +143,8 @@ fn jpeg(shown: &RgbImage, look: PictureSize) -> Result<Vec<u8>, String> {
 
 /// An image in colours, by its encoding.
 fn shown(topic: &str, image: &Image) -> Result<RgbImage, String> {
+    let is_distance = topic.contains("/depth/") || topic.ends_with("/range_image");
+    let scale = if is_distance { Scale::BrightIsLeast } else { Scale::BrightIsGreatest };
     let is_labels = topic.contains("/segmentation/") || topic.contains("/instances/");
     let pixels = match image.encoding.as_str() {
         "rgb8" => Rows::of(image, 3)?.map(|p| [p[0], p[1], p[2]]),
@@ -152,11 +154,14 @@ fn shown(topic: &str, image: &Image) -> Result<RgbImage, String> {
         encoding if encoding.starts_with("bayer_") && encoding.ends_with("16") => brightest_white(&Rows::of(image, 2)?),
         "16UC1" if is_labels => Rows::of(image, 2)?.map(|p| label(u32::from(u16::from_le_bytes([p[0], p[1]])))),
         "32SC1" => Rows::of(image, 4)?.map(|p| label(instance(u32::from_le_bytes([p[0], p[1], p[2], p[3]])))),
-        "mono16" | "16UC1" => scaled(&Rows::of(image, 2)?.numbers(|p| match u16::from_le_bytes([p[0], p[1]]) {
-            0 => f32::NAN,
-            value => f32::from(value),
-        })),
-        "32FC1" => scaled(&Rows::of(image, 4)?.numbers(number)),
+        "mono16" | "16UC1" => {
+            let number = |p: &[u8]| match u16::from_le_bytes([p[0], p[1]]) {
+                0 => f32::NAN,
+                value => f32::from(value),
+            };
+            scaled(&Rows::of(image, 2)?.numbers(number), scale)
+        }
+        "32FC1" => scaled(&Rows::of(image, 4)?.numbers(number), scale),
         "32FC2" => directions(&Rows::of(image, 8)?),
         "32FC3" => Rows::of(image, 12)?.map(|p| [0, 4, 8].map(|at| unit(number(&p[at..])))),
         other => return Err(format!("images of encoding {other:?} are not shown")),
@@ -224,14 +229,22 @@ fn instance(number: u32) -> u32 {
     if number == 0 { 0 } else { 1 + number.wrapping_mul(2_654_435_761).rotate_left(8) % (LABELS.len() as u32 - 1) }
 }
 
+/// Which end of a scale is bright.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Scale {
+    BrightIsLeast,
+    BrightIsGreatest,
+}
+
 /// The colours of numbers, from the least to the greatest of them.
-fn scaled(numbers: &[f32]) -> Vec<u8> {
+fn scaled(numbers: &[f32], bright: Scale) -> Vec<u8> {
     let finite = || numbers.iter().copied().filter(|value| value.is_finite());
     let (least, greatest) = finite().fold((f32::INFINITY, f32::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
     let is_log = least > 0.0;
     let scale = |value: f32| if is_log { value.ln() } else { value };
     let span = (scale(greatest) - scale(least)).max(f32::MIN_POSITIVE);
     let colour = |value: &f32| match value.is_finite() {
+        true if bright == Scale::BrightIsLeast => ramp((scale(greatest) - scale(*value)) / span),
         true => ramp((scale(*value) - scale(least)) / span),
         false => NONE,
     };
@@ -282,8 +295,8 @@ mod tests {
         assert_eq!(class, LABELS[2]);
         let distances = [1.0_f32, 100.0, f32::INFINITY].iter().flat_map(|m| m.to_le_bytes()).collect();
         let depth = colours("/cam/depth/image_rect_raw", image("32FC1", [3, 1], 4, distances));
-        assert_eq!((&depth[..3], &depth[6..]), (&[48, 18, 80][..], &NONE[..]));
-        assert!(depth[3] > 240, "the farthest is brightest: {depth:?}");
+        assert_eq!((&depth[3..6], &depth[6..]), (&[48, 18, 80][..], &NONE[..]));
+        assert!(depth[0] > 240, "the nearest is brightest: {depth:?}");
     }
 
     #[test]

@@ -37,6 +37,8 @@ const OPEN_MAX: usize = 32;
 const WATCHED_MAX: usize = 32;
 /// Time limit for writing one answer; after it the client counts as gone.
 const WRITE_MAX: Duration = Duration::from_secs(10);
+/// Time limit for closing a connection.
+const CLOSE_MAX: Duration = Duration::from_secs(1);
 /// Greatest mean rate of messages from a client, and how many messages it may be ahead of that rate.
 const RATE_MAX_HZ: f64 = 300.0;
 const BURST_MAX: f64 = 600.0;
@@ -47,7 +49,7 @@ const BROKEN_MAX: u32 = 8;
 
 /// Serves a client until it leaves or is given up; then stops the rovers that it drives.
 pub(crate) async fn run(server: Arc<Server>, client: u64, socket: WebSocket, seat: OwnedSemaphorePermit) {
-    let (to_client, from_client) = socket.split();
+    let (mut to_client, from_client) = socket.split();
     let (answers, outbox) = mpsc::channel(OPEN_MAX);
     let mut session = Session {
         client,
@@ -61,13 +63,19 @@ pub(crate) async fn run(server: Arc<Server>, client: u64, socket: WebSocket, sea
     };
     tokio::select! {
         () = session.read(from_client) => {}
-        () = write(outbox, to_client) => {}
+        () = write(outbox, &mut to_client) => {}
     }
     server.drives.release(client, server.time());
+    close(&mut to_client).await;
     drop(seat);
 }
 
-async fn write(mut outbox: mpsc::Receiver<Message>, mut to_client: SplitSink<WebSocket, Message>) {
+/// Answers a client's farewell, or says it; one that does not read is not waited for.
+pub(crate) async fn close(to_client: &mut SplitSink<WebSocket, Message>) {
+    let _ = timeout(CLOSE_MAX, to_client.close()).await;
+}
+
+async fn write(mut outbox: mpsc::Receiver<Message>, to_client: &mut SplitSink<WebSocket, Message>) {
     while let Some(message) = outbox.recv().await {
         if !matches!(timeout(WRITE_MAX, to_client.send(message)).await, Ok(Ok(()))) {
             return;

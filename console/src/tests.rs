@@ -106,8 +106,9 @@ impl Site {
 }
 
 fn options(token: Option<Token>) -> ConsoleOptions {
-    let node = "/selene".to_owned();
-    ConsoleOptions { token, control_node: node.clone(), parameters_node: node, twist_unstamped: false }
+    // The second one serves, and the first does not.
+    let nodes = vec!["/another".to_owned(), "/selene".to_owned()];
+    ConsoleOptions { token, control_nodes: nodes.clone(), parameters_nodes: nodes, twist_unstamped: false }
 }
 
 fn image(brightness: u8) -> Image {
@@ -412,6 +413,17 @@ fn frames_that_break_the_protocol_end_the_connection() {
         assert_eq!(site.refused(RefusalReason::Message), count, "{what}");
     }
     with_clients(async { drop(Client::watching(&site).await) });
+}
+
+#[test]
+fn a_client_that_says_farewell_is_answered() {
+    let site = Site::new(false);
+    with_clients(async {
+        let mut client = Client::new(&site).await;
+        client.0.send(Message::Close(None)).await.unwrap();
+        let answer = timeout(SOON, client.0.next()).await.expect("an answer");
+        assert!(matches!(answer, Some(Ok(Message::Close(_)))), "{answer:?}");
+    });
 }
 
 #[test]

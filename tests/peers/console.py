@@ -569,8 +569,8 @@ PLOTS = """[...document.querySelectorAll(".plot")].map((plot) => {
   return [plot.querySelector("span").textContent, plot.querySelector("output").textContent.split(" / ").map(parseFloat), drawn];
 })"""
 # The least and the greatest that each plot may show while the rover drives.
-PLOTTED = {"Speed": (0.02, 0.3), "Slip (mean, most)": (-100, 100), "Sinkage (mean, most)": (0.1, 200), "Wheel torque, mean": (0.01, 300),
-           "Attitude (roll, pitch)": (-20, 20), "Battery": (80, 91), "Pace": (0.01, 1.5)}
+PLOTTED = {"Speed": (0.02, 0.3), "Slip mean most": (0, 100), "Sinkage mean most": (0.1, 200), "Wheel torque, mean": (0.01, 300),
+           "Attitude roll pitch": (-20, 20), "Battery": (80, 91), "Pace": (0.01, 1.5)}
 
 
 def plots(browser):
@@ -742,19 +742,28 @@ def scenario(browser):
 REHEARSAL = """(async () => {
   const { Link } = await import("/link.js"), link = new Link(), came = [];
   const begun = performance.now(), at = (what) => came.push([what, performance.now() - begun]);
-  link.down(1000, () => at("open"), () => at("free"));
+  link.down("bulk", 1000, () => at("open"), () => at("free"));
   if (came.map(([what]) => what).join() !== "open,free") return "a link that is switched off holds back";
   came.length = 0;
-  Object.assign(link, { bitsPerSecond: 80_000, delayMs: 200 });
-  for (const name of ["one", "two"]) link.down(2000, () => at(name), () => at(`after ${name}`));
+  // Half of the rate is that of pictures: 10 000 bytes a second.
+  Object.assign(link, { bitsPerSecond: 160_000, delayMs: 200 });
+  for (const name of ["one", "two"]) link.down("bulk", 2000, () => at(name), () => at(`after ${name}`));
   await new Promise((done) => setTimeout(done, 900));
   const names = came.map(([what]) => what).join();
   if (names !== "after one,one,after two,two" && names !== "after one,after two,one,two") return names;
   const of = (name) => came.find(([what]) => what === name)[1];
   if (of("after one") < 195 || of("one") < 395 || of("two") < 595) return `too early: ${JSON.stringify(came)}`;
   came.length = 0;
-  Object.assign(link, { bitsPerSecond: Infinity, delayMs: 0, loss: 1 });
-  link.down(1000, () => at("lost"), () => at("next"));
+  link.delayMs = 0;
+  link.down("bulk", 100_000, () => at("late"), () => {});
+  link.down("telemetry", 100, () => at("state"), () => {});
+  await new Promise((done) => setTimeout(done, 300));
+  if (came.map(([what]) => what).join() !== "state") return "telemetry waits behind a picture";
+  link.setRate(Infinity);
+  if (came.map(([what]) => what).join() !== "state,late") return "a link that is switched off still holds back";
+  came.length = 0;
+  link.loss = 1;
+  link.down("bulk", 1000, () => at("lost"), () => at("next"));
   link.up(() => at("lost"));
   return came.map(([what]) => what).join() === "next" && link.lost === 2 ? "" : "what is lost comes";
 })()"""

@@ -15,7 +15,7 @@ use super::Server;
 use super::client_queue::{ClientQueue, Next};
 use super::protocol::{self, ClientRequest, Level, SubscriptionRequest};
 use crate::counts::RefusalReason;
-use crate::session::{Flow, breaks_protocol};
+use crate::session::{Flow, breaks_protocol, close};
 
 /// Greatest number of status texts that wait to be written.
 const WORDS_MAX: usize = 32;
@@ -44,6 +44,7 @@ pub(super) async fn run(server: Arc<Server>, socket: WebSocket, seat: OwnedSemap
         () = client.read(from_client) => {}
         _ = writer.write() => {}
     }
+    close(&mut writer.to_client).await;
     server.channels.leave(number);
     drop(seat);
 }

@@ -164,17 +164,23 @@ fn check_masses(
     path: &Path,
 ) -> Result<(), VehicleError> {
     let mut has_mass: Vec<_> = robot.links.iter().map(|link| link.inertial.is_some()).collect();
+    let mut without = Vec::new();
     for &link in visits.iter().rev() {
         let held_by = parent_joint[link].filter(|&j| robot.joints[j].kind == JointKind::Fixed);
         if let Some(joint) = held_by {
             has_mass[ends[joint].0] |= has_mass[link];
         } else if !has_mass[link] {
-            let RawLink { name, line, .. } = &robot.links[link];
-            let what = format!("link \"{name}\" moves but has no mass; give it an <inertial> with mass above 0");
-            return Err(VehicleError::urdf(path, *line, what));
+            without.push(&robot.links[link]);
         }
     }
-    Ok(())
+    without.sort_by_key(|link| link.line);
+    let Some(first) = without.first() else { return Ok(()) };
+    let names: Vec<_> = without.iter().map(|link| format!("\"{}\"", link.name)).collect();
+    let what = match names.len() {
+        1 => format!("link {} moves but has no mass; give it an <inertial> with mass above 0", names[0]),
+        _ => format!("links {} move but have no mass; give each an <inertial> with mass above 0", names.join(", ")),
+    };
+    Err(VehicleError::urdf(path, first.line, what))
 }
 
 fn assemble(

@@ -36,7 +36,7 @@ pub(crate) fn load_scenario_with(
     sensors: &[PathBuf],
 ) -> Result<Arc<Scenario>, Fault> {
     let file = match file {
-        Some(file) => configured(&["scenario"], file),
+        Some(file) => scenario_file(file)?,
         None => config_file(DEFAULT_SCENARIO)?,
     };
     let options = load_options(world, sensors)?;
@@ -47,6 +47,16 @@ pub(crate) fn load_scenario_with(
     let text = overrides::apply(&file, &world.set)?;
     let loaded = Scenario::parse(&text, &file, &options).map(Arc::new);
     loaded.map_err(|error| Fault::input(format!("{error}\n{}", overrides::NOTE)))
+}
+
+/// The file of a scenario: a path, or a name in the configuration.
+fn scenario_file(named: &Path) -> Result<PathBuf, Fault> {
+    match named.to_str() {
+        Some(name) if named.extension().is_none() && named.components().count() == 1 => {
+            named_file("SCENARIO", "scenario", name)
+        }
+        _ => Ok(configured(&["scenario"], named)),
+    }
 }
 
 /// Resolves a name to a file: a file of that name if there is one, else the first of these kinds in the configuration,
@@ -232,7 +242,7 @@ fn config_roots() -> Vec<PathBuf> {
 fn roots(here: &Path, program: &Path, prefixes: &OsStr) -> Vec<PathBuf> {
     let above_program = program.ancestors().skip(1).flat_map(|folder| [folder.to_owned(), folder.join(SHARE)]);
     let sourced = env::split_paths(prefixes).map(|prefix| prefix.join(SHARE));
-    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let built = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap_or(Path::new("")).to_owned();
     let compiled_in = PathBuf::from(compiled::FOLDER);
     here.ancestors().map(Path::to_owned).chain(above_program).chain(sourced).chain([built, compiled_in]).collect()
 }

@@ -68,12 +68,21 @@ struct RoverReport {
     stills: Series<Still>,
     /// Map x, y [m] and heading [rad].
     path: Series<[f64; 3]>,
-    /// Time and, for each wheel, slip ratio, sinkage [m] and rate [rad/s].
-    wheels: Series<(SimTime, Vec<[f64; 3]>)>,
+    /// Time and the state of each wheel.
+    wheels: Series<(SimTime, Vec<WheelSample>)>,
     /// Its latest position, map x, y [m], and the distance driven [m].
     at_m: Option<[f64; 2]>,
     way_m: f64,
     drums: Vec<DrumLoad>,
+}
+
+/// The state of a wheel at an instant.
+#[derive(Clone, Copy, Debug, Default)]
+struct WheelSample {
+    slip: f64,
+    sinkage_m: f64,
+    torque_n_m: f64,
+    rate_rad_s: f64,
 }
 
 /// Distance and slip of the rovers so far.
@@ -224,7 +233,7 @@ impl RunReport {
     pub(crate) fn so_far(&self) -> Drive {
         let kept = locked(&self.kept);
         let newest = kept.rovers.iter().filter_map(|rover| rover.wheels.iter().last());
-        let wheels: Vec<[f64; 3]> = newest.flat_map(|(_, wheels)| wheels.iter().copied()).collect();
+        let wheels: Vec<WheelSample> = newest.flat_map(|(_, wheels)| wheels.iter().copied()).collect();
         Drive { distance_m: kept.rovers.iter().map(|rover| rover.way_m).sum(), slip: mean_slip(&wheels) }
     }
 
@@ -239,26 +248,32 @@ impl RunReport {
     pub(crate) fn slip_and_sinkage(&self) -> (f64, f64) {
         let kept = locked(&self.kept);
         let instants = kept.rovers.iter().flat_map(|rover| rover.wheels.iter());
-        let all: Vec<[f64; 3]> = instants.flat_map(|(_, wheels)| wheels.iter().copied()).collect();
-        let deepest_m = all.iter().map(|[_, sinkage_m, _]| *sinkage_m).fold(0.0, f64::max);
+        let all: Vec<WheelSample> = instants.flat_map(|(_, wheels)| wheels.iter().copied()).collect();
+        let deepest_m = all.iter().map(|wheel| wheel.sinkage_m).fold(0.0, f64::max);
         (mean_slip(&all).unwrap_or(0.0), deepest_m)
     }
 }
 
-/// Mean absolute slip ratio of the wheels (slip ratio, sinkage, rate) that turn; `None` if none does.
-fn mean_slip(wheels: &[[f64; 3]]) -> Option<f64> {
-    let turning = wheels.iter().filter(|[_, _, rate_rad_s]| rate_rad_s.abs() > TURNING_RAD_S);
-    let (sum, count) = turning.fold((0.0, 0.0), |(sum, count), [slip, ..]| (sum + slip.abs(), count + 1.0));
+/// Mean absolute slip ratio of the wheels that turn; `None` if none does.
+fn mean_slip(wheels: &[WheelSample]) -> Option<f64> {
+    let turning = wheels.iter().filter(|wheel| wheel.rate_rad_s.abs() > TURNING_RAD_S);
+    let (sum, count) = turning.fold((0.0, 0.0), |(sum, count), wheel| (sum + wheel.slip.abs(), count + 1.0));
     (count > 0.0).then(|| sum / count)
 }
 
 fn wheel_tracks(of: &RoverSetup, rover: &RoverReport) -> Vec<WheelTrack> {
     let track = |(index, name): (usize, &str)| {
-        let quantity = |quantity: usize| {
-            let at = |(time, wheels): &(SimTime, Vec<[f64; 3]>)| Some((time.secs_f64(), wheels.get(index)?[quantity]));
+        let track = |quantity: fn(&WheelSample) -> f64| {
+            let at =
+                |(time, wheels): &(SimTime, Vec<WheelSample>)| Some((time.secs_f64(), quantity(wheels.get(index)?)));
             rover.wheels.iter().filter_map(at).collect()
         };
-        WheelTrack { name: name.to_owned(), slip: quantity(0), sinkage_m: quantity(1) }
+        WheelTrack {
+            name: name.to_owned(),
+            slip: track(|wheel| wheel.slip),
+            sinkage_m: track(|wheel| wheel.sinkage_m),
+            torque_n_m: track(|wheel| wheel.torque_n_m),
+        }
     };
     of.model.wheels().iter().map(|wheel| wheel.name.as_str()).enumerate().map(track).collect()
 }
@@ -281,8 +296,13 @@ impl ReportSubscriber<'_> {
             kept.rovers[number].moved_to([pose.translation.x, pose.translation.y], frames::yaw_rad(&pose));
         };
         let take_wheels = move |kept: &mut ReportData, wheels: selene_msgs::WheelStates| {
-            let each =
-                wheels.wheels.iter().map(|wheel| [wheel.slip_ratio, wheel.sinkage, wheel.angular_velocity]).collect();
+            let sample = |wheel: &selene_msgs::WheelState| WheelSample {
+                slip: wheel.slip_ratio,
+                sinkage_m: wheel.sinkage,
+                torque_n_m: wheel.drive_torque,
+                rate_rad_s: wheel.angular_velocity,
+            };
+            let each = wheels.wheels.iter().map(sample).collect();
             kept.rovers[number].wheels.push((wheels.header.stamp.into(), each));
         };
         Ok([
@@ -447,7 +467,7 @@ fn locked(kept: &Mutex<ReportData>) -> MutexGuard<'_, ReportData> {
 
 #[cfg(test)]
 mod tests {
-    use super::{RoverReport, Series, mean_slip, spread, sweep};
+    use super::{RoverReport, Series, WheelSample, mean_slip, spread, sweep};
     use selene_ros::sensor_msgs::{PointCloud2, PointField};
 
     #[test]
@@ -464,8 +484,9 @@ mod tests {
             rover.moved_to(at_m, 0.0);
         }
         assert_eq!(rover.way_m, 6.0);
-        assert_eq!(mean_slip(&[[-0.2, 0.0, 1.0], [0.4, 0.0, -1.0], [0.9, 0.0, 0.001]]), Some((0.2 + 0.4) / 2.0));
-        assert_eq!(mean_slip(&[[0.9, 0.0, 0.0]]), None);
+        let wheel = |(slip, rate_rad_s)| WheelSample { slip, rate_rad_s, ..WheelSample::default() };
+        assert_eq!(mean_slip(&[(-0.2, 1.0), (0.4, -1.0), (0.9, 0.001)].map(wheel)), Some((0.2 + 0.4) / 2.0));
+        assert_eq!(mean_slip(&[(0.9, 0.0)].map(wheel)), None);
     }
 
     #[test]

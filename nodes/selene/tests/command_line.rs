@@ -466,11 +466,9 @@ fn a_run_says_what_it_does_and_where_to_look_unless_it_is_to_be_quiet() {
     assert!(before.lines().all(|line| line.chars().count() < 200 + picture.len()), "{before}");
     let (summary, before) = reported(&["--quiet"]);
     assert!(summary.contains(&picture) && !before.contains("tracing on"), "{before}");
-    let (_, before) = reported(&["--quiet", "--console=127.0.0.1:0"]);
-    assert!(!before.contains("console:"), "{before}");
-    // The token is printed even with `--quiet`: without it, nobody could use control.
-    let (_, before) = reported(&["--quiet", "--console=127.0.0.1:0", "--console-control"]);
-    assert!(before.contains("#token="), "{before}");
+    // Addresses are printed even with `--quiet`: without them nobody could use what listens there.
+    let (_, before) = reported(&["--quiet", "--console=127.0.0.1:0", "--console-control", "--foxglove=127.0.0.1:0"]);
+    assert!(before.contains("#token=") && before.contains("foxglove: ws://127.0.0.1:"), "{before}");
     assert_refused(&run(&["run", "--quiet", "--verbose"]), &["--quiet", "--verbose"]);
 }
 

@@ -94,13 +94,14 @@ fn the_path_is_drawn_over_the_ground() {
 }
 
 #[test]
-fn slip_and_sinkage_are_drawn_over_time() {
+fn slip_sinkage_and_torque_are_drawn_over_time() {
     let wheel = |k: usize| WheelTrack {
         name: ["front_left", "front_right", "rear_left", "rear_right"][k].to_owned(),
         slip: (0..2000).map(|i| (f64::from(i) * 0.01, 0.08 + 0.04 * (f64::from(i) * 0.01 + k as f64).sin())).collect(),
         sinkage_m: (0..2000)
             .map(|i| (f64::from(i) * 0.01, 0.012 + 0.003 * (f64::from(i) * 0.013 + k as f64).cos()))
             .collect(),
+        torque_n_m: (0..2000).map(|i| (f64::from(i) * 0.01, 4.0 + k as f64)).collect(),
     };
     let path = folder().join("wheels.png");
     wheels::save("Wheels of viper on polar", &(0..4).map(wheel).collect::<Vec<_>>(), &path).expect("written");

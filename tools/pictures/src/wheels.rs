@@ -1,4 +1,4 @@
-//! `wheels.png`: slip and sinkage of each wheel over simulated time.
+//! `wheels.png`: slip, sinkage and drive torque of each wheel over simulated time.
 
 use std::ops::Range;
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::canvas::{Align, Area, Canvas, DrawError, paint, plain_words, stroke};
 use super::colour;
 
 const WIDTH_PX: u32 = 1200;
-const HEIGHT_PX: u32 = 894;
+const HEIGHT_PX: u32 = 1299;
 /// Height of the title's row, and of the legend's row below it, px.
 const ROW_PX: u32 = 42;
 const TITLE_PX: u32 = 2 * ROW_PX;
@@ -24,6 +24,8 @@ pub struct WheelTrack {
     pub slip: Vec<(f64, f64)>,
     /// Pairs of time, s, and sinkage, m.
     pub sinkage_m: Vec<(f64, f64)>,
+    /// Pairs of time, s, and drive torque, N m.
+    pub torque_n_m: Vec<(f64, f64)>,
 }
 
 /// A plot of one quantity of all wheels.
@@ -55,11 +57,17 @@ pub fn save(title: &str, wheels: &[WheelTrack], path: &Path) -> Result<(), Pictu
         lines: wheels.iter().map(|wheel| wheel.sinkage_m.as_slice()).collect(),
         at_least: 0.0..10.0,
     };
+    let torque = Plot {
+        label: "drive torque, N m",
+        factor: 1.0,
+        lines: wheels.iter().map(|wheel| wheel.torque_n_m.as_slice()).collect(),
+        at_least: 0.0..0.1,
+    };
+    let plots = [slip, sinkage, torque];
     canvas.draw(|area| {
         let area = area.margin(TITLE_PX, 8, 8, 24);
-        let (upper, lower) = area.split_vertically((HEIGHT_PX - TITLE_PX) / 2 - 4);
-        slip.draw(&upper)?;
-        sinkage.draw(&lower)
+        let areas = area.split_evenly((plots.len(), 1));
+        plots.iter().zip(&areas).try_for_each(|(plot, area)| plot.draw(area))
     });
     canvas.save(path)
 }

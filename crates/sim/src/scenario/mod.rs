@@ -170,7 +170,7 @@ impl Scenario {
 
     fn of_spec(mut spec: ScenarioSpec, path: &Path, options: &LoadOptions) -> Result<Self, ScenarioError> {
         let folder = path.parent().unwrap_or(Path::new(""));
-        Folders { scenario: folder, configuration: &options.configuration }.find_all(&mut spec);
+        Folders { scenario: folder, configuration: &options.configuration }.find_all(&mut spec, path)?;
         options.replace_soil(&mut spec)?;
         let mut entries = spec.rovers_in_full(path)?;
         options.replace(&mut entries, path)?;

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use selene_base::InputError;
 use selene_base::input;
 use selene_soil::SoilsSpec;
 
@@ -17,35 +18,50 @@ pub(crate) struct Folders<'a> {
 }
 
 impl Folders<'_> {
-    /// Replaces the names in a scenario by paths of files.
-    pub(crate) fn find_all(&self, spec: &mut ScenarioSpec) {
-        self.find("site", &mut spec.site);
-        self.find_soils(&mut spec.soil);
-        spec.rover.iter_mut().for_each(|rover| self.find("rover", &mut rover.file));
-        spec.sensors.iter_mut().for_each(|sensor| self.find("sensor", sensor));
+    /// Replaces the names in the scenario of file `path` by paths of files.
+    ///
+    /// # Errors
+    /// All names that are neither files nor in the configuration.
+    pub(crate) fn find_all(&self, spec: &mut ScenarioSpec, path: &Path) -> Result<(), InputError> {
+        let mut unknown = Vec::new();
+        let mut find = |kind: &str, named: &mut PathBuf| {
+            if !self.find(kind, named) {
+                unknown.push(format!("no {kind} '{}'", named.display()));
+            }
+        };
+        find("site", &mut spec.site);
+        find_soils(&mut spec.soil, &mut find);
+        spec.rover.iter_mut().for_each(|rover| find("rover", &mut rover.file));
+        spec.sensors.iter_mut().for_each(|sensor| find("sensor", sensor));
         for rover in &mut spec.rovers {
-            self.find("rover", &mut rover.file);
-            rover.sensors.iter_mut().for_each(|sensor| self.find("sensor", sensor));
-            rover.soil.iter_mut().for_each(|soils| self.find_soils(soils));
+            find("rover", &mut rover.file);
+            rover.sensors.iter_mut().for_each(|sensor| find("sensor", sensor));
+            rover.soil.iter_mut().for_each(|soils| find_soils(soils, &mut find));
         }
+        if unknown.is_empty() {
+            return Ok(());
+        }
+        let what = format!("there is {}, neither as a file nor in the configuration", unknown.join(", "));
+        Err(InputError::content(path, format!("{what}; `selene list` prints the names")))
     }
 
-    fn find_soils(&self, soils: &mut SoilsSpec) {
-        self.find("soil", &mut soils.default);
-        soils.areas.iter_mut().for_each(|area| self.find("soil", &mut area.soil));
-    }
-
-    /// Replaces a name by the path of its file. A name that is not found stays, so that the error shows what was typed.
-    fn find(&self, kind: &str, named: &mut PathBuf) {
+    /// Replaces a name by the path of its file. Returns false if there is none; a path with an extension stays as it is.
+    fn find(&self, kind: &str, named: &mut PathBuf) -> bool {
         if named.extension().is_some() || input::is_file(&self.scenario.join(&*named)) {
-            return;
+            return true;
         }
         let file = Path::new(kind).join(&*named).with_extension("yaml");
         let mut files = self.configuration.iter().map(|folder| folder.join(&file));
-        if let Some(known) = files.find(|file| input::is_file(file)) {
-            *named = known;
-        }
+        let known = files.find(|file| input::is_file(file));
+        let is_known = known.is_some();
+        *named = known.unwrap_or_else(|| std::mem::take(named));
+        is_known
     }
+}
+
+fn find_soils(soils: &mut SoilsSpec, find: &mut impl FnMut(&str, &mut PathBuf)) {
+    find("soil", &mut soils.default);
+    soils.areas.iter_mut().for_each(|area| find("soil", &mut area.soil));
 }
 
 #[cfg(test)]
@@ -79,11 +95,20 @@ mod tests {
         let folders = Folders { scenario: &scenario, configuration: &configuration };
         let found = |kind: &str, named: &str| {
             let mut file = PathBuf::from(named);
-            folders.find(kind, &mut file);
-            file
+            (folders.find(kind, &mut file), file)
         };
-        assert_eq!(found("rover", "viper"), config().join("rover/viper.yaml"));
-        assert_eq!(found("rover", "viper.yaml"), Path::new("viper.yaml"));
-        assert_eq!(found("rover", "no_such"), Path::new("no_such"));
+        assert_eq!(found("rover", "viper"), (true, config().join("rover/viper.yaml")));
+        assert_eq!(found("rover", "viper.yaml"), (true, PathBuf::from("viper.yaml")));
+        assert_eq!(found("rover", "no_such"), (false, PathBuf::from("no_such")));
+    }
+
+    #[test]
+    fn all_unknown_names_are_told_at_once() {
+        let options = LoadOptions { configuration: vec![config()], ..LoadOptions::default() };
+        let text = "site: maree\nsoil: lunarr\nrovers: [{name: a, file: vipre, sensors: [imu, imuu]}]\n";
+        let refusal = Scenario::parse(text, Path::new("nowhere/mine.yaml"), &options).expect_err("unknown").to_string();
+        let expected =
+            "nowhere/mine.yaml: there is no site 'maree', no soil 'lunarr', no rover 'vipre', no sensor 'imuu',";
+        assert!(refusal.starts_with(expected), "{refusal}");
     }
 }

@@ -128,7 +128,13 @@ impl AllowedFolders {
     /// Allows these folders and all below them; leaves out those that do not exist.
     #[must_use]
     pub fn new(folders: impl IntoIterator<Item = PathBuf>) -> Self {
-        Self(folders.into_iter().filter_map(|folder| folder.canonicalize().ok()).collect())
+        let mut allowed = Vec::new();
+        for folder in folders.into_iter().filter_map(|folder| folder.canonicalize().ok()) {
+            if !allowed.contains(&folder) {
+                allowed.push(folder);
+            }
+        }
+        Self(allowed)
     }
 
     /// The allowed folders.

@@ -38,9 +38,10 @@ pub(crate) struct ConsoleCommandArgs {
     /// Allow control of the run, with the token that is printed
     #[arg(long)]
     pub(crate) control: bool,
-    /// Full name of the node that serves simulation_interfaces and the run's parameters
-    #[arg(long, value_name = "NAME", default_value = "/selene")]
-    pub(crate) node: String,
+    /// Full name of the node that serves simulation_interfaces and the run's parameters [default: /selene, or
+    /// /selene_simulation where that one serves]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) node: Option<String>,
     /// Rovers take cmd_vel as geometry_msgs/Twist instead of TwistStamped
     #[arg(long)]
     pub(crate) twist_unstamped: bool,

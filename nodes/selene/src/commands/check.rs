@@ -67,7 +67,7 @@ const SENSORS: [&str; 18] = [
 const KINDS: [(Kind, &str, &[&str]); 7] = [
     // Before scenarios, some of whose keys it has too.
     (Kind::Learning, "learning", &["task", "control_s", "episode_s"]),
-    (Kind::Scenario, "scenario", &["site", "rover", "route", "heartbeat_s"]),
+    (Kind::Scenario, "scenario", &["site", "rover", "rovers", "route", "heartbeat_s", "utc"]),
     (Kind::Rover, "rover", &["urdf", "wheels", "suspension", "steering"]),
     (Kind::Soil, "soil", &["law", "bulldozing"]),
     (Kind::Sensor, "sensor", &SENSORS),

@@ -12,7 +12,9 @@ use selene_observe::mesh_of;
 use selene_pictures::body::{self, Facet, WheelOutline};
 use selene_sim::wheel_shapes;
 use selene_soil::rig::coarsest_grid_m;
-use selene_vehicle::{Collision, Import, Packages, RoverModel, VehicleError, Visual, is_xacro, rover_file};
+use selene_vehicle::{
+    Collision, Import, JointKind, Packages, RoverModel, Servo, VehicleError, Visual, is_xacro, rover_file,
+};
 
 use crate::args::ImportArgs;
 use crate::fault::Fault;
@@ -116,7 +118,7 @@ fn advice(reported: &str) -> &'static str {
     let advice = [
         (
             "No module named 'ament_index_python'",
-            "\nxacro from PyPI needs another package: `pip install ament-index-python`",
+            "\nxacro from PyPI needs another package: `pip install ros-ament-index-python`",
         ),
         (
             "' not found, searching",
@@ -228,10 +230,26 @@ fn print(model: &RoverModel, text: &str, rover: &Path, picture: &Path) {
         model.passive().len(),
         model.spec().held.len(),
     ));
+    if let Some(note) = note_of_turning(model) {
+        print_line(note);
+    }
     let guesses = text.lines().filter(|line| line.contains("# check")).count();
     let (whole, picture) = (places::whole(rover), places::whole(picture));
     print_line(format_args!("wrote {} ({guesses} lines to check) and {}", whole.display(), picture.display()));
     print_line(format_args!("next: selene rig slope {} --soil lunar{}", rover.display(), grid(model)));
+}
+
+/// Note on joints that turn without end and were not taken for those of wheels; `None` if there are none.
+fn note_of_turning(model: &RoverModel) -> Option<String> {
+    let turns = |servo: &&Servo| model.joints()[servo.joint].kind == JointKind::Continuous;
+    let names: Vec<_> = model.servos().iter().filter(turns).map(|servo| servo.name.as_str()).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "turn without end and are no wheels: {} (a wheel turns about y, is round about its axis or named like one, and \
+             reaches the ground; what is one all the same belongs into `wheels`)",
+            names.join(", ")
+        )
+    })
 }
 
 /// The option for a grid that is fine enough for small wheels; empty where the usual one is.

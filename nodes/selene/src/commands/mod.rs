@@ -56,7 +56,7 @@ pub(crate) fn execute(
         Command::Camera(args) => node::camera(&args, verbosity, ros, log),
         Command::Lidar(args) => node::lidar(&args, verbosity, ros, log),
         Command::Navigation(args) => node::navigation(&args, verbosity, ros, log),
-        Command::Console(args) => console::console(&args, verbosity),
+        Command::Console(args) => console::console(&args),
         Command::List(args) => list::list(&args),
         Command::New(command) => new::new(&command),
         Command::Schema(args) => schema::schema(&args, verbosity),

@@ -40,14 +40,14 @@ impl Viewers {
         run: &RunId,
         model: &Arc<Model>,
         ruts: Ruts,
-        verbosity: Verbosity,
     ) -> Result<Self, Fault> {
         let serve = |listening_socket| {
             Foxglove::serve(listening_socket, &run.to_string(), args.foxglove_origin.clone()).map_err(Fault::run)
         };
         let foxglove = listening_socket.map(serve).transpose()?;
         if let Some(foxglove) = &foxglove {
-            verbosity.note(format_args!("foxglove: ws://{}", foxglove.address()));
+            // Even with `--quiet`: without it nobody could connect.
+            Verbosity::Usual.note(format_args!("foxglove: ws://{}", foxglove.address()));
         }
         let rerun = args.rerun.as_deref().map(|path| RerunFile::begin(path, model, ruts)).transpose()?;
         Ok(Self { foxglove, rerun })
