@@ -23,8 +23,9 @@ const SENSORS: [&str; 2] = ["learning_camera", "obstacle_lidar"];
 const NOT_COMPARED: [&str; 5] =
     ["/selene/", "/selene_simulation/", "/diagnostics", "/ground_truth/rocks", "/tf_static"];
 /// Number of resets after which memory and threads are first measured: caches and allocators have taken by then what
-/// they keep (10 MB from the tenth reset to the fortieth, less than 1 MB from there to the thousandth).
-const FIRST_RESETS: usize = 40;
+/// they keep (10 MB from the tenth reset to the fortieth, on a busy machine later; less than 1 MB from there to the
+/// thousandth).
+const FIRST_RESETS: usize = 60;
 /// Maximum growth of memory after that, less than the ground that one camera or lidar sees.
 const GROWTH_BYTES: usize = 8 << 20;
 /// Time between two readings of memory and threads, and the number of readings for which they must not fall.
@@ -33,7 +34,7 @@ const READINGS: usize = 20;
 
 /// Number of resets; a thousand with `SELENE_LONG_RUNS`.
 fn resets() -> usize {
-    if std::env::var_os("SELENE_LONG_RUNS").is_some() { 1000 } else { 80 }
+    if std::env::var_os("SELENE_LONG_RUNS").is_some() { 1000 } else { 100 }
 }
 
 /// The yard of `curiosity_rocks`, whose rover has a small camera and a small lidar too.

@@ -93,8 +93,8 @@ fn a_console_beside_a_run_shows_and_controls_it() {
 
 #[test]
 fn a_console_beside_nodes_in_processes_of_their_own_shows_and_controls_the_run() {
-    let simulation = ["simulation", "polar", "--for", "3000", "--pace", "0.5"];
-    let camera = ["camera", "polar", "--device", "cpu"];
+    let simulation = ["simulation", "--scenario", "polar", "--for", "3000", "--pace", "0.5"];
+    let camera = ["camera", "--scenario", "polar", "--device", "cpu"];
     shows_and_controls("nodes", &[&simulation, &camera]);
 }
 
