@@ -37,9 +37,12 @@ $work/python/bin/python tests/viewers/rerun_file.py $out/run.rrd $out/bag/bag_0.
 
 step "Foxglove: a client of a run"
 run --foxglove=127.0.0.1:0 > $out/foxglove.log 2>&1 &
+served=$!
+trap 'kill $served 2> /dev/null || true' EXIT
 until address=$(sed -n 's|^foxglove: ws://||p' $out/foxglove.log) && [ -n "$address" ]; do
-  kill -0 $! || { cat $out/foxglove.log; exit 1; }
+  kill -0 $served || { cat $out/foxglove.log; exit 1; }
   sleep 0.05
 done
-node tests/viewers/foxglove.mjs $work/npm "$address"
-wait
+node tests/viewers/foxglove.mjs $work/npm "$address" /tf /tf_static /clock /lidar/points /navcam_left/image_raw \
+  /navcam_left/depth/image_rect_raw /navcam_left/segmentation/image /navcam_left/detections /ground_truth/wheels
+wait $served

@@ -51,9 +51,15 @@ function beginAnew() {
   Object.assign(state, { now: null, ground: null, groundNumber: 0, frames: [], paths: { ways: {}, places: [] } });
   seen.clear();
   shown.clear();
+  series.forEach((plot) => plot.clear());
+  forgetScene();
+}
+
+/** Forgets ground, rocks and points. */
+function forgetScene() {
   rocks.clear();
   points.clear();
-  series.forEach((plot) => plot.clear());
+  scene.forget();
 }
 
 function say(message) {
@@ -237,10 +243,7 @@ function takeRun({ run_id: id, scenario }) {
     shown.clear();
     series.forEach((plot) => plot.clear());
     Object.assign(state, { ground: null, groundNumber: 0, paths: { ways: {}, places: [] } });
-    rocks.clear();
-    points.clear();
-    showRocks();
-    showPoints();
+    forgetScene();
     $("outcome").textContent = `the run has switched to ${scenario}`;
   }
   state.runId = id;
@@ -618,8 +621,8 @@ function drawMap() {
   context.fillStyle = "#1a1b1e";
   context.fillRect(0, 0, canvas.clientWidth, canvas.clientHeight);
   drawGround(context);
-  drawScale(context, canvas);
   drawRocks(context, canvas);
+  drawScale(context, canvas);
   for (const way of Object.values(state.paths.ways)) drawLine(context, way, "#ffc23a", 2);
   const stops = state.paths.places.filter((place) => place.is_waypoint);
   drawLine(context, stops.map((place) => place.at_m), "#7ab8f5aa", 1);
@@ -960,7 +963,15 @@ function listenToControls() {
   $("link-loss").onchange = () => { link.loss = Number($("link-loss").value); };
   $("link-rate").onchange = () => link.setRate(Number($("link-rate").value) || Infinity);
   $("cloud").onchange = () => { showPoints(); askCloud(); };
-  $("rover").onchange = () => { letGo(); state.ground = null; state.groundNumber = 0; askGround(); showRocks(); askRocks(0); };
+  $("rover").onchange = () => {
+    letGo();
+    state.ground = null;
+    state.groundNumber = 0;
+    series.forEach((plot) => plot.clear());
+    askGround();
+    showRocks();
+    askRocks(0);
+  };
   $("span").onchange = () => { state.ground = null; };
 }
 

@@ -152,6 +152,15 @@ export class Scene {
     this.setRocks(this.allRocks);
   }
 
+  /** Removes ground, rocks and points, which belong to another run or position in a session. */
+  forget() {
+    this.field = null;
+    this.ground.geometry.dispose();
+    this.ground.geometry = new three.BufferGeometry();
+    this.setRocks(new Float32Array());
+    this.setPoints(new Float32Array());
+  }
+
   /** The height of the shown ground at x, y; NaN beside it. */
   groundAt(x, y) {
     if (!this.field) return NaN;
@@ -206,7 +215,10 @@ export class Scene {
       const ground_m = this.groundAt(x, y);
       return new three.Vector3(x, y, Number.isFinite(ground_m) ? ground_m + ABOVE_M : target.z - 0.1);
     };
-    for (const way of ways) for (let at = 1; at < way.length; at++) line(along(way[at - 1]), along(way[at]), WAY);
+    for (const way of ways) {
+      const places = way.map(along);
+      for (let at = 1; at < places.length; at++) line(places[at - 1], places[at], WAY);
+    }
     this.show(this.lines, place, colour);
   }
 

@@ -1,10 +1,8 @@
-//! The list of topics that clients can request. `/diagnostics` lists those with traffic (`bytes_per_s TOPIC`); rovers and
-//! cameras are found earlier, and while a run is paused, by their frames in TF. The kind of a topic follows from the end
-//! of its name (docs/topics.md).
+//! The list of topics that clients can request. `/diagnostics` lists those that have carried messages (`bytes_per_s
+//! TOPIC`), also while a run is paused. The kind of a topic follows from the end of its name (docs/topics.md).
 
 use std::collections::BTreeSet;
 
-use selene_base::frames;
 use selene_ros::diagnostic_msgs::DiagnosticArray;
 
 /// Upper limit of topics in the list, more than any run has.
@@ -13,8 +11,6 @@ const TOPICS_MAX: usize = 4096;
 const REPORTS: [&str; 2] = ["bytes_per_s", "frames_dropped"];
 /// End of the name of each rover's odometry topic: each such topic is a rover.
 pub(crate) const ODOMETRY: &str = "/ground_truth/odom";
-/// Suffix of the optical frames of cameras.
-const OPTICAL: &str = "_optical";
 /// Last words of the names of image topics.
 const IMAGES: [&str; 7] =
     ["image_raw", "image_rect", "image_rect_color", "image_rect_raw", "image", "range_image", "intensity_image"];
@@ -60,16 +56,6 @@ impl Catalogue {
         reported.for_each(|(_, topic)| self.add(topic));
     }
 
-    /// Adds the topic that belongs to a frame of TF, if it is a rover's body or a camera.
-    pub(crate) fn take_frame(&mut self, frame: &str) {
-        let (rover, name) = frame.rsplit_once('/').map_or((String::new(), frame), |(r, name)| (format!("/{r}"), name));
-        if name == frames::BASE_LINK {
-            self.add(&format!("{rover}{ODOMETRY}"));
-        } else if let Some(camera) = name.strip_suffix(OPTICAL) {
-            self.add(&format!("{rover}/{camera}/image_raw"));
-        }
-    }
-
     fn add(&mut self, topic: &str) {
         if Kind::of(topic).is_some() && !self.topics.contains(topic) && self.topics.len() < TOPICS_MAX {
             self.topics.insert(topic.to_owned());
@@ -98,14 +84,19 @@ mod tests {
     use selene_ros::diagnostic_msgs::{DiagnosticArray, DiagnosticStatus, KeyValue};
 
     #[test]
-    fn topics_are_those_that_diagnostics_and_frames_report() {
-        let keys =
-            ["bytes_per_s", "bytes_per_s /viper/lidar/points", "publishers /cmd_vel", "bytes_per_s /viper/imu/data"];
+    fn topics_are_those_that_diagnostics_report() {
+        let keys = [
+            "bytes_per_s",
+            "bytes_per_s /viper/lidar/points",
+            "publishers /cmd_vel",
+            "bytes_per_s /viper/imu/data",
+            "bytes_per_s /viper/ground_truth/odom",
+            "frames_dropped /viper/navcam_left/image_raw",
+        ];
         let pair = |key: &str| KeyValue { key: key.to_owned(), value: "1".to_owned() };
         let status = DiagnosticStatus { values: keys.map(pair).into(), ..DiagnosticStatus::default() };
         let mut catalogue = Catalogue::default();
         catalogue.take(&DiagnosticArray { status: vec![status], ..DiagnosticArray::default() });
-        ["viper/base_link", "viper/navcam_left_optical", "wheel"].iter().for_each(|frame| catalogue.take_frame(frame));
         assert!(catalogue.has("/viper/lidar/points", Kind::Points));
         assert!(catalogue.has("/viper/navcam_left/image_raw", Kind::Image));
         assert!(!catalogue.has("/viper/lidar/points", Kind::Image) && !catalogue.has("/viper/imu/data", Kind::Image));

@@ -144,7 +144,7 @@ fn jpeg(shown: &RgbImage, look: PictureSize) -> Result<Vec<u8>, String> {
 /// An image in colours, by its encoding.
 fn shown(topic: &str, image: &Image) -> Result<RgbImage, String> {
     let is_distance = topic.contains("/depth/") || topic.ends_with("/range_image");
-    let scale = if is_distance { Scale::BrightIsLeast } else { Scale::BrightIsGreatest };
+    let bright = if is_distance { BrightEnd::Least } else { BrightEnd::Greatest };
     let is_labels = topic.contains("/segmentation/") || topic.contains("/instances/");
     let pixels = match image.encoding.as_str() {
         "rgb8" => Rows::of(image, 3)?.map(|p| [p[0], p[1], p[2]]),
@@ -159,9 +159,9 @@ fn shown(topic: &str, image: &Image) -> Result<RgbImage, String> {
                 0 => f32::NAN,
                 value => f32::from(value),
             };
-            scaled(&Rows::of(image, 2)?.numbers(number), scale)
+            scaled(&Rows::of(image, 2)?.numbers(number), bright)
         }
-        "32FC1" => scaled(&Rows::of(image, 4)?.numbers(number), scale),
+        "32FC1" => scaled(&Rows::of(image, 4)?.numbers(number), bright),
         "32FC2" => directions(&Rows::of(image, 8)?),
         "32FC3" => Rows::of(image, 12)?.map(|p| [0, 4, 8].map(|at| unit(number(&p[at..])))),
         other => return Err(format!("images of encoding {other:?} are not shown")),
@@ -231,20 +231,20 @@ fn instance(number: u32) -> u32 {
 
 /// Which end of a scale is bright.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Scale {
-    BrightIsLeast,
-    BrightIsGreatest,
+enum BrightEnd {
+    Least,
+    Greatest,
 }
 
 /// The colours of numbers, from the least to the greatest of them.
-fn scaled(numbers: &[f32], bright: Scale) -> Vec<u8> {
+fn scaled(numbers: &[f32], bright: BrightEnd) -> Vec<u8> {
     let finite = || numbers.iter().copied().filter(|value| value.is_finite());
     let (least, greatest) = finite().fold((f32::INFINITY, f32::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
     let is_log = least > 0.0;
     let scale = |value: f32| if is_log { value.ln() } else { value };
     let span = (scale(greatest) - scale(least)).max(f32::MIN_POSITIVE);
     let colour = |value: &f32| match value.is_finite() {
-        true if bright == Scale::BrightIsLeast => ramp((scale(greatest) - scale(*value)) / span),
+        true if bright == BrightEnd::Least => ramp((scale(greatest) - scale(*value)) / span),
         true => ramp((scale(*value) - scale(least)) / span),
         false => NONE,
     };

@@ -189,12 +189,6 @@ impl RunStatus {
         }
     }
 
-    /// Adds topics that follow from the names of frames.
-    pub(crate) fn take_frames(&mut self) {
-        let Self { catalogue, tree, .. } = self;
-        tree.each().for_each(|(frame, _)| catalogue.take_frame(frame));
-    }
-
     /// Sets a rover's pose and velocity.
     pub(crate) fn take_odometry(&mut self, rover: &str, message: &Odometry) {
         let Some(pose) = tree::pose_of(&message.pose.pose) else { return };

@@ -26,8 +26,6 @@ use crate::server::{PublishedState, Server};
 const TICK: Duration = Duration::from_millis(50);
 /// Time over which the pace is averaged (wall time).
 const PACE_SPAN: Duration = Duration::from_secs(2);
-/// Ticks with a clock message after which, if diagnostics listed no rover, topics are guessed from frames.
-const UNREPORTED_TICKS: u32 = 60;
 /// Greatest number of messages that wait for the next tick.
 const QUEUE: usize = 64;
 /// Greatest number of rovers, and of batteries, that are followed.
@@ -40,8 +38,6 @@ pub(crate) struct StateCollector {
     number: u64,
     /// Value of `RunStatus::runs` at the last tick.
     runs: u64,
-    /// Number of ticks with a message on `/clock`.
-    received: u32,
     clock: FeedReader,
     frames: FeedReader,
     fixed_frames: Queue,
@@ -118,7 +114,6 @@ impl StateCollector {
             times: VecDeque::new(),
             number: 0,
             runs: 0,
-            received: 0,
             server,
             reported,
         })
@@ -154,7 +149,6 @@ impl StateCollector {
         }
         [&mut self.odometry, &mut self.wheels, &mut self.batteries].into_iter().for_each(BTreeMap::clear);
         self.times.clear();
-        self.received = 0;
         match fixed_frames(self.server.feeds.transport()) {
             Ok(frames) => self.fixed_frames = frames,
             Err(error) => tracing::warn!("the console does not receive the fixed frames of the new world: {error}"),
@@ -178,10 +172,6 @@ impl StateCollector {
         if let Some(time) = clock {
             known.take_time(time);
             known.pace = pace;
-            self.received += 1;
-            if self.received.is_multiple_of(UNREPORTED_TICKS) && known.catalogue.rovers().next().is_none() {
-                known.take_frames();
-            }
         } else if self.times.back().is_some_and(|(at, _)| at.elapsed() > PACE_SPAN) {
             known.pace = Some(0.0);
         }

@@ -172,7 +172,7 @@ fn the_place_of_a_rover_is_published_at_the_start_and_after_a_reset_while_time_s
         let start = caller.recording.take();
         caller.step(40);
         caller.disturb();
-        caller.recording.take();
+        drop(caller.recording.take());
         caller.reset(srv::ResetSimulationRequest::SCOPE_ALL);
         [start, caller.recording.take()]
     });

@@ -222,6 +222,27 @@ fn shipped_scenario_is_the_same_in_two_runs(name: &str) {
     scenario_is_the_same_in_two_runs(name, || real().unwrap_or_else(|| over_made_hills(name)));
 }
 
+/// A checkpoint before the second reading of the encoders: those of the first half must count in the second one.
+#[test]
+fn joints_have_the_same_rates_after_a_checkpoint_soon_after_the_start() {
+    let (heartbeat, whole) = (SimTime::from_nanos(5_000_000), SimTime::from_nanos(60_000_000));
+    let folder = std::env::temp_dir().join(format!("selene-resume-early-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("folder");
+    let load = || model(without_client("polar", None));
+    let alone = |begin, options: &SimulationOptions| run(&load(), begin, options).1;
+    let whole_run = alone(RunStart::Start(None), &lockstep(whole));
+    let mut halves = alone(RunStart::Start(None), &saved(heartbeat, &folder));
+    let model = load();
+    let own = Fingerprint::of(model.scenario(), model.terrain());
+    let checkpoint = Checkpoint::load(&file_at(&folder, heartbeat), &own).expect("saved");
+    std::fs::remove_dir_all(&folder).expect("clean");
+    let second = alone(RunStart::Resume(Box::new(checkpoint)), &lockstep(whole - heartbeat));
+    for topic in ["/joint_states", "/tf", "/ground_truth/odom"] {
+        halves.entry(topic.to_owned()).or_default().extend(second[topic].iter().cloned());
+        assert!(halves[topic] == whole_run[topic] && whole_run[topic].len() == 4, "{topic}");
+    }
+}
+
 /// Generates a test of each scenario, and the list of their names.
 macro_rules! tests_of {
     ($($name:ident)+) => {

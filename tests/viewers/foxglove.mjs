@@ -1,12 +1,14 @@
 // Foxglove's own client and message reader on a running Selene: subscribes to every topic, decodes every message by its
 // advertised schema until the run ends, and prints the number of messages of each topic as JSON.
 //
-//   node foxglove.mjs MODULES ADDRESS     MODULES: a folder with the npm packages that tests/viewers.sh installs
+//   node foxglove.mjs MODULES ADDRESS TOPIC...
+//
+// MODULES is a folder with the npm packages that tests/viewers.sh installs; of each TOPIC there must be a message.
 
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 
-const [modules, address] = process.argv.slice(2);
+const [modules, address, ...expected] = process.argv.slice(2);
 const load = createRequire(join(resolve(modules), "package.json"));
 const { FoxgloveClient } = load("@foxglove/ws-protocol");
 const { parse } = load("@foxglove/rosmsg");
@@ -50,6 +52,8 @@ client.on("message", ({ subscriptionId, data }) => {
   topic.messages += 1;
 });
 client.on("close", () => {
-  const counts = [...subscribed.values()].map(({ channel, messages }) => [channel.topic, messages]);
-  console.log(JSON.stringify({ time_ns: Number(time_ns), topics: Object.fromEntries(counts) }));
+  const counts = Object.fromEntries([...subscribed.values()].map(({ channel, messages }) => [channel.topic, messages]));
+  console.log(JSON.stringify({ time_ns: Number(time_ns), topics: counts }));
+  const missing = expected.filter((topic) => !counts[topic]);
+  if (missing.length) fail(`no message of ${missing.join(", ")}`);
 });

@@ -94,7 +94,7 @@ pub(crate) struct VerbosityArgs {
     /// Print more: the rates of topics during a run, and informative lines of the log
     #[arg(short, long, global = true)]
     pub(crate) verbose: bool,
-    /// Print nothing but results, warnings and errors
+    /// Print nothing but results, addresses to connect to, warnings and errors
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
 }

@@ -53,7 +53,7 @@ pub(crate) fn load_scenario_with(
 fn scenario_file(named: &Path) -> Result<PathBuf, Fault> {
     match named.to_str() {
         Some(name) if named.extension().is_none() && named.components().count() == 1 => {
-            named_file("SCENARIO", "scenario", name)
+            named_file("scenario", "scenario", name)
         }
         _ => Ok(configured(&["scenario"], named)),
     }

@@ -263,16 +263,16 @@ fn mean_slip(wheels: &[WheelSample]) -> Option<f64> {
 
 fn wheel_tracks(of: &RoverSetup, rover: &RoverReport) -> Vec<WheelTrack> {
     let track = |(index, name): (usize, &str)| {
-        let track = |quantity: fn(&WheelSample) -> f64| {
+        let over_time = |quantity: fn(&WheelSample) -> f64| {
             let at =
                 |(time, wheels): &(SimTime, Vec<WheelSample>)| Some((time.secs_f64(), quantity(wheels.get(index)?)));
             rover.wheels.iter().filter_map(at).collect()
         };
         WheelTrack {
             name: name.to_owned(),
-            slip: track(|wheel| wheel.slip),
-            sinkage_m: track(|wheel| wheel.sinkage_m),
-            torque_n_m: track(|wheel| wheel.torque_n_m),
+            slip: over_time(|wheel| wheel.slip),
+            sinkage_m: over_time(|wheel| wheel.sinkage_m),
+            torque_n_m: over_time(|wheel| wheel.torque_n_m),
         }
     };
     of.model.wheels().iter().map(|wheel| wheel.name.as_str()).enumerate().map(track).collect()

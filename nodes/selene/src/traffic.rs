@@ -73,14 +73,14 @@ impl Traffic {
     }
 }
 
-/// Bytes per second of each topic that carried any.
+/// Bytes per second of each topic that has carried any so far: 0 for one that is silent now.
 struct Rates(BTreeMap<String, f64>);
 
 impl Rates {
     fn between(before: &BTreeMap<String, Count>, now: &BTreeMap<String, Count>, span_s: f64) -> Self {
         let rate = |(topic, count): (&String, &Count)| {
             let bytes = count.bytes - before.get(topic).map_or(0, |count| count.bytes);
-            (bytes > 0).then(|| (topic.clone(), bytes as f64 / span_s))
+            (count.bytes > 0).then(|| (topic.clone(), bytes as f64 / span_s))
         };
         Self(now.iter().filter_map(rate).collect())
     }
@@ -128,7 +128,8 @@ mod tests {
 
     fn rates() -> Rates {
         let before = counts(&[("/tf", 100), ("/silent", 7)]);
-        Rates::between(&before, &counts(&[("/tf", 300), ("/silent", 7), ("/lidar/points", 1400)]), 2.0)
+        let now = counts(&[("/tf", 300), ("/silent", 7), ("/lidar/points", 1400), ("/never", 0)]);
+        Rates::between(&before, &now, 2.0)
     }
 
     fn reported(limit_bytes_s: Option<f64>, left_out: &BTreeMap<String, DroppedFrames>) -> DiagnosticStatus {
@@ -141,12 +142,13 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_of_the_last_span_and_silent_topics_are_left_out() {
+    fn rates_are_of_the_last_span_and_topics_without_any_message_are_left_out() {
         let status = reported(None, &BTreeMap::new());
         assert_eq!(status.level, DiagnosticStatus::OK);
         assert_eq!(value(&status, "bytes_per_s"), Some("800"));
         assert_eq!(value(&status, "bytes_per_s /lidar/points"), Some("700"));
-        assert_eq!(value(&status, "bytes_per_s /silent"), None);
+        assert_eq!(value(&status, "bytes_per_s /silent"), Some("0"));
+        assert_eq!(value(&status, "bytes_per_s /never"), None);
     }
 
     #[test]

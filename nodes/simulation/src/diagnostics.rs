@@ -126,7 +126,7 @@ fn report_rover(status: &mut Diagnostics, of: &RoverEntityState, id: EntityId, s
         (notices.outside_fit, "a wheel outside the range to which its soil was fitted"),
     ];
     for (count, what) in of_steps.into_iter().filter(|(count, _)| *count > 0) {
-        status.raise(Severity::Warning, format!("{what}, in {count} steps so far"));
+        status.raise(Severity::Warning, format!("{what}, in {count} wheel steps so far"));
     }
     if driver.limited() > 0 {
         status.raise(Severity::Warning, format!("{} commands were limited to what the rover can do", driver.limited()));

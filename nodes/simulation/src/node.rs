@@ -6,6 +6,7 @@ mod waiting;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use selene_base::SimTime;
 use selene_coherence::{NodeContext, NodeError};
@@ -65,6 +66,8 @@ pub(crate) struct Node {
     /// Whether this process has published `RunInfo`: only the leader does.
     reported_of_run: bool,
     pacer: Pacer,
+    /// When clock and rovers were last published again while time is paused (wall time).
+    repeated: Instant,
     distances_m: BTreeMap<EntityId, f64>,
     /// Rovers that were placed elsewhere since the last heartbeat: that jump does not count as distance driven.
     placed: BTreeSet<EntityId>,
@@ -137,6 +140,7 @@ impl Node {
             sharing,
             reported_of_run: false,
             pacer: Pacer::new(options.pace, &options.timeline),
+            repeated: Instant::now(),
             distances_m: BTreeMap::new(),
             world,
         })
@@ -258,14 +262,15 @@ impl Node {
         }
     }
 
-    /// Publishes the first snapshot and where the rovers are, also for those who look at a run that begins paused.
+    /// Publishes the first snapshot and where the rovers are.
     fn report_start(&mut self) -> Result<(), NodeError> {
         let first = Arc::clone(self.feed.last());
-        self.rovers.truth(BEFORE_START, &first, false)?;
+        // First the clock: after a reset, listeners drop what they got when it goes back.
         if self.leads() {
             self.run.clock(first.time)?;
             self.run.state(&self.world, &first)?;
         }
+        self.rovers.truth(BEFORE_START, &first, false)?;
         if let Some(checkpoints) = &mut self.checkpoints {
             checkpoints.take(&self.world, &first)?;
         }
@@ -274,7 +279,7 @@ impl Node {
 
     /// Publishes the end of the previous run again, for the nodes of this run only.
     fn send_again(&mut self, recent: &Recent, limit: &mut WaitLimit, stop: &AtomicBool) -> Result<(), NodeError> {
-        let mut last = SimTime::ZERO;
+        let mut last = BEFORE_START;
         let mut ruts = recent.ruts_before.clone();
         for snapshot in &recent.snapshots {
             self.ground_then = Some((snapshot.terrain_sequence, ruts.clone()));

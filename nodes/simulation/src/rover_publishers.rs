@@ -87,27 +87,39 @@ impl RoverPublishers {
         if self.due.measured_in(last, state.time).next().is_none() {
             return Ok(());
         }
-        let present = self.rovers.iter_mut().filter_map(|(id, topics)| Some((topics, state.rover(*id)?)));
-        let joints: Vec<_> = present.map(|(topics, rover)| topics.encoders.read(state.time, rover)).collect();
-        if silent { Ok(()) } else { self.publish(state, joints, Sending::New) }
+        for (id, topics) in &mut self.rovers {
+            let Some(rover) = state.rover(*id) else { continue };
+            let joints = topics.encoders.read(state.time, rover);
+            if !silent {
+                topics.publish_rover(rover, joints, state.time, Sending::New)?;
+            }
+        }
+        if silent { Ok(()) } else { self.publish_transforms(state, Sending::New) }
     }
 
     /// Publishes where the rovers stand, due or not, in a run that begins at the end of an earlier one: that one's bag
     /// may have these messages, so this one's does not. The encoders remain as they are.
     pub(crate) fn stand(&self, state: &Snapshot) -> Result<(), NodeError> {
-        let present = self.rovers.iter().filter_map(|(id, topics)| Some((topics, state.rover(*id)?)));
-        let joints = present.map(|(topics, rover)| topics.encoders.clone().read(state.time, rover)).collect();
-        self.publish(state, joints, Sending::Again)
+        self.repeat(state)?;
+        self.publish_transforms(state, Sending::Again)
     }
 
-    /// Publishes the rovers of a snapshot with the readings of their joints.
-    fn publish(&self, state: &Snapshot, joints: Vec<JointReadings>, sending: Sending) -> Result<(), NodeError> {
-        let present = self.rovers.iter().filter_map(|(id, topics)| Some((topics, state.rover(*id)?)));
-        let mut transforms = Vec::new();
-        for ((topics, rover), joints) in present.zip(joints) {
-            transforms.extend(moving_transforms(topics.kind.setup(), rover, state.time));
-            topics.publish_rover(rover, joints, state.time, sending)?;
-        }
+    /// Publishes the rovers of a snapshot again, without their transforms: tf2 warns of a second transform of a time.
+    pub(crate) fn repeat(&self, state: &Snapshot) -> Result<(), NodeError> {
+        self.present(state).try_for_each(|(topics, rover)| {
+            let joints = topics.encoders.clone().read(state.time, rover);
+            topics.publish_rover(rover, joints, state.time, Sending::Again)
+        })
+    }
+
+    /// The topics of each rover in a snapshot.
+    fn present<'a>(&'a self, state: &'a Snapshot) -> impl Iterator<Item = (&'a RoverTopics, &'a RoverSnapshot)> {
+        self.rovers.iter().filter_map(|(id, topics)| Some((topics, state.rover(*id)?)))
+    }
+
+    fn publish_transforms(&self, state: &Snapshot, sending: Sending) -> Result<(), NodeError> {
+        let of_rover = |(topics, rover): (&RoverTopics, _)| moving_transforms(topics.kind.setup(), rover, state.time);
+        let transforms = self.present(state).flat_map(of_rover).collect();
         sending.send(&self.tf, &tf2_msgs::TFMessage { transforms }, state.time)
     }
 }
@@ -121,10 +133,11 @@ enum Sending {
 
 impl Sending {
     fn send<M: Message>(self, topic: &Publisher<M>, message: &M, time: SimTime) -> Result<(), NodeError> {
-        Ok(match self {
+        match self {
             Self::New => topic.publish(message, time)?,
             Self::Again => topic.repeat(message, time)?,
-        })
+        }
+        Ok(())
     }
 }
 

@@ -1,6 +1,7 @@
 //! The topics to check. DDS is not asked for a list: `/diagnostics` names the topics that are published
 //! (`bytes_per_s TOPIC`, `frames_dropped TOPIC`), and these must be received. The contract's usual names, and those of
-//! cameras with optical frames on TF, are subscribed to as well: each process reports its topics only once a second of wall time.
+//! cameras with optical frames on TF, are subscribed to as well: each process reports its topics only once a second of
+//! wall time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,7 +38,9 @@ pub(crate) struct ExpectedTopic {
 
 /// The topics that a message of `/diagnostics` names.
 pub(crate) fn reported(diagnostics: &DiagnosticArray) -> impl Iterator<Item = &str> {
-    let pairs = diagnostics.status.iter().flat_map(|status| &status.values).filter_map(|pair| pair.key.split_once(' '));
+    // A topic of 0 bytes a second is silent now, such as a latched one.
+    let values = diagnostics.status.iter().flat_map(|status| &status.values).filter(|pair| pair.value != "0");
+    let pairs = values.filter_map(|pair| pair.key.split_once(' '));
     pairs.filter(|(key, _)| REPORTS.contains(key)).map(|(_, topic)| topic)
 }
 

@@ -170,7 +170,8 @@ impl Scenario {
 
     fn of_spec(mut spec: ScenarioSpec, path: &Path, options: &LoadOptions) -> Result<Self, ScenarioError> {
         let folder = path.parent().unwrap_or(Path::new(""));
-        Folders { scenario: folder, configuration: &options.configuration }.find_all(&mut spec, path)?;
+        let (configuration, replaced) = (&options.configuration, &options.replaced()[..]);
+        Folders { scenario: folder, configuration, replaced }.find_all(&mut spec, path)?;
         options.replace_soil(&mut spec)?;
         let mut entries = spec.rovers_in_full(path)?;
         options.replace(&mut entries, path)?;
@@ -309,6 +310,12 @@ fn name_of(path: &Path) -> String {
 }
 
 impl LoadOptions {
+    /// Kinds of names in a scenario that the command line replaces: another rover comes with sensors of its own.
+    fn replaced(&self) -> Vec<&'static str> {
+        let soil = self.soil.iter().map(|_| "soil");
+        soil.chain(self.rover.iter().flat_map(|_| ["rover", "sensor"])).collect()
+    }
+
     fn replace_soil(&self, spec: &mut ScenarioSpec) -> Result<(), InputError> {
         let Some(soil) = &self.soil else { return Ok(()) };
         // Absolute, since paths in a scenario are relative to it.

@@ -15,6 +15,8 @@ pub(crate) struct Folders<'a> {
     pub(crate) scenario: &'a Path,
     /// Folders of the configuration, first choice first; absolute paths.
     pub(crate) configuration: &'a [PathBuf],
+    /// Kinds whose names in the scenario do not count, as the command line replaces them.
+    pub(crate) replaced: &'a [&'a str],
 }
 
 impl Folders<'_> {
@@ -25,7 +27,7 @@ impl Folders<'_> {
     pub(crate) fn find_all(&self, spec: &mut ScenarioSpec, path: &Path) -> Result<(), InputError> {
         let mut unknown = Vec::new();
         let mut find = |kind: &str, named: &mut PathBuf| {
-            if !self.find(kind, named) {
+            if !self.find(kind, named) && !self.replaced.contains(&kind) {
                 unknown.push(format!("no {kind} '{}'", named.display()));
             }
         };
@@ -52,10 +54,9 @@ impl Folders<'_> {
         }
         let file = Path::new(kind).join(&*named).with_extension("yaml");
         let mut files = self.configuration.iter().map(|folder| folder.join(&file));
-        let known = files.find(|file| input::is_file(file));
-        let is_known = known.is_some();
-        *named = known.unwrap_or_else(|| std::mem::take(named));
-        is_known
+        let Some(known) = files.find(|file| input::is_file(file)) else { return false };
+        *named = known;
+        true
     }
 }
 
@@ -92,7 +93,7 @@ mod tests {
     #[test]
     fn a_file_beside_the_scenario_comes_before_one_of_the_configuration_and_what_is_nowhere_stays() {
         let (scenario, configuration) = (config().join("rover"), [config()]);
-        let folders = Folders { scenario: &scenario, configuration: &configuration };
+        let folders = Folders { scenario: &scenario, configuration: &configuration, replaced: &[] };
         let found = |kind: &str, named: &str| {
             let mut file = PathBuf::from(named);
             (folders.find(kind, &mut file), file)
@@ -105,10 +106,17 @@ mod tests {
     #[test]
     fn all_unknown_names_are_told_at_once() {
         let options = LoadOptions { configuration: vec![config()], ..LoadOptions::default() };
-        let text = "site: maree\nsoil: lunarr\nrovers: [{name: a, file: vipre, sensors: [imu, imuu]}]\n";
-        let refusal = Scenario::parse(text, Path::new("nowhere/mine.yaml"), &options).expect_err("unknown").to_string();
+        let start = "{x_m: 0, y_m: 0, yaw_deg: 0}";
+        let rover = format!("{{name: a, file: vipre, start: {start}, sensors: [imu, imuu]}}");
+        let text = format!("site: maree\nsoil: lunarr\nrovers: [{rover}]\n");
+        let refusal =
+            Scenario::parse(&text, Path::new("nowhere/mine.yaml"), &options).expect_err("unknown").to_string();
         let expected =
             "nowhere/mine.yaml: there is no site 'maree', no soil 'lunarr', no rover 'vipre', no sensor 'imuu',";
         assert!(refusal.starts_with(expected), "{refusal}");
+        let mare = "site: mare\nsoil: lunarr\nrover: {file: vipre}\nsensors: [imuu]\n";
+        let [soil, rover] = ["soil/lunar.yaml", "rover/viper.yaml"].map(|file| Some(config().join(file)));
+        let replaced = LoadOptions { soil, rover, ..options };
+        Scenario::parse(mare, Path::new("nowhere/mine.yaml"), &replaced).expect("what is replaced is not looked for");
     }
 }

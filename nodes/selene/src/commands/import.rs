@@ -246,7 +246,7 @@ fn note_of_turning(model: &RoverModel) -> Option<String> {
     (!names.is_empty()).then(|| {
         format!(
             "turn without end and are no wheels: {} (a wheel turns about y, is round about its axis or named like one, and \
-             reaches the ground; what is one all the same belongs into `wheels`)",
+             reaches the ground; what is one all the same belongs in `wheels`)",
             names.join(", ")
         )
     })

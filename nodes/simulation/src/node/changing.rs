@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use selene_coherence::NodeError;
 use selene_sim::{AllowedFolders, Entity, Placement, ResetScope, Snapshot, Spawn};
@@ -14,6 +14,9 @@ use crate::run_control::{RunState, StepClient};
 
 /// How often requests are checked while time is paused or waits for participants (wall time).
 pub(super) const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// How often clock and rovers are published again while time is paused (wall time).
+const REPEAT_EVERY: Duration = Duration::from_secs(1);
 
 impl Node {
     pub(crate) fn folders(&self) -> &AllowedFolders {
@@ -53,9 +56,15 @@ impl Node {
         Ok(())
     }
 
-    /// Waits briefly for a request while time is paused; meanwhile it takes commands and answers requests for terrain.
+    /// Waits briefly for a request while time is paused; meanwhile it takes commands, answers requests for terrain, and
+    /// publishes clock and rovers again for those who look only now.
     pub(super) fn stand(&mut self) -> Result<(), NodeError> {
         self.take_commands();
+        if self.repeated.elapsed() >= REPEAT_EVERY {
+            self.repeated = Instant::now();
+            self.run.clock_again(self.world.time())?;
+            self.rovers.repeat(self.feed.last())?;
+        }
         let latest = self.feed.last().sequence;
         // Called for its side effect of reading acknowledgements: no participant is waited for.
         self.lockstep.must_wait(latest, true);
