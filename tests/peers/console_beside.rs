@@ -87,18 +87,18 @@ fn time_s(state: &Value) -> f64 {
 
 #[test]
 fn a_console_beside_a_run_shows_and_controls_it() {
-    let run = ["run", "polar", "--for", "3000", "--pace", "0.5", "--device", "cpu", "--no-pictures"];
+    let run = ["run", "polar", "--for", "3000", "--pace", "0.5", "--device", "cpu", "--no-pictures", "--start-paused"];
     shows_and_controls("run", &[&run]);
 }
 
 #[test]
 fn a_console_beside_nodes_in_processes_of_their_own_shows_and_controls_the_run() {
-    let simulation = ["simulation", "--scenario", "polar", "--for", "3000", "--pace", "0.5"];
+    let simulation = ["simulation", "--scenario", "polar", "--for", "3000", "--pace", "0.5", "--start-paused"];
     let camera = ["camera", "--scenario", "polar", "--device", "cpu"];
     shows_and_controls("nodes", &[&simulation, &camera]);
 }
 
-/// A console beside these processes of a run.
+/// A console beside these processes of a run that begins paused.
 fn shows_and_controls(name: &str, run: &[&[&str]]) {
     let _turn = alone();
     let folder = folder(&format!("console-beside-{name}"));
@@ -113,6 +113,13 @@ fn shows_and_controls(name: &str, run: &[&[&str]]) {
     let (address, token) = line.split_once("/#token=").expect("a token");
     let token = token.split(' ').next().expect("a token");
     let mut client = Client::new(address);
+    client.await_state("no rover is shown while time is paused", |state| {
+        state["run"] == "paused" && state["rovers"][0]["wheels"].as_array().is_some_and(|wheels| wheels.len() == 4)
+    });
+    let refused = client.answer(&json!({ "do": "play" }));
+    assert_eq!(refused["ok"], false, "an order without the token");
+    client.order(&json!({ "do": "token", "token": token }));
+    client.order(&json!({ "do": "play" }));
     client.await_state("no rover drives", |state| {
         state["rovers"][0]["speed_m_s"].as_f64().is_some_and(|speed_m_s| speed_m_s > 0.05)
     });
@@ -122,9 +129,6 @@ fn shows_and_controls(name: &str, run: &[&[&str]]) {
     });
     let picture = client.answer(&json!({ "do": "image", "topic": CAMERA, "after": 0, "look": "small" }));
     assert!(picture["number"].as_u64().is_some_and(|number| number > 0), "{picture}");
-    let refused = client.answer(&json!({ "do": "pause" }));
-    assert_eq!(refused["ok"], false, "an order without the token");
-    client.order(&json!({ "do": "token", "token": token }));
     client.order(&json!({ "do": "pause" }));
     client.await_state("it does not pause", |state| state["run"] == "paused");
     let paused_s = client.standing_s();

@@ -16,6 +16,8 @@ from kiss_icp.kiss_icp import KissICP
 
 from scans import between, read
 
+# In the first scan the rover settles on its springs, which the one pose that all others are relative to must not show.
+SETTLED_S = 0.1
 # Nearer points are on the rover itself.
 RANGES_M = (3.5, 100.0)
 
@@ -44,7 +46,7 @@ def off_m(poses, truth):
 
 def main():
     scans, truth, base_from_lidar = read(sys.argv[1])
-    scans = [scan for scan in scans if truth[0][0] <= scan[0] and scan[0] + scan[2].max() <= truth[-1][0]]
+    scans = [scan for scan in scans if SETTLED_S <= scan[0] and scan[0] + scan[2].max() <= truth[-1][0]]
     ends = [between(truth, stamp + time.max()) @ base_from_lidar for stamp, _, time in scans]
     # Without times all points count as measured at the scan's beginning.
     begins = [between(truth, stamp) @ base_from_lidar for stamp, _, _ in scans]
