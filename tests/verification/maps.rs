@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use selene_base::SimTime;
 use selene_ros::in_process::InProcess;
@@ -18,6 +18,8 @@ use selene_tests::{context, model, options, scenario};
 
 /// Timeout for anything that a test waits for, in wall time.
 const TIMEOUT: Duration = Duration::from_secs(60);
+/// Time between two requests for a map (wall time).
+const REQUEST_EVERY: Duration = Duration::from_secs(1);
 /// Longer than a test needs; the test stops its run.
 const LONG: SimTime = SimTime::from_nanos(60_000_000_000);
 
@@ -118,8 +120,13 @@ fn a_new_leader_publishes_maps_with_the_ruts_made_until_then_and_serves() {
         };
         let [first, _second] = [begin(0, &["viper"]), begin(1, &["ex1", "sorato"])];
         let simulated = first.join().expect("no panic").simulated;
-        requests.publish(&requested, SimTime::ZERO).expect("requested");
-        let map = maps.recv_timeout(TIMEOUT);
+        // Between two leaders nobody takes requests.
+        let request = || {
+            requests.publish(&requested, SimTime::ZERO).expect("requested");
+            maps.recv_timeout(REQUEST_EVERY).ok()
+        };
+        let asked = Instant::now();
+        let map = std::iter::repeat_with(request).take_while(|_| asked.elapsed() < TIMEOUT).flatten().next();
         let client = Client::<srv::GetEntities>::new(&bus, &format!("{NODE}/get_entities")).expect("client");
         let names = client.call(&srv::GetEntitiesRequest::default()).expect("called").recv_timeout(TIMEOUT);
         stops[1].store(true, Ordering::Relaxed);
