@@ -45,7 +45,7 @@ impl CameraFrame {
             depth_m: &self.depth_m,
             thing: &self.instance,
         };
-        let traced: Planes = std::array::from_fn(|band| self.scattered.iter().map(|light| light[band]).collect());
+        let traced: Planes = std::array::from_fn(|band| self.scattered.par_iter().map(|light| light[band]).collect());
         let [red, green, blue] = alike.smooth(&alike.smooth(&traced, false), true);
         let pixels = self.scattered.par_iter_mut().zip(red.par_iter().zip(&green).zip(&blue));
         pixels.for_each(|(light, ((&red, &green), &blue))| *light = [red, green, blue]);
@@ -75,7 +75,9 @@ impl CameraFrame {
 
 impl AlikePixels<'_> {
     fn smooth(&self, light: &Planes, across_rows: bool) -> Planes {
-        let mut smoothed: Planes = std::array::from_fn(|_| vec![0.0; self.depth_m.len()]);
+        // Cleared by all threads: one thread alone takes as long as the others take to smooth.
+        let dark = || rayon::iter::repeat_n(0.0, self.depth_m.len()).collect();
+        let mut smoothed: Planes = std::array::from_fn(|_| dark());
         let rows: Vec<bool> = (0..self.height).into_par_iter().map(|row| self.has_light(light, row)).collect();
         let [red, green, blue] = smoothed.each_mut().map(|plane| plane.par_chunks_mut(self.width.max(1)));
         red.zip(green.zip(blue)).enumerate().for_each(|(row, (red, (green, blue)))| {
