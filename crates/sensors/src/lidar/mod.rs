@@ -271,23 +271,30 @@ impl Scan<'_> {
         slice: &Slice,
         world_from_lidar_at: impl Fn(SimTime) -> Option<Pose> + Sync,
     ) -> Option<Vec<Beam>> {
-        let of_block = |block: &[Firing]| -> Option<Vec<Beam>> {
-            let mut beams = Vec::with_capacity(block.len() * self.lidar.rays.len());
+        let firings = &self.firings[slice.firings.clone()];
+        let rays = &self.lidar.rays;
+        let fill_block = |(block, beams): (&[Firing], &mut [Beam])| {
             let mut known: Option<(SimTime, Pose)> = None;
-            for firing in block {
+            for (firing, beams) in block.iter().zip(beams.chunks_mut(rays.len())) {
                 let pose = match known {
                     Some((time, pose)) if time == firing.after_start => pose,
                     _ => world_from_lidar_at(self.start + firing.after_start)?,
                 };
                 known = Some((firing.after_start, pose));
                 let share = share(slice.span, self.start + firing.after_start);
-                beams.extend(self.lidar.rays.iter().map(|ray| beam(&pose, firing, ray, share)));
+                let axes = directions(firing.azimuth_rad, firing.elevation_rad).map(|axis| pose.rotation * axis);
+                let origin_m = pose.translation.vector.into();
+                beams.iter_mut().zip(rays).for_each(|(kept, ray)| {
+                    *kept = Beam { origin_m, direction: direction(&axes, ray), share };
+                });
             }
-            Some(beams)
+            Some(())
         };
-        let blocks: Option<Vec<Vec<Beam>>> =
-            self.firings[slice.firings.clone()].par_chunks(BLOCK).map(of_block).collect();
-        Some(blocks?.concat())
+        let unset = Beam::new([0.0; 3], [0.0; 3]);
+        let mut beams: Vec<Beam> = rayon::iter::repeat_n(unset, firings.len() * rays.len()).collect();
+        let blocks = firings.par_chunks(BLOCK).zip(beams.par_chunks_mut(BLOCK * rays.len()));
+        blocks.map(fill_block).collect::<Option<()>>()?;
+        Some(beams)
     }
 
     /// The points of a slice from the returns of its rays, in the order of `beams`; `seed` is the scenario's, `index`
@@ -377,20 +384,16 @@ fn share([from, to]: [SimTime; 2], at: SimTime) -> f32 {
     if span_ns > 0 { ((at - from).nanos() as f64 / span_ns as f64) as f32 } else { 0.0 }
 }
 
-/// A ray of a beam from the sensor at pose `world_from_lidar`.
-fn beam(world_from_lidar: &Pose, firing: &Firing, ray: &BeamSample, share: f32) -> Beam {
-    let [axis, along_azimuth, along_elevation] = directions(firing.azimuth_rad, firing.elevation_rad);
+/// Unit direction of a ray of a beam; `axes` are those that `directions` gives, in the frame of the result.
+fn direction(axes: &[Vector3<f64>; 3], ray: &BeamSample) -> [f32; 3] {
+    let [axis, along_azimuth, along_elevation] = axes;
     let [beside, above] = ray.off_axis;
-    let direction: Vector3<f64> = if beside == 0.0 && above == 0.0 {
-        axis
+    let direction = if beside == 0.0 && above == 0.0 {
+        *axis
     } else {
         (axis + along_azimuth * beside + along_elevation * above).normalize()
     };
-    Beam {
-        origin_m: world_from_lidar.translation.vector.into(),
-        direction: (world_from_lidar.rotation * direction).map(|c| c as f32).into(),
-        share,
-    }
+    direction.map(|c| c as f32).into()
 }
 
 #[cfg(test)]
