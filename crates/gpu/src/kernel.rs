@@ -2,6 +2,12 @@
 //! for each dispatch in flight, so that results are read while the next are traced. A kernel of images
 //! reads a uniform and writes a storage buffer; the kernel of beams replaces each beam by its return, so
 //! that with the scene's seven it uses eight storage buffers, as many as WebGPU guarantees.
+//!
+//! A kernel is compiled for what an image needs, when an image first needs it: code for several rays to
+//! the Sun's disc slows down an image with one ray to half, even where it does not run (H200).
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use selene_scene::TraceError;
 
@@ -17,11 +23,74 @@ pub(crate) enum BufferUse {
     InPlace,
 }
 
-/// A kernel: its pipeline, the layout of its own bindings and their buffers.
+/// What images or beams need of a kernel; the WGSL constants of the same names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Needs {
+    /// Several rays to the Sun's disc.
+    pub(crate) sun_disc: bool,
+    /// Several rays to the Earth's disc.
+    pub(crate) earth_disc: bool,
+    /// Several rays per pixel.
+    pub(crate) rays: bool,
+    /// Lamps.
+    pub(crate) lamps: bool,
+}
+
+impl Needs {
+    fn constants(self) -> [(&'static str, f64); 4] {
+        let value = |needed: bool| f64::from(u8::from(needed));
+        [
+            ("SUN_DISC", value(self.sun_disc)),
+            ("EARTH_DISC", value(self.earth_disc)),
+            ("RAYS", value(self.rays)),
+            ("LAMPS", value(self.lamps)),
+        ]
+    }
+}
+
+/// The input of a dispatch: its size, and what writes it to a buffer before the next submission.
+pub(crate) struct Input<'a> {
+    pub(crate) bytes: u64,
+    pub(crate) write: &'a dyn Fn(&wgpu::Buffer),
+}
+
+/// The pipelines of a kernel, compiled on first use.
+#[derive(Debug)]
+struct Pipelines {
+    entry: &'static str,
+    module: wgpu::ShaderModule,
+    layout: wgpu::PipelineLayout,
+    compiled: Mutex<BTreeMap<Needs, wgpu::ComputePipeline>>,
+}
+
+impl Pipelines {
+    fn pipeline(&self, engine: &Engine, needs: Needs) -> wgpu::ComputePipeline {
+        let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        compiled.entry(needs).or_insert_with(|| self.compile(engine, needs)).clone()
+    }
+
+    fn compile(&self, engine: &Engine, needs: Needs) -> wgpu::ComputePipeline {
+        let constants = needs.constants();
+        engine.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: Some(self.entry),
+            layout: Some(&self.layout),
+            module: &self.module,
+            entry_point: Some(self.entry),
+            compilation_options: wgpu::PipelineCompilationOptions {
+                constants: &constants,
+                ..wgpu::PipelineCompilationOptions::default()
+            },
+            cache: None,
+        })
+    }
+}
+
+/// A kernel: its pipelines, the layout of its own bindings and their buffers.
 #[derive(Debug)]
 pub(crate) struct Kernel {
     form: BufferUse,
-    pipeline: wgpu::ComputePipeline,
+    /// Shared by the tracers of one device.
+    pipelines: Arc<Pipelines>,
     layout: wgpu::BindGroupLayout,
     /// Buffer sets that are not in flight.
     spare: Vec<Exchange>,
@@ -49,7 +118,7 @@ impl Kernel {
         engine: &Engine,
         module: &wgpu::ShaderModule,
         scene_layout: &wgpu::BindGroupLayout,
-        entry: &str,
+        entry: &'static str,
         form: BufferUse,
     ) -> Self {
         let entries = match form {
@@ -63,38 +132,32 @@ impl Kernel {
             bind_group_layouts: &[Some(scene_layout), Some(&layout)],
             immediate_size: 0,
         });
-        let pipeline = engine.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-            label: Some(entry),
-            layout: Some(&pipeline_layout),
-            module,
-            entry_point: Some(entry),
-            compilation_options: wgpu::PipelineCompilationOptions::default(),
-            cache: None,
-        });
-        Self { form, pipeline, layout, spare: Vec::new() }
+        let (module, compiled) = (module.clone(), Mutex::default());
+        let pipelines = Arc::new(Pipelines { entry, module, layout: pipeline_layout, compiled });
+        Self { form, pipelines, layout, spare: Vec::new() }
     }
 
     /// The same kernel without buffers, for another tracer.
     pub(crate) fn without_buffers(&self) -> Self {
-        let Self { form, pipeline, layout, .. } = self;
-        Self { form: *form, pipeline: pipeline.clone(), layout: layout.clone(), spare: Vec::new() }
+        let Self { form, pipelines, layout, .. } = self;
+        Self { form: *form, pipelines: Arc::clone(pipelines), layout: layout.clone(), spare: Vec::new() }
     }
 
-    /// Starts the kernel on a scene: uploads `input`, dispatches `groups` workgroups in x and y, and copies `bytes` of
+    /// Starts the kernel on a scene with what it needs there: uploads the input, dispatches `groups` workgroups in x and y, and copies `bytes` of
     /// output to a mappable buffer.
     pub(crate) fn dispatch(
         &mut self,
         engine: &Engine,
-        scene: &SceneCopy,
-        input: &[u8],
+        (scene, needs): (&SceneCopy, Needs),
+        input: Input<'_>,
         groups: [u32; 2],
         bytes: u64,
     ) -> Dispatch {
-        let exchange = self.exchange(engine, input.len() as u64, bytes);
-        engine.queue.write_buffer(exchange.input.as_ref().unwrap_or(&exchange.output), 0, input);
+        let exchange = self.exchange(engine, input.bytes, bytes);
+        (input.write)(exchange.input.as_ref().unwrap_or(&exchange.output));
         let mut encoder = engine.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
-        pass.set_pipeline(&self.pipeline);
+        pass.set_pipeline(&self.pipelines.pipeline(engine, needs));
         pass.set_bind_group(0, scene.bind_group(), &[]);
         pass.set_bind_group(1, &exchange.bind_group, &[]);
         pass.dispatch_workgroups(groups[0], groups[1], 1);

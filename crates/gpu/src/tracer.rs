@@ -6,17 +6,24 @@
 use std::sync::Arc;
 
 use bytemuck::Pod;
+use nalgebra::Vector3;
+use rayon::prelude::*;
 use selene_scene::kernel::{BEAM_GROUP, CAMERA_GROUP, WGSL};
-use selene_scene::record::{BeamRecord, CameraRecord, GlobalsRecord, PixelRecord, ReturnRecord, TruthRecord};
+use selene_scene::record::{
+    BarePixelRecord, BeamRecord, CameraRecord, GlobalsRecord, PixelRecord, ReturnRecord, TruthRecord,
+};
 use selene_scene::{Beam, BeamReturn, CameraFrame, CameraView, Scene, TraceError, Tracer, TruthFrame};
 
 use crate::copy::{self, SceneCopy};
 use crate::engine::{Engine, adapter_names};
-use crate::kernel::{BufferUse, Kernel};
+use crate::kernel::{BufferUse, Input, Kernel, Needs};
 
-/// Maximum size of the results of one dispatch, bytes: a quarter of a million pixels, enough to occupy a large
+/// Maximum size of the results of one dispatch, bytes: a quarter to half a million pixels, enough to occupy a large
 /// device and few enough that an image of 1280 × 720 is read while it is traced.
-const DISPATCH_BYTES: u64 = 8 << 20;
+const DISPATCH_BYTES: u64 = 10 << 20;
+
+/// Beams of one parallel task that converts them.
+const BEAMS_A_TASK: usize = 1 << 14;
 
 /// Traces on a GPU.
 #[derive(Debug)]
@@ -24,6 +31,7 @@ pub struct GpuTracer {
     engine: Arc<Engine>,
     scene_layout: wgpu::BindGroupLayout,
     camera: Kernel,
+    bare_camera: Kernel,
     beams: Kernel,
     truth: Kernel,
     copy: Option<SceneCopy>,
@@ -72,10 +80,11 @@ impl GpuTracer {
         });
         let scene_layout = copy::layout(&engine);
         let camera = Kernel::new(&engine, &module, &scene_layout, "camera", BufferUse::Image);
+        let bare_camera = Kernel::new(&engine, &module, &scene_layout, "bare_camera", BufferUse::Image);
         let beams = Kernel::new(&engine, &module, &scene_layout, "beams", BufferUse::InPlace);
         let truth = Kernel::new(&engine, &module, &scene_layout, "truth", BufferUse::Image);
         engine.check()?;
-        Ok(Self { engine: Arc::new(engine), scene_layout, camera, beams, truth, copy: None })
+        Ok(Self { engine: Arc::new(engine), scene_layout, camera, bare_camera, beams, truth, copy: None })
     }
 
     /// Another tracer on the same device for another scene; each tracer keeps its own copy of its scene there.
@@ -85,6 +94,7 @@ impl GpuTracer {
             engine: Arc::clone(&self.engine),
             scene_layout: self.scene_layout.clone(),
             camera: self.camera.without_buffers(),
+            bare_camera: self.bare_camera.without_buffers(),
             beams: self.beams.without_buffers(),
             truth: self.truth.without_buffers(),
             copy: None,
@@ -111,8 +121,15 @@ impl Tracer for GpuTracer {
         view.check()?;
         frame.resize(view.width, view.height);
         let copy = uploaded(&self.engine, &self.scene_layout, &mut self.copy, scene, 0)?;
-        let fill = |first: usize, pixels: &[PixelRecord]| frame.fill(scene, first, pixels);
-        image(&self.engine, &mut self.camera, copy, &CameraRecord::new(view, scene.records().middle_m), fill)?;
+        let (engine, record) = (&self.engine, CameraRecord::new(view, scene.records().middle_m));
+        let on = (copy, needs(scene, view));
+        if view.light.bounce_rays > 0 {
+            let fill = |first: usize, pixels: &[PixelRecord]| frame.fill(scene, first, pixels);
+            image(engine, &mut self.camera, on, &record, fill)?;
+        } else {
+            let fill = |first: usize, pixels: &[BarePixelRecord]| frame.fill(scene, first, pixels);
+            image(engine, &mut self.bare_camera, on, &record, fill)?;
+        }
         frame.denoise(scene, view);
         frame.see_dust(scene, view);
         Ok(())
@@ -123,29 +140,52 @@ impl Tracer for GpuTracer {
         frame.clear();
         let copy = uploaded(&self.engine, &self.scene_layout, &mut self.copy, scene, 0)?;
         let append = |_, pixels: &[TruthRecord]| frame.append(pixels);
-        image(&self.engine, &mut self.truth, copy, &CameraRecord::new(view, scene.records().middle_m), append)
+        let record = CameraRecord::new(view, scene.records().middle_m);
+        let of_light = Needs { sun_disc: view.light.sun_samples > 1, ..Needs::default() };
+        image(&self.engine, &mut self.truth, (copy, of_light), &record, append)
     }
 
     fn beams(&mut self, scene: &Scene, beams: &[Beam], out: &mut Vec<BeamReturn>) -> Result<(), TraceError> {
         out.clear();
+        out.reserve(beams.len());
         let middle_m = scene.records().middle_m;
         let mut take = |bytes: &[u8]| {
             let records: &[BeamRecord] = bytemuck::cast_slice(bytes);
-            out.extend(records.iter().map(|record| BeamReturn::of(scene, &ReturnRecord::in_place_of(record))));
+            let returns = records.par_iter().with_min_len(BEAMS_A_TASK / 8);
+            out.par_extend(returns.map(|record| BeamReturn::of(scene, &ReturnRecord::in_place_of(record))));
         };
         let mut dispatched = None;
         for some in beams.chunks(beams_at_once(&self.engine)) {
-            let input: Vec<_> = some.iter().map(|beam| BeamRecord::new(beam, middle_m)).collect();
-            let input: &[u8] = bytemuck::cast_slice(&input);
             let count = some.len() as u32;
             let copy = uploaded(&self.engine, &self.scene_layout, &mut self.copy, scene, count)?;
             let groups = [count.div_ceil(BEAM_GROUP), 1];
-            let next = self.beams.dispatch(&self.engine, copy, input, groups, input.len() as u64);
+            let bytes = (some.len() * size_of::<BeamRecord>()) as u64;
+            let input = Input { bytes, write: &|buffer| write_beams(&self.engine, buffer, some, middle_m) };
+            let next = self.beams.dispatch(&self.engine, (copy, Needs::default()), input, groups, bytes);
             if let Some(last) = dispatched.replace(next) {
                 self.beams.answer(&self.engine, last, &mut take)?;
             }
         }
         dispatched.map_or(Ok(()), |last| self.beams.answer(&self.engine, last, take))
+    }
+}
+
+/// Writes beams to a buffer of the device, by all threads: they are as large as an image's results.
+fn write_beams(engine: &Engine, buffer: &wgpu::Buffer, beams: &[Beam], middle_m: Vector3<f64>) {
+    beams.par_chunks(BEAMS_A_TASK).enumerate().for_each(|(task, beams)| {
+        let records: Vec<_> = beams.iter().map(|beam| BeamRecord::new(beam, middle_m)).collect();
+        let offset = (task * BEAMS_A_TASK * size_of::<BeamRecord>()) as u64;
+        engine.queue.write_buffer(buffer, offset, bytemuck::cast_slice(&records));
+    });
+}
+
+/// What the light of an image needs of a kernel.
+fn needs(scene: &Scene, view: &CameraView) -> Needs {
+    Needs {
+        sun_disc: view.light.sun_samples > 1,
+        earth_disc: view.light.earth_samples > 1,
+        rays: view.samples > 1,
+        lamps: !scene.records().lamps.is_empty(),
     }
 }
 
@@ -175,7 +215,7 @@ fn uploaded<'a>(
 fn image<R: Pod>(
     engine: &Engine,
     kernel: &mut Kernel,
-    scene: &SceneCopy,
+    scene: (&SceneCopy, Needs),
     camera: &CameraRecord,
     mut take: impl FnMut(usize, &[R]),
 ) -> Result<(), TraceError> {
@@ -193,7 +233,9 @@ fn image<R: Pod>(
         let groups = [width.div_ceil(CAMERA_GROUP), rows.div_ceil(CAMERA_GROUP)];
         let first_pixel = first_row as usize * width as usize;
         let bytes = u64::from(rows) * row_bytes;
-        let next = kernel.dispatch(engine, scene, bytemuck::bytes_of(&part), groups, bytes);
+        let write = |buffer: &wgpu::Buffer| engine.queue.write_buffer(buffer, 0, bytemuck::bytes_of(&part));
+        let input = Input { bytes: size_of_val(&part) as u64, write: &write };
+        let next = kernel.dispatch(engine, scene, input, groups, bytes);
         if let Some(last) = dispatched.replace((first_pixel, next)) {
             answer(kernel, last)?;
         }

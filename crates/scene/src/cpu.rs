@@ -16,6 +16,9 @@ use crate::view::{Beam, BeamReturn, CameraFrame, CameraView, Class, Label, Truth
 /// Beams of one parallel task; packets are formed from neighbours within it.
 const BEAMS_A_TASK: usize = 512;
 
+/// Fewest pixels of one parallel task that stores them.
+const PIXELS_A_TASK: usize = 4096;
+
 /// Traces with the threads of the current rayon pool.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CpuTracer;
@@ -105,14 +108,21 @@ impl CameraFrame {
     }
 
     /// Stores traced pixels of a scene, row by row, starting at pixel number `first`.
-    pub fn fill(&mut self, scene: &Scene, first: usize, pixels: &[PixelRecord]) {
-        for (i, pixel) in (first..self.radiance.len()).zip(pixels) {
-            self.radiance[i] = pixel.radiance;
-            self.scattered[i] = pixel.scattered;
-            self.depth_m[i] = depth_of(pixel);
+    pub fn fill<P>(&mut self, scene: &Scene, first: usize, pixels: &[P])
+    where
+        P: Copy + Into<PixelRecord> + Sync,
+    {
+        let light = self.radiance[first..].par_iter_mut().zip(&mut self.scattered[first..]);
+        let truth = self.class[first..].par_iter_mut().zip(&mut self.instance[first..]);
+        let kept = light.zip(self.depth_m[first..].par_iter_mut().zip(truth)).with_min_len(PIXELS_A_TASK);
+        kept.zip(pixels).for_each(|(((radiance, scattered), (depth_m, (class, instance))), pixel)| {
+            let pixel: PixelRecord = (*pixel).into();
+            *radiance = pixel.radiance;
+            *scattered = pixel.scattered;
+            *depth_m = depth_of(&pixel);
             let label = scene.label(pixel.code);
-            (self.class[i], self.instance[i]) = (label.class as u16, label.number);
-        }
+            (*class, *instance) = (label.class as u16, label.number);
+        });
     }
 }
 

@@ -277,6 +277,25 @@ pub struct PixelRecord {
     pub code: u32,
 }
 
+/// A `PixelRecord` without scattered light.
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub struct BarePixelRecord {
+    /// Radiance in red, green and blue, W/(m² sr).
+    pub radiance: [f32; 3],
+    /// As in `PixelRecord`.
+    pub depth: f32,
+    /// As in `PixelRecord`.
+    pub code: u32,
+}
+
+impl From<BarePixelRecord> for PixelRecord {
+    fn from(pixel: BarePixelRecord) -> Self {
+        let BarePixelRecord { radiance, depth, code } = pixel;
+        Self { radiance, depth, scattered: [0.0; 3], code }
+    }
+}
+
 /// Ground truth of what a pixel sees, beside its `PixelRecord`.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]

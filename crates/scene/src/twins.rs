@@ -19,8 +19,8 @@ use crate::kernel::{
     sunlight, surface, trace,
 };
 use crate::record::{
-    BeamRecord, CameraRecord, GlobalsRecord, InstanceRecord, LampRecord, LevelRecord, MaterialRecord, MotionRecord,
-    NodeRecord, PixelRecord, ReturnRecord, TriangleRecord, TruthRecord,
+    BarePixelRecord, BeamRecord, CameraRecord, GlobalsRecord, InstanceRecord, LampRecord, LevelRecord, MaterialRecord,
+    MotionRecord, NodeRecord, PixelRecord, ReturnRecord, TriangleRecord, TruthRecord,
 };
 
 /// The slant of one pixel; in Rust the type is generic.
@@ -37,8 +37,9 @@ const STRUCTS_OF_RUST: [Single; 5] = [
     ["Start", "where the rays of a tile begin; in WGSL each begins at its origin"],
 ];
 
-const STRUCTS_OF_WGSL: [Single; 4] = [
+const STRUCTS_OF_WGSL: [Single; 5] = [
     ["Cone", "one case of Rust's Bundle"],
+    ["Disc", "what gives directions that Rust has as a slice"],
     ["GridRay", "vectors, where Rust has numbers by themselves"],
     ["GroundHit", "a pair in Rust"],
     ["OctaveCell", "a pair in Rust"],
@@ -50,7 +51,12 @@ const CONSTANTS_OF_RUST: [Single; 3] = [
     ["WGSL", "the text itself"],
 ];
 
-const CONSTANTS_OF_WGSL: [Single; 0] = [];
+const CONSTANTS_OF_WGSL: [Single; 4] = [
+    ["ALL_HIDDEN", "what Rust decides by two calls"],
+    ["NONE_HIDDEN", "what Rust decides by two calls"],
+    ["NO_SPAN", "where one loop serves for Rust's two"],
+    ["PART_HIDDEN", "what Rust decides by two calls"],
+];
 
 /// Size of a struct and its fields in order.
 #[derive(Debug, PartialEq)]
@@ -189,6 +195,7 @@ fn records() -> BTreeMap<String, Layout> {
             earth_samples, bounces, pad,
         }
         PixelRecord { radiance, depth, scattered, code }
+        BarePixelRecord { radiance, depth, code }
         TruthRecord { normal, albedo, sun_share, pad }
         BeamRecord { origin, code, direction, share }
         ReturnRecord { range, cos_incidence, reflectance, code }

@@ -108,6 +108,23 @@ impl CameraView {
             light,
         }
     }
+
+    /// The same view with another number of columns and rows; the field of view stays as long as their ratio does.
+    #[must_use]
+    pub fn resized(&self, [width, height]: [u32; 2]) -> Self {
+        let times = [f64::from(width) / f64::from(self.width), f64::from(height) / f64::from(self.height)];
+        // Pixel centres are at whole numbers, the image's edge is half a pixel before the first.
+        let moved = |centre_px: f64, times: f64| (centre_px + 0.5) * times - 0.5;
+        Self {
+            width,
+            height,
+            fx_px: self.fx_px * times[0],
+            fy_px: self.fy_px * times[1],
+            cx_px: moved(self.cx_px, times[0]),
+            cy_px: moved(self.cy_px, times[1]),
+            ..*self
+        }
+    }
 }
 
 /// A traced camera image, row by row from the top left.

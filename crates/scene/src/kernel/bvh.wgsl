@@ -6,13 +6,13 @@ fn trace_instances(ray: Ray, nearest: Hit) -> Hit {
     let inverse = inverse_direction(ray);
     var node = 0u;
     while node < globals.node_count {
-        let leaf = instance_nodes[node].leaf;
-        if !meets_box(instance_nodes[node].min, instance_nodes[node].max, ray, inverse, hit.t) {
-            node = instance_nodes[node].escape;
+        let here = instance_nodes[node];
+        if !meets_box(here.min, here.max, ray, inverse, hit.t) {
+            node = here.escape;
             continue;
         }
-        if leaf != 0u {
-            hit = trace_mesh(ray, leaf >> 3u, hit, false);
+        if here.leaf != 0u {
+            hit = trace_mesh(ray, here.leaf >> 3u, hit, false);
         }
         node += 1u;
     }
@@ -25,12 +25,12 @@ fn any_instance(ray: Ray, t_max: f32) -> bool {
     let inverse = inverse_direction(ray);
     var node = 0u;
     while node < globals.node_count {
-        let leaf = instance_nodes[node].leaf;
-        if !meets_box(instance_nodes[node].min, instance_nodes[node].max, ray, inverse, t_max) {
-            node = instance_nodes[node].escape;
+        let here = instance_nodes[node];
+        if !meets_box(here.min, here.max, ray, inverse, t_max) {
+            node = here.escape;
             continue;
         }
-        if leaf != 0u && trace_mesh(ray, leaf >> 3u, open, true).t < t_max {
+        if here.leaf != 0u && trace_mesh(ray, here.leaf >> 3u, open, true).t < t_max {
             return true;
         }
         node += 1u;
@@ -55,11 +55,12 @@ fn cone_meets_instances(ray: Ray, spread: f32) -> bool {
     let cone = cone_about(ray, spread);
     var node = 0u;
     while node < globals.node_count {
-        if !cone_meets_box(instance_nodes[node].min, instance_nodes[node].max, cone) {
-            node = instance_nodes[node].escape;
+        let here = instance_nodes[node];
+        if !cone_meets_box(here.min, here.max, cone) {
+            node = here.escape;
             continue;
         }
-        if instance_nodes[node].leaf != 0u {
+        if here.leaf != 0u {
             return true;
         }
         node += 1u;
@@ -67,23 +68,39 @@ fn cone_meets_instances(ray: Ray, spread: f32) -> bool {
     return false;
 }
 
-// Which of the rays from `ray.origin` in the first `count` directions an instance hides, as bits from the lowest on.
-// All directions lie in the cone around `ray` that widens by `spread` per metre.
-fn instances_hide(ray: Ray, spread: f32, directions: ptr<function, array<vec3<f32>, SAMPLES_MAX>>, count: u32) -> u32 {
+// `count` stratified points of the Sun's or the Earth's disc, shifted by `shift`. Their directions are computed where they
+// are used: an array of them would be kept in memory and slow down every ray.
+struct Disc {
+    is_earth: bool,
+    count: u32,
+    shift: vec2<f32>,
+}
+
+fn disc_direction(disc: Disc, index: u32) -> vec3<f32> {
+    let even = stratified(index, disc.count, disc.shift);
+    if disc.is_earth {
+        return earth_point(even).direction;
+    }
+    return sun_point(even);
+}
+
+// Which of the rays from `ray.origin` to the points of a disc an instance hides, as bits from the lowest on. All
+// directions lie in the cone around `ray` that widens by `spread` per metre.
+fn instances_hide(ray: Ray, spread: f32, disc: Disc) -> u32 {
     let cone = cone_about(ray, spread);
     let open = Hit(FAR, 0u, 0u);
     var hidden = 0u;
     var node = 0u;
     while node < globals.node_count {
-        if !cone_meets_box(instance_nodes[node].min, instance_nodes[node].max, cone) {
-            node = instance_nodes[node].escape;
+        let here = instance_nodes[node];
+        if !cone_meets_box(here.min, here.max, cone) {
+            node = here.escape;
             continue;
         }
-        let leaf = instance_nodes[node].leaf;
-        if leaf != 0u {
-            for (var index = 0u; index < count; index++) {
+        if here.leaf != 0u {
+            for (var index = 0u; index < disc.count; index++) {
                 if ((hidden >> index) & 1u) == 0u
-                    && trace_mesh(Ray(ray.origin, (*directions)[index]), leaf >> 3u, open, true).t < FAR {
+                    && trace_mesh(Ray(ray.origin, disc_direction(disc, index)), here.leaf >> 3u, open, true).t < FAR {
                     hidden |= 1u << index;
                 }
             }
@@ -112,13 +129,13 @@ fn trace_mesh(world_ray: Ray, index: u32, nearest: Hit, first: bool) -> Hit {
     var node = instances[index].first_node;
     let end = instances[index].end_node;
     while node < end {
-        if !meets_box(mesh_nodes[node].min, mesh_nodes[node].max, ray, inverse, hit.t) {
-            node = mesh_nodes[node].escape;
+        let here = mesh_nodes[node];
+        if !meets_box(here.min, here.max, ray, inverse, hit.t) {
+            node = here.escape;
             continue;
         }
-        let leaf = mesh_nodes[node].leaf;
-        let low = leaf >> 3u;
-        for (var part = low; part < low + (leaf & 7u); part++) {
+        let low = here.leaf >> 3u;
+        for (var part = low; part < low + (here.leaf & 7u); part++) {
             let t = meet_part(part, ray);
             if t < hit.t {
                 hit = Hit(t, index, part);

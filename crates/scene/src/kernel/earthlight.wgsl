@@ -17,7 +17,7 @@ fn earthlight(surface: Surface, viewer: vec3<f32>, samples: u32, seed: u32) -> v
         return vec3(0.0);
     }
     var seen = EarthPoint(globals.earth_direction, 0.0);
-    if samples > 1u {
+    if EARTH_DISC {
         seen = seen_part(surface, samples, seed);
     } else if faces_openly(surface, seen.direction) {
         seen.weight = 1.0;
@@ -51,11 +51,11 @@ fn seen_part(surface: Surface, samples: u32, seed: u32) -> EarthPoint {
         return EarthPoint(earth, 0.0);
     }
     let up = cross(earth, level_across(earth));
-    let cut = ground_beyond(surface, earth - up * radius, 0.0);
-    let ground_cuts = cut < FAR;
-    if ground_cuts && ground_beyond(surface, earth + up * radius, cut) < FAR {
+    let hidden = ground_hides_disc(surface, earth, up * radius);
+    if hidden == ALL_HIDDEN {
         return EarthPoint(earth, 0.0);
     }
+    let ground_cuts = hidden == PART_HIDDEN;
     if !ground_cuts && height >= radius && !cone_meets_instances(surface_ray(surface, earth), radius) {
         return EarthPoint(earth, 1.0);
     }
@@ -66,20 +66,14 @@ fn sample_earth(surface: Surface, samples: u32, seed: u32, ground_cuts: bool) ->
     let earth = globals.earth_direction;
     let shift = vec2(unit(seed, FIRST_EARTH_NUMBER), unit(seed, FIRST_EARTH_NUMBER + 1u));
     let count = min(samples, SAMPLES_MAX);
-    var directions: array<vec3<f32>, SAMPLES_MAX>;
-    var weights: array<f32, SAMPLES_MAX>;
-    for (var index = 0u; index < count; index++) {
-        let point = earth_point(stratified(index, count, shift));
-        directions[index] = point.direction;
-        weights[index] = point.weight;
-    }
-    let hidden = instances_hide(surface_ray(surface, earth), globals.earth_radius, &directions, count);
+    let hidden = instances_hide(surface_ray(surface, earth), globals.earth_radius, Disc(true, count, shift));
     var seen = 0.0;
     var total = 0.0;
     var toward = vec3(0.0);
     for (var index = 0u; index < count; index++) {
-        let direction = directions[index];
-        let weight = weights[index];
+        let point = earth_point(stratified(index, count, shift));
+        let direction = point.direction;
+        let weight = point.weight;
         total += weight;
         let open = ((hidden >> index) & 1u) == 0u && dot(surface.normal, direction) > 0.0;
         if open && !(ground_cuts && ground_hides(surface, direction)) {

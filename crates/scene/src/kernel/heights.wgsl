@@ -2,6 +2,8 @@
 
 const ENTRY_MIP: u32 = 7u;
 const STILL: f32 = 1e-20;
+// A range of t that holds nothing.
+const NO_SPAN: vec2<f32> = vec2(1.0, 0.0);
 
 // A ray in a level's grid: horizontal positions in cells, heights in metres.
 struct GridRay {
@@ -15,40 +17,33 @@ struct GroundHit {
     level: u32,
 }
 
-// The nearest hit on the ground within (0, t_max).
+// The nearest hit on the ground within (0, t_max): where the ray begins outside the finest level, first on the part of
+// each level before the ray reaches the next finer one, from outside in. Both directions are one loop, because a compiler
+// writes out the code of a level at each place where it is called.
 fn trace_heights(ray: Ray, t_max: f32, start_mip: u32) -> GroundHit {
+    let count = globals.level_count;
     var finer = level_interval(0u, ray, t_max);
-    if finer.x > 0.0 || finer.y <= 0.0 {
-        let hit = trace_inward(ray, t_max, start_mip);
-        if hit.t < FAR {
-            return hit;
-        }
-    }
-    for (var index = 0u; index < globals.level_count; index++) {
+    let inward = select(0u, count - 1u, finer.x > 0.0 || finer.y <= 0.0);
+    for (var step = 0u; step < inward + count; step++) {
+        let goes_in = step < inward;
+        let index = select(step - inward, count - 1u - step, goes_in);
         let here = level_interval(index, ray, t_max);
-        let start = select(here.x, max(here.x, finer.y), index > 0u && finer.x < finer.y);
-        let t = march_level(index, ray, vec2(start, here.y), start_mip);
+        var span = vec2(here.x, here.y);
+        if goes_in {
+            finer = level_interval(index - 1u, ray, t_max);
+            span = select(NO_SPAN, vec2(here.x, min(here.y, finer.x)), finer.x < finer.y);
+        } else if index > 0u && finer.x < finer.y {
+            span.x = max(here.x, finer.y);
+        }
+        let t = march_level(index, ray, span, start_mip);
         if t < FAR {
             return GroundHit(t, index);
         }
-        if here.x < here.y && here.y >= t_max {
-            break;
-        }
-        finer = here;
-    }
-    return GroundHit(FAR, 0u);
-}
-
-// The nearest hit on the part of each level before the ray reaches the next finer level.
-fn trace_inward(ray: Ray, t_max: f32, start_mip: u32) -> GroundHit {
-    for (var index = globals.level_count - 1u; index > 0u; index--) {
-        let here = level_interval(index, ray, t_max);
-        let finer = level_interval(index - 1u, ray, t_max);
-        if finer.x < finer.y {
-            let t = march_level(index, ray, vec2(here.x, min(here.y, finer.x)), start_mip);
-            if t < FAR {
-                return GroundHit(t, index);
+        if !goes_in {
+            if here.x < here.y && here.y >= t_max {
+                break;
             }
+            finer = here;
         }
     }
     return GroundHit(FAR, 0u);

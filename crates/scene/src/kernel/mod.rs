@@ -81,7 +81,7 @@ pub(crate) fn most(a: f32, b: f32) -> f32 {
     if a > b { a } else { b }
 }
 
-/// All kernels as one WGSL module, with entry points `camera`, `beams` and `truth`.
+/// All kernels as one WGSL module, with entry points `camera`, `bare_camera`, `beams` and `truth`.
 pub const WGSL: &str = concat!(
     include_str!("records.wgsl"),
     include_str!("heights.wgsl"),

@@ -128,6 +128,13 @@ struct Pixel {
     code: u32,
 }
 
+// A pixel of an image without scattered light.
+struct BarePixel {
+    radiance: array<f32, 3>,
+    depth: f32,
+    code: u32,
+}
+
 struct Truth {
     normal: vec3<f32>,
     albedo: f32,
@@ -176,6 +183,17 @@ const CAMERA_GROUP: u32 = 8u;
 const BEAM_GROUP: u32 = 64u;
 // Fraction of the Sun's light in each of the three bands.
 const SUN_BAND: f32 = 0.33333334;
+
+// What a pipeline's images need. Whatever is false is left out of the compiled kernel, where code that is not used would
+// still take registers.
+// Several rays to the Sun's disc.
+override SUN_DISC: bool = true;
+// Several rays to the Earth's disc.
+override EARTH_DISC: bool = true;
+// Several rays per pixel.
+override RAYS: bool = true;
+// Lamps.
+override LAMPS: bool = true;
 
 @group(0) @binding(0) var<uniform> globals: Globals;
 @group(0) @binding(1) var<uniform> levels: array<Level, LEVELS_MAX>;

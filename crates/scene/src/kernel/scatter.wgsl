@@ -67,10 +67,10 @@ fn own_light(surface: Surface, back: vec3<f32>, even: vec2<f32>) -> vec3<f32> {
     if faces_openly(surface, sun) {
         radiance = reflect_toward(surface, sun, back) * (SUN_BAND * globals.sun_irradiance);
     }
-    if view.earth_samples > 1u {
+    if EARTH_DISC {
         radiance += any_earthlight(surface, back, even);
     }
-    if globals.lamp_count == 0u {
+    if !LAMPS || globals.lamp_count == 0u {
         return radiance;
     }
     // Selects the lamp by the finer digits of the first number.

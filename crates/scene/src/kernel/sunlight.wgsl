@@ -21,19 +21,18 @@ fn disc_light(surface: Surface, samples: u32, seed: u32) -> Sunlight {
     let sun = globals.sun_direction;
     let radius = globals.sun_radius;
     let sun_height = dot(surface.normal, sun);
-    if samples <= 1u {
+    if !SUN_DISC {
         return Sunlight(select(0.0, 1.0, faces_openly(surface, sun)), sun);
     }
     if sun_height <= -radius {
         return Sunlight(0.0, sun);
     }
     let up = cross(sun, level_across(sun));
-    let cut = ground_beyond(surface, sun - up * radius, 0.0);
-    let ground_cuts = cut < FAR;
-    // When the lowest point is visible, so is the highest; and ground that hides the highest is beyond `cut`.
-    if ground_cuts && ground_beyond(surface, sun + up * radius, cut) < FAR {
+    let hidden = ground_hides_disc(surface, sun, up * radius);
+    if hidden == ALL_HIDDEN {
         return Sunlight(0.0, sun);
     }
+    let ground_cuts = hidden == PART_HIDDEN;
     if !ground_cuts && sun_height >= radius && !cone_meets_instances(surface_ray(surface, sun), radius) {
         return Sunlight(1.0, sun);
     }
@@ -44,15 +43,11 @@ fn sample_disc(surface: Surface, samples: u32, seed: u32, ground_cuts: bool) -> 
     let sun = globals.sun_direction;
     let shift = vec2(unit(seed, 0u), unit(seed, 1u));
     let count = min(samples, SAMPLES_MAX);
-    var points: array<vec3<f32>, SAMPLES_MAX>;
-    for (var index = 0u; index < count; index++) {
-        points[index] = sun_point(stratified(index, count, shift));
-    }
-    let hidden = instances_hide(surface_ray(surface, sun), globals.sun_radius, &points, count);
+    let hidden = instances_hide(surface_ray(surface, sun), globals.sun_radius, Disc(false, count, shift));
     var seen = 0u;
     var toward = vec3(0.0);
     for (var index = 0u; index < count; index++) {
-        let point = points[index];
+        let point = sun_point(stratified(index, count, shift));
         let open = ((hidden >> index) & 1u) == 0u && dot(surface.normal, point) > 0.0;
         if open && !(ground_cuts && ground_hides(surface, point)) {
             seen += 1u;

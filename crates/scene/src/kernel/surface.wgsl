@@ -48,6 +48,25 @@ fn ground_beyond(surface: Surface, direction: vec3<f32>, start: f32) -> f32 {
     return trace_heights(Ray(ray.origin + direction * start, direction), FAR, SURFACE_MIP).t;
 }
 
+// How much of a disc the ground hides.
+const NONE_HIDDEN: u32 = 0u;
+const PART_HIDDEN: u32 = 1u;
+const ALL_HIDDEN: u32 = 2u;
+
+// How much the ground hides of the disc around `axis` whose highest point is `axis + up`. When the lowest point is
+// visible, so is the highest; and ground that hides the highest lies beyond the ground that hides the lowest.
+fn ground_hides_disc(surface: Surface, axis: vec3<f32>, up: vec3<f32>) -> u32 {
+    var start = 0.0;
+    for (var hidden = NONE_HIDDEN; hidden < ALL_HIDDEN; hidden++) {
+        let point = select(axis - up, axis + up, hidden == PART_HIDDEN);
+        start = ground_beyond(surface, point, start);
+        if start >= FAR {
+            return hidden;
+        }
+    }
+    return ALL_HIDDEN;
+}
+
 // Whether the ground hides what lies in `direction`.
 fn ground_hides(surface: Surface, direction: vec3<f32>) -> bool {
     return ground_beyond(surface, direction, 0.0) < FAR;

@@ -2,13 +2,25 @@
 
 @group(1) @binding(0) var<uniform> view: Camera;
 @group(1) @binding(1) var<storage, read_write> pixels: array<Pixel>;
+@group(1) @binding(1) var<storage, read_write> bare_pixels: array<BarePixel>;
 @group(1) @binding(0) var<storage, read_write> beam_list: array<Beam>;
 
 @compute @workgroup_size(CAMERA_GROUP, CAMERA_GROUP)
 fn camera(@builtin(global_invocation_id) id: vec3<u32>) {
     let row = view.first_row + id.y;
     if id.x < view.size.x && row < view.size.y {
-        pixels[id.y * view.size.x + id.x] = camera_pixel(id.x, row);
+        pixels[id.y * view.size.x + id.x] = camera_pixel(id.x, row, true);
+    }
+}
+
+// As `camera`, without scattered light: less to write, copy and read.
+@compute @workgroup_size(CAMERA_GROUP, CAMERA_GROUP)
+fn bare_camera(@builtin(global_invocation_id) id: vec3<u32>) {
+    let row = view.first_row + id.y;
+    if id.x < view.size.x && row < view.size.y {
+        let pixel = camera_pixel(id.x, row, false);
+        let radiance = array(pixel.radiance.x, pixel.radiance.y, pixel.radiance.z);
+        bare_pixels[id.y * view.size.x + id.x] = BarePixel(radiance, pixel.depth, pixel.code);
     }
 }
 
@@ -25,11 +37,14 @@ const SHIFT_NUMBER: u32 = 4096u;
 const SEED_STEP: u32 = 0x9e3779b9u;
 
 // What the pixel at (column, row) sees. The ray through its centre gives depth and class; with several samples per
-// pixel, separate rays give the light.
-fn camera_pixel(column: u32, row: u32) -> Pixel {
+// pixel, separate rays give the light. `scatters` says whether other surfaces' light counts.
+fn camera_pixel(column: u32, row: u32, scatters: bool) -> Pixel {
     let seed = pixel_seed(view.seed, column, row);
     let middle = row_middle(row);
-    let rays = select(1u, view.samples + 1u, view.samples > 1u);
+    var rays = 1u;
+    if RAYS && view.samples > 1u {
+        rays = view.samples + 1u;
+    }
     var pixel = Pixel(vec3(0.0), FAR, vec3(0.0), 0u);
     let pixel_size = max(view.inverse_focal.x, view.inverse_focal.y);
     for (var index = 0u; index < rays; index++) {
@@ -58,10 +73,11 @@ fn camera_pixel(column: u32, row: u32) -> Pixel {
         let surface = detailed(ray.direction, pixel_size, hit, surface_at(ray, hit));
         let viewer = -normalize(ray.direction);
         if index == 0u {
-            let rays_here = rays_of_pixel(view.bounce_rays, column, row);
             pixel.depth = hit.t;
             pixel.code = surface.code;
-            pixel.scattered = scattered(surface, viewer, rays_here, seed);
+            if scatters {
+                pixel.scattered = scattered(surface, viewer, rays_of_pixel(view.bounce_rays, column, row), seed);
+            }
         }
         if gives_light {
             pixel.radiance += lit(surface, viewer, light_seed);
@@ -128,5 +144,8 @@ fn lit(surface: Surface, viewer: vec3<f32>, seed: u32) -> vec3<f32> {
     if sun.share < 1.0 {
         radiance += earthlight(surface, viewer, view.earth_samples, seed);
     }
-    return radiance + lamps_on(surface, viewer, view.sun_samples, seed, sun.share);
+    if LAMPS {
+        radiance += lamps_on(surface, viewer, view.sun_samples, seed, sun.share);
+    }
+    return radiance;
 }
