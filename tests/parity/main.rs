@@ -1,11 +1,14 @@
 //! The GPU's kernels against the CPU's on the default site, on whatever Vulkan device is available; lavapipe in CI.
 
+mod driven;
 mod lost_device;
 mod two_devices;
 
+use std::sync::Mutex;
+
 use selene_gpu::GpuTracer;
-use selene_observe::TracedScene;
-use selene_scene::{CameraFrame, CameraView, CpuTracer, Tracer};
+use selene_observe::{Device, TracedScene};
+use selene_scene::{Beam, BeamReturn, CameraFrame, CameraView, CpuTracer, Tracer, TruthFrame};
 use selene_tests::{ROVER, model, rover, scenario, skip_peer, world};
 
 /// Relative tolerance of depth and radiance at 100 m and grazing light, for `f32` operations in a different order.
@@ -30,6 +33,12 @@ fn gpu() -> Option<GpuTracer> {
     }
 }
 
+/// A device that gives each scene a tracer of this GPU.
+fn device_of(gpu: GpuTracer) -> Device {
+    let gpu = Mutex::new(gpu);
+    Device::new(move || Box::new(gpu.lock().expect("lock").for_another_scene()))
+}
+
 /// Fails if CPU and GPU differ in more pixels than edges explain.
 fn compare(name: &str, gpu: &mut GpuTracer, scene: &TracedScene, view: &CameraView) {
     let (mut ours, mut theirs) = (CameraFrame::default(), CameraFrame::default());
@@ -47,6 +56,49 @@ fn compare(name: &str, gpu: &mut GpuTracer, scene: &TracedScene, view: &CameraVi
     }
 }
 
+/// Fails if CPU and GPU differ in the truth of more pixels than edges explain.
+fn compare_truth(name: &str, gpu: &mut GpuTracer, scene: &TracedScene, view: &CameraView) {
+    let (mut ours, mut theirs) = (TruthFrame::default(), TruthFrame::default());
+    CpuTracer.truth(scene.scene(), view, &mut ours).expect("CPU");
+    gpu.truth(scene.scene(), view, &mut theirs).expect("GPU");
+    let pixels = ours.albedo.len();
+    assert_eq!(pixels, theirs.albedo.len());
+    let differ = |i: &usize| {
+        let normal = (0..3).any(|axis| (ours.normal[*i][axis] - theirs.normal[*i][axis]).abs() > RELATIVE_TOLERANCE);
+        normal || differs(ours.albedo[*i], theirs.albedo[*i]) || differs(ours.sun_share[*i], theirs.sun_share[*i])
+    };
+    let count = (0..pixels).filter(differ).count();
+    println!("{name}: the truth of {count} of {pixels} pixels differs");
+    assert!(count as f64 <= EDGE_SHARE * pixels as f64, "{name}: the truth differs at {count} of {pixels} pixels");
+}
+
+/// Fails if CPU and GPU differ in the returns of more beams, from a camera's place all around, than edges explain.
+fn compare_beams(name: &str, gpu: &mut GpuTracer, scene: &TracedScene, view: &CameraView) {
+    const TURNS: u32 = 61;
+    const BEAMS: u32 = 20_000;
+    let origin_m = view.world_from_optical.translation.vector.into();
+    let beams: Vec<Beam> = (0..BEAMS)
+        .map(|i| {
+            let share = (f64::from(i) + 0.5) / f64::from(BEAMS);
+            let (up, turn) = (2.0 * share - 1.0, std::f64::consts::TAU * f64::from(TURNS) * share);
+            let out = (1.0 - up * up).sqrt();
+            Beam::new(origin_m, [out * turn.cos(), out * turn.sin(), up].map(|c| c as f32))
+        })
+        .collect();
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    CpuTracer.beams(scene.scene(), &beams, &mut ours).expect("CPU");
+    gpu.beams(scene.scene(), &beams, &mut theirs).expect("GPU");
+    assert_eq!(ours.len(), theirs.len());
+    let differ = |(a, b): &(&BeamReturn, &BeamReturn)| {
+        differs(a.range_m, b.range_m)
+            || (a.class, a.instance) != (b.class, b.instance)
+            || a.reflectance != b.reflectance
+    };
+    let count = ours.iter().zip(&theirs).filter(differ).count();
+    println!("{name}: {count} of {BEAMS} beams differ");
+    assert!(count as f64 <= EDGE_SHARE * f64::from(BEAMS), "{name}: {count} of {BEAMS} beams differ");
+}
+
 #[test]
 fn cpu_and_gpu_see_the_same_site() {
     let Some(mut gpu) = gpu() else { return };
@@ -57,6 +109,8 @@ fn cpu_and_gpu_see_the_same_site() {
     for camera in setup.cameras() {
         let view = camera.spec.view(rover(&snapshot).world_from_links[camera.link]);
         compare(&camera.spec.name, &mut gpu, &scene, &view);
+        compare_truth(&camera.spec.name, &mut gpu, &scene, &view);
+        compare_beams(&camera.spec.name, &mut gpu, &scene, &view);
     }
 }
 

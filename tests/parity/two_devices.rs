@@ -1,26 +1,17 @@
 //! Cameras of one rover on two devices: both see the same world at the same time.
 
-use std::sync::Mutex;
-
 use selene_base::SimTime;
-use selene_gpu::GpuTracer;
 use selene_observe::{CameraSample, Cameras, Device, Devices, Feed};
 use selene_sensors::{OwnStages, SensorSpec};
 use selene_sim::Scenario;
-use selene_tests::{model, scenario, skip_peer, world};
+use selene_tests::{model, scenario, world};
+
+use crate::{EDGE_SHARE, device_of, gpu};
 
 /// Three images of either camera: the default world has heartbeats of 10 ms.
 const HEARTBEATS: usize = 220;
 /// Largest difference of 8-bit images, from rounding of values that differ in their last digit.
 const ROUNDED: u8 = 1;
-/// Fraction of pixels on silhouettes and shadow edges; see `main`.
-const EDGE_SHARE: f64 = 0.005;
-
-/// A device that gives each scene a tracer of this GPU.
-fn device_of(gpu: GpuTracer) -> Device {
-    let gpu = Mutex::new(gpu);
-    Device::new(move || Box::new(gpu.lock().expect("lock").for_another_scene()))
-}
 
 /// The default scenario, with its left camera on the CPU and the right one on the default device.
 fn left_on_cpu() -> Scenario {
@@ -57,11 +48,7 @@ fn agrees(ours: &CameraSample, theirs: &CameraSample) -> bool {
 
 #[test]
 fn two_cameras_on_two_devices_see_one_moving_world_at_the_same_instants() {
-    let gpu = match GpuTracer::open(true) {
-        Ok(Some(gpu)) => gpu,
-        Ok(None) => return skip_peer("no Vulkan device"),
-        Err(error) => panic!("{error}"),
-    };
+    let Some(gpu) = gpu() else { return };
     let (spread, on_cpu) = (images(device_of(gpu)), images(Device::cpu()));
     let stamps = |of: &[&CameraSample]| of.iter().map(|image| image.stamp).collect::<Vec<SimTime>>();
     let [left, right] = ["navcam_left", "navcam_right"].map(|name| of(&spread, name));
