@@ -102,12 +102,13 @@ fn check_each<'a>(
     })
 }
 
+/// Whether this machine has a GPU in hardware.
+pub(crate) fn has_gpu() -> bool {
+    may_have_gpu() && GpuTracer::adapters().first().is_some_and(|(_, is_software)| !is_software)
+}
+
 fn real_gpu(gpus: &Gpus) -> Option<Device> {
-    if !may_have_gpu() {
-        return None;
-    }
-    let (_, is_software) = GpuTracer::adapters().into_iter().next()?;
-    if is_software {
+    if !has_gpu() {
         return None;
     }
     match gpus.open(0) {

@@ -1,5 +1,6 @@
-//! Images of the default scenario's first camera on the CPU: whole images per second, traced and developed as in its
-//! file, and the cost of developing with every stage relative to tracing. The views are those of the figure for rays.
+//! Images of the default scenario's first camera: whole images per second on the CPU, traced and developed as in its
+//! file, the cost of developing with every stage relative to tracing, and traced images per second on the GPU. The views
+//! are those of the figure for rays.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -45,6 +46,23 @@ struct Times {
 pub(crate) fn frames_per_s(setting: &Setting) -> Result<f64, BenchError> {
     let times = measure(setting, |spec| Ok(spec.stages.clone()))?;
     Ok(f64::from(times.frames) / (times.tracing + times.developing).as_secs_f64())
+}
+
+/// Traced images of 1280 × 720 pixels per second on the GPU, with light sampled as in the camera's file; not developed.
+pub(crate) fn gpu_frames_per_s(setting: &Setting) -> Result<f64, BenchError> {
+    let mut tracer = setting.gpu()?;
+    let rays::RouteViews { scene, views, .. } = rays::set_up(setting, None)?;
+    let views: Vec<_> = views.iter().map(|view| view.resized([1280, 720])).collect();
+    let mut frame = CameraFrame::default();
+    tracer.camera(scene.scene(), &views[0], &mut frame).map_err(BenchError::new)?;
+    let (mut frames, begun) = (0, Instant::now());
+    while begun.elapsed() < MEASURED {
+        for view in &views {
+            tracer.camera(scene.scene(), view, &mut frame).map_err(BenchError::new)?;
+            frames += 1;
+        }
+    }
+    Ok(f64::from(frames) / begun.elapsed().as_secs_f64())
 }
 
 /// Time of all stages after tracing, relative to tracing.

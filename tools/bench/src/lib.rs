@@ -34,7 +34,7 @@ use land::Drive;
 use page::Page;
 
 pub use run_line::RunLine;
-pub use setting::{OpenWire, Setting};
+pub use setting::{OpenGpu, OpenWire, Setting};
 
 /// Why a figure was not measured.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -90,6 +90,10 @@ enum Name {
     CpuCamera640x360Fps,
     ImagePipelineOverTracing,
     GrainsDrawnFps,
+    GpuRaysPerS,
+    GpuCamera1280x720Fps,
+    GpuGrainsDrawnFps,
+    GpuLidarEightOs1WallOverSim,
     LidarVlp16WallOverSim,
     LidarHdl32eWallOverSim,
     LidarOs1FiveRaysOverOne,
@@ -143,6 +147,15 @@ const FIGURES: &[(Name, &str, &str, Requirement)] = &[
     (Name::CpuCamera640x360Fps, "cpu_camera_640x360_fps", "1/s", Requirement::AtLeast(8.0)),
     (Name::ImagePipelineOverTracing, "image_pipeline_over_tracing", "", Requirement::AtMost(1.0)),
     (Name::GrainsDrawnFps, "grains_drawn_fps", "1/s", Requirement::AtLeast(3.0)),
+    (Name::GpuRaysPerS, "gpu_rays_per_s", "1/s", Requirement::AtLeast(1e9)),
+    (Name::GpuCamera1280x720Fps, "gpu_camera_1280x720_fps", "1/s", Requirement::AtLeast(500.0)),
+    (Name::GpuGrainsDrawnFps, "gpu_grains_drawn_fps", "1/s", Requirement::AtLeast(60.0)),
+    (
+        Name::GpuLidarEightOs1WallOverSim,
+        "gpu_lidar_eight_os1_wall_over_sim",
+        "wall/simulated",
+        Requirement::AtMost(1.0),
+    ),
     (Name::LidarVlp16WallOverSim, "lidar_vlp16_wall_over_sim", "wall/simulated", Requirement::AtMost(0.3)),
     (Name::LidarHdl32eWallOverSim, "lidar_hdl32e_wall_over_sim", "wall/simulated", Requirement::AtMost(0.7)),
     (Name::LidarOs1FiveRaysOverOne, "lidar_os1_five_rays_over_one", "", Requirement::AtMost(5.0)),
@@ -168,6 +181,10 @@ const FIGURES: &[(Name, &str, &str, Requirement)] = &[
 
 /// Figures that come from the hour's drive.
 const HOURS: [Name; 3] = [Name::HourStepDrift, Name::RutBytesPerNode, Name::RutOtherBytesPerNode];
+
+/// Figures of a GPU in hardware.
+const OF_GPU: [Name; 4] =
+    [Name::GpuRaysPerS, Name::GpuCamera1280x720Fps, Name::GpuGrainsDrawnFps, Name::GpuLidarEightOs1WallOverSim];
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Requirement {
@@ -209,7 +226,7 @@ struct Measured {
     free: Option<Drift>,
 }
 
-/// Measures the named figures, or all. Calls `begin` with each name before its measurement, and `end` with the result.
+/// Measures the named figures, or all that this machine can give. Calls `begin` with each name before its measurement, and `end` with the result.
 ///
 /// # Errors
 /// When a name is unknown, or a figure cannot be measured.
@@ -219,7 +236,7 @@ pub fn measure(
     begin: impl Fn(&str),
     mut end: impl FnMut(&Figure),
 ) -> Result<Vec<Figure>, BenchError> {
-    let chosen = choose(names)?;
+    let chosen = choose(names, setting.has_gpu)?;
     let mut measured = Measured::default();
     // Measured first: memory that other figures freed would hide the growth over the hour.
     if chosen.iter().any(|(name, ..)| HOURS.contains(name)) {
@@ -236,12 +253,18 @@ pub fn measure(
     Ok(figures)
 }
 
-fn choose(names: &[String]) -> Result<Vec<(Name, &'static str, &'static str, Requirement)>, BenchError> {
+/// Names of all figures.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    FIGURES.iter().map(|(_, text, ..)| *text)
+}
+
+fn choose(names: &[String], has_gpu: bool) -> Result<Vec<(Name, &'static str, &'static str, Requirement)>, BenchError> {
     if names.is_empty() {
-        return Ok(FIGURES.to_vec());
+        let possible = |(name, ..): &&(Name, _, _, _)| has_gpu || !OF_GPU.contains(name);
+        return Ok(FIGURES.iter().filter(possible).copied().collect());
     }
     let find = |name: &String| {
-        let known = || FIGURES.iter().map(|(_, text, _, _)| *text).collect::<Vec<_>>().join(", ");
+        let known = || self::names().collect::<Vec<_>>().join(", ");
         let figure = FIGURES.iter().find(|(_, text, _, _)| text == name).copied();
         figure.ok_or_else(|| BenchError::Unknown { name: name.clone(), known: known() })
     };
@@ -279,6 +302,10 @@ fn value(name: Name, setting: &Setting, measured: &mut Measured) -> Result<f64, 
         Name::CpuCamera640x360Fps => images::frames_per_s(setting)?,
         Name::ImagePipelineOverTracing => images::pipeline_over_tracing(setting)?,
         Name::GrainsDrawnFps => grains::frames_per_s()?,
+        Name::GpuRaysPerS => rays::gpu_rays_per_s(setting)?,
+        Name::GpuCamera1280x720Fps => images::gpu_frames_per_s(setting)?,
+        Name::GpuGrainsDrawnFps => grains::gpu_frames_per_s(setting)?,
+        Name::GpuLidarEightOs1WallOverSim => lidar::eight_os1_on_gpu(setting)?,
         Name::LidarVlp16WallOverSim => lidar::vlp16_wall_over_simulated(setting)?,
         Name::LidarHdl32eWallOverSim => lidar::hdl32e_wall_over_simulated(setting)?,
         Name::LidarOs1FiveRaysOverOne => lidar::five_rays_over_one(setting)?,
@@ -372,13 +399,16 @@ fn number(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{FIGURES, Figure, Requirement, choose, number};
+    use super::{FIGURES, Figure, OF_GPU, Requirement, choose, number};
 
     #[test]
     fn figures_are_chosen_by_name_and_unknown_names_are_reported_with_the_known_ones() {
-        assert_eq!(choose(&[]).expect("all").len(), FIGURES.len());
-        assert_eq!(choose(&["binary_bytes".to_owned()]).expect("one")[0].1, "binary_bytes");
-        assert!(choose(&["speed".to_owned()]).is_err());
+        assert_eq!(choose(&[], true).expect("all").len(), FIGURES.len());
+        assert_eq!(choose(&[], false).expect("all without a GPU").len(), FIGURES.len() - OF_GPU.len());
+        for name in ["binary_bytes", "gpu_rays_per_s"] {
+            assert_eq!(choose(&[name.to_owned()], false).expect("one")[0].1, name);
+        }
+        assert!(choose(&["speed".to_owned()], true).is_err());
     }
 
     #[test]

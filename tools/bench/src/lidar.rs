@@ -1,4 +1,4 @@
-//! Cost of lidar scans on the CPU relative to their period: beams, tracing and points, from positions along the route
+//! Cost of lidar scans relative to their period: beams, tracing and points, from positions along the route
 //! of the default scenario, with the presets. Nothing moves in the scene; encoding the cloud is not included.
 
 use std::time::{Duration, Instant};
@@ -28,18 +28,32 @@ pub(crate) fn hdl32e_wall_over_simulated(setting: &Setting) -> Result<f64, Bench
     wall_over_simulated(setting, "hdl32e")
 }
 
+/// Wall time of one scan each of eight OS1-128 with 2048 columns and nine rays per beam at 20 Hz, one after the other on
+/// the GPU, relative to their period.
+pub(crate) fn eight_os1_on_gpu(setting: &Setting) -> Result<f64, BenchError> {
+    const LIDARS: f64 = 8.0;
+    let one = preset(setting, "os1_128")?;
+    let nine = with_rays(LidarSpec { rate_hz: 20.0, ..one }, 9);
+    Ok(LIDARS * nine.rate_hz * scan_s(setting, setting.gpu()?.as_mut(), nine)?)
+}
+
 /// Time of an OS1-128 scan of 2048 columns with five rays per beam, relative to that with one.
 pub(crate) fn five_rays_over_one(setting: &Setting) -> Result<f64, BenchError> {
     let one = preset(setting, "os1_128")?;
-    let divergence = DivergenceSpec { horizontal_mrad: 3.1, vertical_mrad: 3.1, samples: 5, ..one.divergence };
-    let five = LidarSpec { divergence, ..one.clone() };
-    Ok(scan_s(setting, five)? / scan_s(setting, one)?)
+    let five = with_rays(one.clone(), 5);
+    Ok(scan_s(setting, &mut CpuTracer, five)? / scan_s(setting, &mut CpuTracer, one)?)
+}
+
+/// An OS1 with the width of its beams in the data sheet, as `samples` rays.
+fn with_rays(os1: LidarSpec, samples: u32) -> LidarSpec {
+    let divergence = DivergenceSpec { horizontal_mrad: 3.1, vertical_mrad: 3.1, samples, ..os1.divergence };
+    LidarSpec { divergence, ..os1 }
 }
 
 fn wall_over_simulated(setting: &Setting, name: &str) -> Result<f64, BenchError> {
     let spec = preset(setting, name)?;
     let rate_hz = spec.rate_hz;
-    Ok(scan_s(setting, spec)? * rate_hz)
+    Ok(scan_s(setting, &mut CpuTracer, spec)? * rate_hz)
 }
 
 fn preset(setting: &Setting, name: &str) -> Result<LidarSpec, BenchError> {
@@ -51,7 +65,7 @@ fn preset(setting: &Setting, name: &str) -> Result<LidarSpec, BenchError> {
 }
 
 /// Wall time of a scan, s.
-fn scan_s(setting: &Setting, spec: LidarSpec) -> Result<f64, BenchError> {
+fn scan_s(setting: &Setting, tracer: &mut dyn Tracer, spec: LidarSpec) -> Result<f64, BenchError> {
     let rays::RouteViews { scene, views, .. } = rays::set_up(setting, None)?;
     let lidar = Lidar::new(spec);
     let mut scans = 0;
@@ -59,19 +73,25 @@ fn scan_s(setting: &Setting, spec: LidarSpec) -> Result<f64, BenchError> {
     while begun.elapsed() < MEASURED {
         for view in &views {
             let world_from_lidar = Pose::from_parts(view.world_from_optical.translation, UnitQuaternion::identity());
-            scan(&lidar, scene.scene(), world_from_lidar, scans)?;
+            scan(&lidar, tracer, scene.scene(), world_from_lidar, scans)?;
             scans += 1;
         }
     }
     Ok(begun.elapsed().as_secs_f64() / scans as f64)
 }
 
-fn scan(lidar: &Lidar, scene: &Scene, world_from_lidar: Pose, index: u64) -> Result<(), BenchError> {
+fn scan(
+    lidar: &Lidar,
+    tracer: &mut dyn Tracer,
+    scene: &Scene,
+    world_from_lidar: Pose,
+    index: u64,
+) -> Result<(), BenchError> {
     let scan = lidar.scan(SimTime::ZERO);
     let mut met = Vec::new();
     for slice in scan.slices() {
         let beams = scan.beams(&slice, |_| Some(world_from_lidar)).unwrap_or_default();
-        CpuTracer.beams(scene, &beams, &mut met).map_err(BenchError::new)?;
+        tracer.beams(scene, &beams, &mut met).map_err(BenchError::new)?;
         std::hint::black_box(scan.points(&slice, &met, SEED, index));
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Rays per second on the CPU: the default scenario's first camera at positions along the route over the default site,
+//! Rays per second: the default scenario's first camera at positions along the route over the default site,
 //! with a point-like Sun and no scattering, so each pixel is a camera ray, plus a shadow ray where it hits something.
 
 use std::sync::Arc;
@@ -28,21 +28,35 @@ pub(crate) struct RouteViews {
     pub(crate) views: Vec<CameraView>,
 }
 
-/// Camera and shadow rays per second on level ground with a single grid, from the same positions.
+/// Camera and shadow rays per second on level ground with a single grid, from the same positions, on the CPU.
 pub(crate) fn flat_rays_per_s(setting: &Setting) -> Result<f64, BenchError> {
-    measure(setting, Some(Terrain::flat(0.02, 61.44)))
+    measure(setting, &mut CpuTracer, Some(Terrain::flat(0.02, 61.44)), 1)
 }
 
-/// Camera and shadow rays per second.
+/// Camera and shadow rays per second on the CPU.
 pub(crate) fn rays_per_s(setting: &Setting) -> Result<f64, BenchError> {
-    measure(setting, None)
+    measure(setting, &mut CpuTracer, None, 1)
 }
 
-/// Measures on `terrain`, or on the ground of the default scenario.
-fn measure(setting: &Setting, terrain: Option<Terrain>) -> Result<f64, BenchError> {
+/// The same on the GPU, with images of twice the width and height.
+pub(crate) fn gpu_rays_per_s(setting: &Setting) -> Result<f64, BenchError> {
+    measure(setting, setting.gpu()?.as_mut(), None, 2)
+}
+
+/// Measures on `terrain`, or on the ground of the default scenario, with images of `finer` times the width and height.
+fn measure(
+    setting: &Setting,
+    tracer: &mut dyn Tracer,
+    terrain: Option<Terrain>,
+    finer: u32,
+) -> Result<f64, BenchError> {
     let RouteViews { scene, views, .. } = set_up(setting, terrain)?;
-    let views: Vec<_> = views.into_iter().map(|view| CameraView { light: LightSampling::POINT, ..view }).collect();
-    trace(scene.scene(), &views)
+    let point = |view: CameraView| CameraView {
+        light: LightSampling::POINT,
+        ..view.resized([view.width * finer, view.height * finer])
+    };
+    let views: Vec<_> = views.into_iter().map(point).collect();
+    trace(tracer, scene.scene(), &views)
 }
 
 /// The scene, the default scenario's first camera and its views along the route, with light sampled as in the camera's
@@ -64,18 +78,21 @@ pub(crate) fn set_up(setting: &Setting, terrain: Option<Terrain>) -> Result<Rout
     Ok(RouteViews { spec: camera.spec.clone(), views, scene })
 }
 
-fn trace(scene: &Scene, views: &[CameraView]) -> Result<f64, BenchError> {
+fn trace(tracer: &mut dyn Tracer, scene: &Scene, views: &[CameraView]) -> Result<f64, BenchError> {
     let mut frame = CameraFrame::default();
-    let mut rays = 0_u64;
-    let begun = Instant::now();
-    while begun.elapsed() < MEASURED {
-        for view in views {
-            CpuTracer.camera(scene, view, &mut frame).map_err(BenchError::new)?;
-            let met = frame.class.iter().filter(|code| **code != Class::Sky as u16).count();
-            rays += (frame.class.len() + met) as u64;
-        }
+    let mut rays_of_views = 0;
+    // Counted before, on the images that also copy the scene to a device.
+    for view in views {
+        tracer.camera(scene, view, &mut frame).map_err(BenchError::new)?;
+        let met = frame.class.iter().filter(|code| **code != Class::Sky as u16).count();
+        rays_of_views += frame.class.len() + met;
     }
-    Ok(rays as f64 / begun.elapsed().as_secs_f64())
+    let (mut rounds, begun) = (0, Instant::now());
+    while begun.elapsed() < MEASURED {
+        views.iter().try_for_each(|view| tracer.camera(scene, view, &mut frame)).map_err(BenchError::new)?;
+        rounds += 1;
+    }
+    Ok((rounds * rays_of_views) as f64 / begun.elapsed().as_secs_f64())
 }
 
 /// The camera's views from positions along the route, at the same height above the ground as at the rover's start.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use selene_ros::transport::Transport;
+use selene_scene::Tracer;
 use selene_sim::{LoadOptions, Scenario};
 use selene_soil::{Soils, SoilsSpec};
 
@@ -11,6 +12,9 @@ use crate::BenchError;
 
 /// Opens a transport for a participant with this name.
 pub type OpenWire = dyn Fn(&str) -> Result<Arc<dyn Transport>, BenchError>;
+
+/// Opens a machine's GPU; `None` if it has none.
+pub type OpenGpu = dyn Fn() -> Result<Option<Box<dyn Tracer>>, BenchError>;
 
 /// Inputs of the benchmarks.
 pub struct Setting {
@@ -22,6 +26,10 @@ pub struct Setting {
     pub program: PathBuf,
     /// Opens the transport to other processes.
     pub open_wire: Box<OpenWire>,
+    /// Opens the GPU, or a software device in its place.
+    pub open_gpu: Box<OpenGpu>,
+    /// Whether there is a GPU in hardware. Without one, its figures are measured only if they are named.
+    pub has_gpu: bool,
 }
 
 impl Setting {
@@ -30,6 +38,11 @@ impl Setting {
         let file = self.config.join(format!("scenario/{name}.yaml"));
         let options = LoadOptions { data_dir: self.data.clone(), ..LoadOptions::default() };
         Scenario::load(&file, &options).map_err(BenchError::new)
+    }
+
+    /// The GPU.
+    pub(crate) fn gpu(&self) -> Result<Box<dyn Tracer>, BenchError> {
+        (self.open_gpu)()?.ok_or_else(|| BenchError::new("no GPU and no software Vulkan device found"))
     }
 
     /// Loads a soil of the configuration, used everywhere.

@@ -172,7 +172,7 @@ pub(super) const BENCH_EXAMPLES: &str = "Examples:
 Figures: viper_scm_2cm_wall_over_sim, viper_scm_1cm_wall_over_sim, curiosity_rocks_wall_over_sim, vehicles_per_core, hour_step_drift (an hour on 5 cm in \
 2 ms steps), rut_bytes_per_node, rut_other_bytes_per_node (what memory grows by beside the ruts), cpu_rays_per_s, rays_per_s_flat, tile_256m_s, height_queries_per_s, site_20km_memory_bytes, terrain_stall_s, drive_frame_drift (5 km of ground), default_scenario_wall_over_sim, first_image_s, binary_bytes, peak_memory_bytes, console_ten_clients_cost (ten pages at its console), console_key_to_wheel_s, console_page_bytes, console_first_image_s (one page that drives), \
 ten_vipers_2cm_wall_over_sim (one world), shared_vehicles_5cm (of one world, in real time), two_process_over_one (one world in two processes \
-over one), free_ground_drift_m, free_pose_drift_m (two processes with --free and one, apart at the end), world_clone_s, world_clone_bytes, branch_first_heartbeat_s (of a copy), checkpoint_s, resume_s (after 100 m), image_640x360_p99_s, cpu_camera_640x360_fps, image_pipeline_over_tracing (every stage of developing), lidar_vlp16_wall_over_sim, lidar_hdl32e_wall_over_sim, lidar_os1_five_rays_over_one, imu_1khz_core_share, lockstep_overhead_s, hil_tick_p999_s. _wall_over_sim is wall over simulated time: below 1 is faster than real time.";
+over one), free_ground_drift_m, free_pose_drift_m (two processes with --free and one, apart at the end), world_clone_s, world_clone_bytes, branch_first_heartbeat_s (of a copy), checkpoint_s, resume_s (after 100 m), image_640x360_p99_s, cpu_camera_640x360_fps, image_pipeline_over_tracing (every stage of developing), grains_drawn_fps, gpu_rays_per_s, gpu_camera_1280x720_fps, gpu_grains_drawn_fps (ten million), gpu_lidar_eight_os1_wall_over_sim (with a GPU, or when named), lidar_vlp16_wall_over_sim, lidar_hdl32e_wall_over_sim, lidar_os1_five_rays_over_one, imu_1khz_core_share, lockstep_overhead_s, hil_tick_p999_s, hil_tick_realtime_p999_s, scm_with_bulldozing_over_without, dust_overhead, crm_points_per_s, crm_viper_wall_over_sim, rassor_dig_wall_over_sim, dem_grains_per_s. _wall_over_sim is wall over simulated time: below 1 is faster than real time.";
 
 /// Arguments of `selene bench`.
 #[derive(Debug, Args)]
@@ -183,4 +183,16 @@ pub(crate) struct BenchArgs {
     /// Print a JSON list instead of a table
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::BENCH_EXAMPLES;
+
+    #[test]
+    fn the_help_names_every_figure() {
+        for name in selene_bench::names() {
+            assert!(BENCH_EXAMPLES.contains(name), "{name}");
+        }
+    }
 }

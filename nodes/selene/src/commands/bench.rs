@@ -1,8 +1,11 @@
 //! `selene bench`: measures performance figures and prints each with its required value.
 
-use selene_bench::{BenchError, Figure, OpenWire, Setting, measure};
+use selene_bench::{BenchError, Figure, OpenGpu, OpenWire, Setting, measure};
+use selene_gpu::GpuTracer;
+use selene_scene::Tracer;
 
 use crate::args::{BenchArgs, NetworkArgs};
+use crate::device;
 use crate::fault::Fault;
 use crate::middleware::Network;
 use crate::output::print_line;
@@ -17,7 +20,9 @@ pub(crate) fn bench(args: &BenchArgs, verbosity: Verbosity) -> Result<(), Fault>
         network.join(&Names::plain(name)).map_err(|_| BenchError::new("the network cannot be opened"))
     });
     let program = std::env::current_exe().map_err(|e| Fault::run(format!("this program is not found: {e}")))?;
-    let setting = Setting { config: places::config_dir()?, data: places::data_dir(None)?, program, open_wire };
+    let open_gpu: Box<OpenGpu> = Box::new(move || open_gpu(verbosity));
+    let (config, data, has_gpu) = (places::config_dir()?, places::data_dir(None)?, device::has_gpu());
+    let setting = Setting { config, data, program, open_wire, open_gpu, has_gpu };
     let report = |figure: &Figure| {
         if !args.json {
             print_line(figure.line());
@@ -29,6 +34,15 @@ pub(crate) fn bench(args: &BenchArgs, verbosity: Verbosity) -> Result<(), Fault>
         print_line(serde_json::to_string_pretty(&figures).map_err(Fault::run)?);
     }
     Ok(())
+}
+
+/// Opens the best GPU, or software device, and says which.
+fn open_gpu(verbosity: Verbosity) -> Result<Option<Box<dyn Tracer>>, BenchError> {
+    let opened = GpuTracer::open(true).map_err(BenchError::new)?;
+    Ok(opened.map(|gpu| -> Box<dyn Tracer> {
+        verbosity.note(format_args!("on {}", gpu.device()));
+        Box::new(gpu)
+    }))
 }
 
 fn fault(error: BenchError) -> Fault {
