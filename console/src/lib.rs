@@ -38,10 +38,11 @@ mod token;
 mod tree;
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
+use selene_ros::own_address;
 use selene_ros::transport::{Transport, TransportError};
 use tokio::runtime::{Builder, Runtime};
 
@@ -131,17 +132,6 @@ pub struct Console {
     counts: Arc<Counts>,
 }
 
-/// The address at which other machines reach this one: that of the route to a network, else that of this machine alone.
-fn own_address() -> IpAddr {
-    // For a datagram socket, `connect` sends nothing and only chooses the route; the other end is for documentation.
-    let towards_others = || {
-        let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
-        socket.connect((Ipv4Addr::new(192, 0, 2, 1), 9))?;
-        socket.local_addr()
-    };
-    towards_others().map_or(Ipv4Addr::LOCALHOST.into(), |address: SocketAddr| address.ip())
-}
-
 impl Console {
     /// Serves clients at `listening_socket` with the topics and services of `transport`.
     ///
@@ -183,7 +173,7 @@ impl Console {
     #[must_use]
     pub fn url(&self) -> String {
         let shown = match self.address.ip().is_unspecified() {
-            true => SocketAddr::new(own_address(), self.address.port()),
+            true => SocketAddr::new(own_address().unwrap_or(Ipv4Addr::LOCALHOST.into()), self.address.port()),
             false => self.address,
         };
         let token = self.token.as_ref().map(|token| format!("#token={}", token.text())).unwrap_or_default();

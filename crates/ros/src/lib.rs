@@ -15,6 +15,7 @@ pub mod impaired;
 pub mod in_process;
 pub mod layer;
 pub mod message;
+mod own_address;
 pub mod parameters;
 pub mod qos;
 #[cfg(feature = "r2r")]
@@ -33,5 +34,6 @@ pub use message::{
     radar_msgs, rcl_interfaces, rosgraph_msgs, selene_msgs, sensor_msgs, simulation_interfaces, std_msgs, std_srvs,
     tf2_msgs, trajectory_msgs, type_description_interfaces, unique_identifier_msgs, vision_msgs,
 };
+pub use own_address::own_address;
 pub use qos::{Qos, Topic};
 pub use service::{Client, Reply, Service, ServiceName, serve};

@@ -10,14 +10,14 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use selene_coherence::NodeError;
-use selene_ros::selene_msgs;
+use selene_ros::{own_address, selene_msgs};
 use selene_sim::{Difference, EntityId, Fingerprint, Part, State};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -46,9 +46,6 @@ thread_local! {
     static COMPRESSOR: RefCell<Option<Compressor<'static>>> = RefCell::new(Compressor::new(ZSTD_LEVEL).ok());
     static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = RefCell::new(Decompressor::new().ok());
 }
-
-/// The multicast group of DDS discovery; the route to it leads to the other ROS 2 processes.
-const DISCOVERY: (Ipv4Addr, u16) = (Ipv4Addr::new(239, 255, 0, 1), 7400);
 
 /// First message on a connection: identifies a process and its world.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -313,13 +310,7 @@ impl Streams {
 
 /// Addresses at which this machine can be reached: loopback, and that of the route to other ROS 2 machines.
 fn own_addresses() -> Vec<IpAddr> {
-    let towards_others = || {
-        let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
-        // For a datagram socket, `connect` sends nothing and only chooses the route.
-        socket.connect(DISCOVERY).ok()?;
-        socket.local_addr().ok().map(|address| address.ip())
-    };
-    [Some(IpAddr::V4(Ipv4Addr::LOCALHOST)), towards_others()].into_iter().flatten().collect()
+    [Some(IpAddr::V4(Ipv4Addr::LOCALHOST)), own_address()].into_iter().flatten().collect()
 }
 
 async fn accept(listener: TcpListener, own: Arc<Hello>, arrived: Sender<PeerEvent>, work: ExchangeWork) {
