@@ -4,10 +4,10 @@
 //! that with the scene's seven it uses eight storage buffers, as many as WebGPU guarantees.
 //!
 //! A kernel is compiled for what an image needs, when an image first needs it: code for several rays to
-//! the Sun's disc slows down an image with one ray to half, even where it does not run (H200).
+//! the Sun's disc halved the speed of images with one ray, although it did not run for them (H200).
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use selene_scene::TraceError;
 
@@ -30,21 +30,14 @@ pub(crate) struct Needs {
     pub(crate) sun_disc: bool,
     /// Several rays to the Earth's disc.
     pub(crate) earth_disc: bool,
-    /// Several rays per pixel.
-    pub(crate) rays: bool,
-    /// Lamps.
+    /// Lamps, also dark ones: switching one does not compile a kernel in the middle of a run.
     pub(crate) lamps: bool,
 }
 
 impl Needs {
-    fn constants(self) -> [(&'static str, f64); 4] {
+    fn constants(self) -> [(&'static str, f64); 3] {
         let value = |needed: bool| f64::from(u8::from(needed));
-        [
-            ("SUN_DISC", value(self.sun_disc)),
-            ("EARTH_DISC", value(self.earth_disc)),
-            ("RAYS", value(self.rays)),
-            ("LAMPS", value(self.lamps)),
-        ]
+        [("SUN_DISC", value(self.sun_disc)), ("EARTH_DISC", value(self.earth_disc)), ("LAMPS", value(self.lamps))]
     }
 }
 
@@ -60,13 +53,16 @@ struct Pipelines {
     entry: &'static str,
     module: wgpu::ShaderModule,
     layout: wgpu::PipelineLayout,
-    compiled: Mutex<BTreeMap<Needs, wgpu::ComputePipeline>>,
+    /// Locked only to find an entry: one tracer does not wait while another's kernel is compiled.
+    compiled: Mutex<BTreeMap<Needs, Arc<OnceLock<wgpu::ComputePipeline>>>>,
 }
 
 impl Pipelines {
     fn pipeline(&self, engine: &Engine, needs: Needs) -> wgpu::ComputePipeline {
         let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
-        compiled.entry(needs).or_insert_with(|| self.compile(engine, needs)).clone()
+        let entry = Arc::clone(compiled.entry(needs).or_default());
+        drop(compiled);
+        entry.get_or_init(|| self.compile(engine, needs)).clone()
     }
 
     fn compile(&self, engine: &Engine, needs: Needs) -> wgpu::ComputePipeline {
@@ -137,14 +133,19 @@ impl Kernel {
         Self { form, pipelines, layout, spare: Vec::new() }
     }
 
+    /// Compiles the kernel, if that was not done before; the engine keeps what the driver has against it.
+    pub(crate) fn compile(&self, engine: &Engine, needs: Needs) {
+        self.pipelines.pipeline(engine, needs);
+    }
+
     /// The same kernel without buffers, for another tracer.
     pub(crate) fn without_buffers(&self) -> Self {
         let Self { form, pipelines, layout, .. } = self;
         Self { form: *form, pipelines: Arc::clone(pipelines), layout: layout.clone(), spare: Vec::new() }
     }
 
-    /// Starts the kernel on a scene with what it needs there: uploads the input, dispatches `groups` workgroups in x and y, and copies `bytes` of
-    /// output to a mappable buffer.
+    /// Starts the kernel on a scene with what it needs there: uploads the input, dispatches `groups` workgroups in x and
+    /// y, and copies `bytes` of output to a mappable buffer.
     pub(crate) fn dispatch(
         &mut self,
         engine: &Engine,

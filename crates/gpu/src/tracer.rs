@@ -18,9 +18,12 @@ use crate::copy::{self, SceneCopy};
 use crate::engine::{Engine, adapter_names};
 use crate::kernel::{BufferUse, Input, Kernel, Needs};
 
-/// Maximum size of the results of one dispatch, bytes: a quarter to half a million pixels, enough to occupy a large
+/// Maximum size of the results of one dispatch, bytes: a third to half a million pixels, enough to occupy a large
 /// device and few enough that an image of 1280 × 720 is read while it is traced.
 const DISPATCH_BYTES: u64 = 10 << 20;
+
+/// Most workgroups along one side of a dispatch that every device allows.
+const GROUPS_MAX: u64 = 65_535;
 
 /// Beams of one parallel task that converts them.
 const BEAMS_A_TASK: usize = 1 << 14;
@@ -83,6 +86,8 @@ impl GpuTracer {
         let bare_camera = Kernel::new(&engine, &module, &scene_layout, "bare_camera", BufferUse::Image);
         let beams = Kernel::new(&engine, &module, &scene_layout, "beams", BufferUse::InPlace);
         let truth = Kernel::new(&engine, &module, &scene_layout, "truth", BufferUse::Image);
+        // The smallest one, so that a driver that refuses our kernels does so here.
+        beams.compile(&engine, Needs::default());
         engine.check()?;
         Ok(Self { engine: Arc::new(engine), scene_layout, camera, bare_camera, beams, truth, copy: None })
     }
@@ -184,8 +189,7 @@ fn needs(scene: &Scene, view: &CameraView) -> Needs {
     Needs {
         sun_disc: view.light.sun_samples > 1,
         earth_disc: view.light.earth_samples > 1,
-        rays: view.samples > 1,
-        lamps: !scene.records().lamps.is_empty(),
+        lamps: !scene.lamps().is_empty(),
     }
 }
 
@@ -246,7 +250,7 @@ fn image<R: Pod>(
 /// Rows of a dispatch: a multiple of `CAMERA_GROUP`, so that no workgroup writes beyond its part.
 fn rows_at_once(row_bytes: u64, buffer_bytes_max: u64) -> u32 {
     let groups = DISPATCH_BYTES.min(buffer_bytes_max) / (row_bytes * u64::from(CAMERA_GROUP));
-    (groups.max(1) as u32).saturating_mul(CAMERA_GROUP)
+    groups.clamp(1, GROUPS_MAX) as u32 * CAMERA_GROUP
 }
 
 fn beams_at_once(engine: &Engine) -> usize {
@@ -261,14 +265,15 @@ mod tests {
 
     #[test]
     fn rows_of_a_dispatch_are_whole_groups_that_a_buffer_holds() {
-        for (width, most) in [(640, 128 << 20), (8192, 128 << 20), (8192, 3 << 20), (1, 1 << 30)] {
-            let row_bytes = 32 * width;
+        let row_bytes = [(32, 640), (20, 640), (32, 8192), (20, 8192)].map(|(pixel, width)| pixel * width);
+        for (row_bytes, most) in row_bytes.into_iter().flat_map(|bytes| [(bytes, 128 << 20), (bytes, 3 << 20)]) {
             let rows = rows_at_once(row_bytes, most);
             assert_eq!(rows % CAMERA_GROUP, 0);
             let bytes = u64::from(rows) * row_bytes;
-            assert!(bytes <= most && bytes <= DISPATCH_BYTES, "{width} wide: {bytes}");
-            assert!(bytes + 8 * row_bytes > most.min(DISPATCH_BYTES), "{width} wide: {bytes}");
+            assert!(bytes <= most && bytes <= DISPATCH_BYTES, "{row_bytes} a row: {bytes}");
+            assert!(bytes + 8 * row_bytes > most.min(DISPATCH_BYTES), "{row_bytes} a row: {bytes}");
         }
+        assert_eq!(rows_at_once(20, 1 << 30), 65_535 * CAMERA_GROUP);
         assert_eq!(rows_at_once(32 * 8192, 1 << 20), CAMERA_GROUP, "what does not fit is requested and refused");
     }
 }

@@ -323,15 +323,21 @@ fn earthshine_of_a_disc_and_several_bounces_are_the_same() {
 fn an_image_of_several_dispatches_is_the_same() {
     let Some(mut gpu) = gpu() else { return };
     let scene = scene(&site());
-    // At 32 bytes a pixel, nine times the 8 MiB of one dispatch; the last group of eight rows is not full.
+    // More than four times the 10 MiB of one dispatch at 20 bytes a pixel, six times at 32 with scattered light; the last
+    // group of eight rows is not full.
     let view =
         CameraView { width: 1600, height: 1403, fx_px: 900.0, fy_px: 900.0, cx_px: 800.0, cy_px: 700.0, ..view() };
     let (mut cpu_frame, mut gpu_frame) = (CameraFrame::default(), CameraFrame::default());
-    CpuTracer.camera(&scene, &view, &mut cpu_frame).expect("traced");
-    gpu.camera(&scene, &view, &mut gpu_frame).expect("traced");
-    assert_same_picture(&cpu_frame, &gpu_frame);
-    let last_row = gpu_frame.class.len() - 1600..;
-    assert!(gpu_frame.class[last_row].contains(&(Class::Ground as u16)), "the last rows are traced too");
+    for bounce_rays in [1, 0] {
+        let view = CameraView { light: LightSampling { bounce_rays, ..view.light }, ..view };
+        CpuTracer.camera(&scene, &view, &mut cpu_frame).expect("traced");
+        gpu.camera(&scene, &view, &mut gpu_frame).expect("traced");
+        assert_same_picture(&cpu_frame, &gpu_frame);
+        let last_row = gpu_frame.class.len() - 1600..;
+        assert!(gpu_frame.class[last_row].contains(&(Class::Ground as u16)), "the last rows are traced too");
+        let is_scattered = gpu_frame.scattered.iter().any(|light| *light != [0.0; 3]);
+        assert_eq!(is_scattered, bounce_rays > 0, "a frame keeps nothing of the image before");
+    }
     let (mut cpu_truth, mut gpu_truth) = (TruthFrame::default(), TruthFrame::default());
     CpuTracer.truth(&scene, &view, &mut cpu_truth).expect("traced");
     gpu.truth(&scene, &view, &mut gpu_truth).expect("traced");

@@ -109,7 +109,8 @@ impl CameraView {
         }
     }
 
-    /// The same view with another number of columns and rows; the field of view stays as long as their ratio does.
+    /// The same view with another number of columns and rows. The field of view stays; pixels stay square if the ratio of
+    /// columns to rows does.
     #[must_use]
     pub fn resized(&self, [width, height]: [u32; 2]) -> Self {
         let times = [f64::from(width) / f64::from(self.width), f64::from(height) / f64::from(self.height)];

@@ -18,8 +18,8 @@ struct GroundHit {
 }
 
 // The nearest hit on the ground within (0, t_max): where the ray begins outside the finest level, first on the part of
-// each level before the ray reaches the next finer one, from outside in. Both directions are one loop, because a compiler
-// writes out the code of a level at each place where it is called.
+// each level before the ray reaches the next finer one, from outside in. Both directions are one loop, because compilers
+// inline a level's code at every call.
 fn trace_heights(ray: Ray, t_max: f32, start_mip: u32) -> GroundHit {
     let count = globals.level_count;
     var finer = level_interval(0u, ray, t_max);

@@ -184,15 +184,13 @@ const BEAM_GROUP: u32 = 64u;
 // Fraction of the Sun's light in each of the three bands.
 const SUN_BAND: f32 = 0.33333334;
 
-// What a pipeline's images need. Whatever is false is left out of the compiled kernel, where code that is not used would
-// still take registers.
-// Several rays to the Sun's disc.
+// What a pipeline's images need, exactly. The rest is left out of the compiled kernel, where it would take registers even
+// without running.
+// Whether images take several rays to the Sun's disc.
 override SUN_DISC: bool = true;
-// Several rays to the Earth's disc.
+// Whether they take several rays to the Earth's disc.
 override EARTH_DISC: bool = true;
-// Several rays per pixel.
-override RAYS: bool = true;
-// Lamps.
+// Whether there are lamps.
 override LAMPS: bool = true;
 
 @group(0) @binding(0) var<uniform> globals: Globals;

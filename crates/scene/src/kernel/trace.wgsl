@@ -41,10 +41,7 @@ const SEED_STEP: u32 = 0x9e3779b9u;
 fn camera_pixel(column: u32, row: u32, scatters: bool) -> Pixel {
     let seed = pixel_seed(view.seed, column, row);
     let middle = row_middle(row);
-    var rays = 1u;
-    if RAYS && view.samples > 1u {
-        rays = view.samples + 1u;
-    }
+    let rays = select(1u, view.samples + 1u, view.samples > 1u);
     var pixel = Pixel(vec3(0.0), FAR, vec3(0.0), 0u);
     let pixel_size = max(view.inverse_focal.x, view.inverse_focal.y);
     for (var index = 0u; index < rays; index++) {
