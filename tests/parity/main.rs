@@ -91,6 +91,7 @@ fn compare_beams(name: &str, gpu: &mut GpuTracer, scene: &TracedScene, view: &Ca
     assert_eq!(ours.len(), theirs.len());
     let differ = |(a, b): &(&BeamReturn, &BeamReturn)| {
         differs(a.range_m, b.range_m)
+            || (a.cos_incidence - b.cos_incidence).abs() > RELATIVE_TOLERANCE
             || (a.class, a.instance) != (b.class, b.instance)
             || a.reflectance != b.reflectance
     };

@@ -49,7 +49,10 @@ fn agrees(ours: &CameraSample, theirs: &CameraSample) -> bool {
 #[test]
 fn two_cameras_on_two_devices_see_one_moving_world_at_the_same_instants() {
     let Some(gpu) = gpu() else { return };
-    let (spread, on_cpu) = (images(device_of(gpu)), images(Device::cpu()));
+    let device = device_of(gpu);
+    let device_name = device.name();
+    let (spread, on_cpu) = (images(device.clone()), images(Device::cpu()));
+    assert_eq!(device.name(), device_name, "the device failed and the CPU took over");
     let stamps = |of: &[&CameraSample]| of.iter().map(|image| image.stamp).collect::<Vec<SimTime>>();
     let [left, right] = ["navcam_left", "navcam_right"].map(|name| of(&spread, name));
     assert!(left.len() >= 3, "{} images", left.len());
