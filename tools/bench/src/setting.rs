@@ -13,7 +13,7 @@ use crate::BenchError;
 /// Opens a transport for a participant with this name.
 pub type OpenWire = dyn Fn(&str) -> Result<Arc<dyn Transport>, BenchError>;
 
-/// Opens a machine's GPU; `None` if it has none.
+/// Opens a machine's best GPU, or a software device; `None` if it has neither.
 pub type OpenGpu = dyn Fn() -> Result<Option<Box<dyn Tracer>>, BenchError>;
 
 /// Inputs of the benchmarks.
@@ -26,10 +26,10 @@ pub struct Setting {
     pub program: PathBuf,
     /// Opens the transport to other processes.
     pub open_wire: Box<OpenWire>,
-    /// Opens the GPU, or a software device in its place.
+    /// Opens the GPU.
     pub open_gpu: Box<OpenGpu>,
     /// Whether there is a GPU in hardware. Without one, its figures are measured only if they are named.
-    pub has_gpu: bool,
+    pub has_gpu: Box<dyn Fn() -> bool>,
 }
 
 impl Setting {

@@ -191,8 +191,9 @@ mod tests {
 
     #[test]
     fn the_help_names_every_figure() {
+        let words: Vec<&str> = BENCH_EXAMPLES.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
         for name in selene_bench::names() {
-            assert!(BENCH_EXAMPLES.contains(name), "{name}");
+            assert!(words.contains(&name), "{name}");
         }
     }
 }

@@ -21,7 +21,7 @@ pub(crate) fn bench(args: &BenchArgs, verbosity: Verbosity) -> Result<(), Fault>
     });
     let program = std::env::current_exe().map_err(|e| Fault::run(format!("this program is not found: {e}")))?;
     let open_gpu: Box<OpenGpu> = Box::new(move || open_gpu(verbosity));
-    let (config, data, has_gpu) = (places::config_dir()?, places::data_dir(None)?, device::has_gpu());
+    let (config, data, has_gpu) = (places::config_dir()?, places::data_dir(None)?, Box::new(device::has_gpu));
     let setting = Setting { config, data, program, open_wire, open_gpu, has_gpu };
     let report = |figure: &Figure| {
         if !args.json {
