@@ -20,6 +20,8 @@ use selene_sim::Model;
 use selene_simulation::RunStart;
 use selene_tests::{context, model, options, skip_peer};
 
+use crate::agree;
+
 /// Long enough for three images of either camera and six scans.
 const SIMULATED: SimTime = SimTime::from_nanos(1_250_000_000);
 const IMAGES: [&str; 5] = [
@@ -39,8 +41,6 @@ const SLICES: usize = 20;
 const CALLS_OF_LIDAR: usize = SCANS_BEFORE * SLICES;
 /// Largest difference of 8-bit images, from rounding of values that differ in their last digit.
 const ROUNDED: u8 = 1;
-/// Fraction of pixels on silhouettes and shadow edges; see `main`.
-const EDGE_SHARE: f64 = 0.005;
 
 /// A GPU that is turned off after a number of calls.
 struct FailingGpu {
@@ -197,9 +197,7 @@ fn a_lost_device_costs_no_image_and_no_scan_and_is_reported_once() {
         }
     }
     let ([before, ..], [as_cpu, ..]) = (&left[..], &expected[IMAGES[0]][..]) else { panic!("no image") };
-    let differs = |(a, b): &(&u8, &u8)| a.abs_diff(**b) > ROUNDED;
-    let others = before.1.iter().zip(&as_cpu.1).filter(differs).count();
-    assert!(others as f64 <= EDGE_SHARE * before.1.len() as f64, "{others} of {} pixels", before.1.len());
+    assert!(agree(&before.1, &as_cpu.1, ROUNDED), "the image before the loss is another one");
     assert_ne!(received[IMAGES[2]][0].1, expected[IMAGES[2]][0].1, "the first normals are the GPU's own");
 
     assert_eq!(stamps(&received[POINTS]), stamps(&expected[POINTS]));

@@ -21,6 +21,14 @@ fn differs(a: f32, b: f32) -> bool {
         || (a.is_finite() && (a - b).abs() > RELATIVE_TOLERANCE * a.abs().max(b.abs()).max(1e-3))
 }
 
+/// Whether two images of 8-bit values agree except for rounding, by at most `rounded`, and edges.
+fn agree(ours: &[u8], theirs: &[u8], rounded: u8) -> bool {
+    assert_eq!(ours.len(), theirs.len());
+    let others = ours.iter().zip(theirs).filter(|(a, b)| a.abs_diff(**b) > rounded).count();
+    println!("{others} of {} values differ", ours.len());
+    others as f64 <= EDGE_SHARE * ours.len() as f64
+}
+
 /// The best device; `None`, with a message, if there is none.
 fn gpu() -> Option<GpuTracer> {
     match GpuTracer::open(true) {

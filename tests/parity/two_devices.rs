@@ -6,7 +6,7 @@ use selene_sensors::{OwnStages, SensorSpec};
 use selene_sim::Scenario;
 use selene_tests::{model, scenario, world};
 
-use crate::{EDGE_SHARE, device_of, gpu};
+use crate::{agree, device_of, gpu};
 
 /// Three images of either camera: the default world has heartbeats of 10 ms.
 const HEARTBEATS: usize = 220;
@@ -39,11 +39,8 @@ fn of<'a>(all: &'a [CameraSample], name: &str) -> Vec<&'a CameraSample> {
     all.iter().filter(|image| image.sensor.name == name).collect()
 }
 
-/// Whether two images agree except for rounding and edges.
 fn agrees(ours: &CameraSample, theirs: &CameraSample) -> bool {
-    let pairs = ours.image.data.iter().zip(&theirs.image.data);
-    let others = pairs.filter(|(a, b)| a.abs_diff(**b) > ROUNDED).count();
-    others as f64 <= EDGE_SHARE * ours.image.data.len() as f64
+    agree(&ours.image.data, &theirs.image.data, ROUNDED)
 }
 
 #[test]
