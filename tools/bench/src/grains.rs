@@ -2,17 +2,14 @@
 //! that is a disc. The small heap is lit as by default in a camera's file, with light off the ground; the large one by the
 //! Sun alone. The camera's distance is in proportion to the heap, two and a half metres for the small one.
 
-use std::time::{Duration, Instant};
-
 use nalgebra::{Rotation3, UnitQuaternion, Vector3};
 use selene_base::Pose;
 use selene_base::random::{RngExt, stream};
-use selene_scene::{
-    CameraFrame, CameraView, CpuTracer, Grain, HapkeParams, Heap, LightSampling, Material, Scene, Sun, Tracer,
-};
+use selene_scene::{CameraView, CpuTracer, Grain, HapkeParams, Heap, LightSampling, Material, Scene, Sun, Tracer};
 use selene_terrain::Clipmap;
 
 use crate::BenchError;
+use crate::rays;
 use crate::setting::Setting;
 
 /// Size of the small heap.
@@ -23,8 +20,6 @@ const LARGER: usize = 10;
 const SPACING_OVER_DIAMETER: f64 = 1.05;
 const RADIUS_M: f64 = 0.005;
 const SLOPE: f64 = 0.577;
-/// Least duration of the measurement.
-const MEASURED: Duration = Duration::from_secs(4);
 
 /// Images of the small heap per second on the CPU, of 640 × 360 pixels.
 pub(crate) fn frames_per_s() -> Result<f64, BenchError> {
@@ -40,15 +35,7 @@ pub(crate) fn gpu_frames_per_s(setting: &Setting) -> Result<f64, BenchError> {
 fn measure(tracer: &mut dyn Tracer, grains: usize, size: [u32; 2], light: LightSampling) -> Result<f64, BenchError> {
     let scene = scene(grains)?;
     let view = CameraView { light, ..view(grains, size) };
-    let mut frame = CameraFrame::default();
-    // The first image is preceded by the copy of the scene to the device.
-    tracer.camera(&scene, &view, &mut frame).map_err(BenchError::new)?;
-    let (mut frames, begun) = (0, Instant::now());
-    while begun.elapsed() < MEASURED {
-        tracer.camera(&scene, &view, &mut frame).map_err(BenchError::new)?;
-        frames += 1;
-    }
-    Ok(f64::from(frames) / begun.elapsed().as_secs_f64())
+    rays::images_per_s(tracer, &scene, &[view])
 }
 
 fn scene(grains: usize) -> Result<Scene, BenchError> {

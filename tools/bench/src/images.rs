@@ -50,19 +50,9 @@ pub(crate) fn frames_per_s(setting: &Setting) -> Result<f64, BenchError> {
 
 /// Traced images of 1280 × 720 pixels per second on the GPU, with light sampled as in the camera's file; not developed.
 pub(crate) fn gpu_frames_per_s(setting: &Setting) -> Result<f64, BenchError> {
-    let mut tracer = setting.gpu()?;
     let rays::RouteViews { scene, views, .. } = rays::set_up(setting, None)?;
     let views: Vec<_> = views.iter().map(|view| view.resized([1280, 720])).collect();
-    let mut frame = CameraFrame::default();
-    tracer.camera(scene.scene(), &views[0], &mut frame).map_err(BenchError::new)?;
-    let (mut frames, begun) = (0, Instant::now());
-    while begun.elapsed() < MEASURED {
-        for view in &views {
-            tracer.camera(scene.scene(), view, &mut frame).map_err(BenchError::new)?;
-            frames += 1;
-        }
-    }
-    Ok(f64::from(frames) / begun.elapsed().as_secs_f64())
+    rays::images_per_s(setting.gpu()?.as_mut(), scene.scene(), &views)
 }
 
 /// Time of all stages after tracing, relative to tracing.
