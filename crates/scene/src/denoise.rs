@@ -76,8 +76,7 @@ impl CameraFrame {
 impl AlikePixels<'_> {
     fn smooth(&self, light: &Planes, across_rows: bool) -> Planes {
         // Cleared by all threads: one thread alone takes as long as the others take to smooth.
-        let dark = || rayon::iter::repeat_n(0.0, self.depth_m.len()).collect();
-        let mut smoothed: Planes = std::array::from_fn(|_| dark());
+        let mut smoothed: Planes = std::array::from_fn(|_| rayon::iter::repeat_n(0.0, self.depth_m.len()).collect());
         let rows: Vec<bool> = (0..self.height).into_par_iter().map(|row| self.has_light(light, row)).collect();
         let [red, green, blue] = smoothed.each_mut().map(|plane| plane.par_chunks_mut(self.width.max(1)));
         red.zip(green.zip(blue)).enumerate().for_each(|(row, (red, (green, blue)))| {

@@ -28,7 +28,7 @@ fn trace_heights(ray: Ray, t_max: f32, start_mip: u32) -> GroundHit {
         let goes_in = step < inward;
         let index = select(step - inward, count - 1u - step, goes_in);
         let here = level_interval(index, ray, t_max);
-        var span = vec2(here.x, here.y);
+        var span = here;
         if goes_in {
             finer = level_interval(index - 1u, ray, t_max);
             span = select(NO_SPAN, vec2(here.x, min(here.y, finer.x)), finer.x < finer.y);
