@@ -20,7 +20,7 @@ use selene_ros::in_process::InProcess;
 use selene_ros::parameters::Parameters;
 use selene_ros::transport::Transport;
 use selene_sim::{Model, Scenario};
-use selene_simulation::{NodeError, RunStart, SimulationOptions, Timeline, WorldRequest, Worlds};
+use selene_simulation::{NodeError, RunOutcome, RunStart, SimulationOptions, Timeline, WorldRequest, Worlds};
 use selene_terrain::Ruts;
 
 use crate::announcement::Announcement;
@@ -433,13 +433,13 @@ pub(crate) fn joined<T>(thread: ScopedJoinHandle<'_, Result<T, Fault>>) -> Resul
 
 fn title(scenario: &Scenario, end: &RunEnd, meter: &Meter) -> String {
     let simulated_s = end.simulated(meter).secs_f64();
-    let distances = end.outcome.iter().flat_map(|outcome| outcome.distances_m.iter().map(|(_, m)| *m));
-    let driven = format!("{:.2} m driven", distances.sum::<f64>());
+    let total_m = |outcome: &RunOutcome| outcome.distances_m.iter().map(|(_, m)| *m).sum::<f64>();
+    let driven = end.outcome.as_ref().map(|outcome| format!(" · {:.2} m driven", total_m(outcome))).unwrap_or_default();
     let rovers = match &scenario.rovers[..] {
         [rover] => rover.model.spec().name.clone(),
         several => format!("{} rovers", several.len()),
     };
-    format!("{rovers} · {} · {simulated_s:.1} s · {driven}", scenario.name)
+    format!("{rovers} · {} · {simulated_s:.1} s{driven}", scenario.name)
 }
 
 fn draw(report: &RunReport, args: &RunArgs, title: &str, summary: &mut Summary) -> Result<(), Fault> {
