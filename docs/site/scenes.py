@@ -11,12 +11,13 @@ SCENE_PX = 320
 SENSOR_PX = 240
 
 # Distance of the camera from the rover, relative to that from VIPER.
-OFF = {"curiosity": 1.5, "ex1": 0.5, "hmmwv": 2.2, "rassor": 0.65, "sorato": 0.3, "truck": 2.2, "viper": 1.0}
+OFF = {"curiosity": 1.5, "dozer": 2.4, "ex1": 0.5, "hmmwv": 2.2, "rassor": 0.65, "sorato": 0.3, "truck": 2.2, "viper": 1.0}
 
 # Where the camera is and where it looks, in VIPER's base_link, m: x ahead, y to the left.
 VIEWS = {
     "behind": ([-2.9, 2.6, 2.0], [0.2, 0, 0.3]),
     "ahead": ([2.9, 2.6, 1.7], [0.4, 0, 0.3]),
+    "before": ([3.3, 2.6, 1.3], [1.5, 0, 0]),
     "over": ([-3.3, 1.2, 2.9], [4, 0.8, 0]),
     "beside": ([-4.5, 5.5, 3.2], [0, -3.5, 0]),
     "wheel": ([-0.7, 1.5, 0.6], [0.38, 0.6, -0.14]),
@@ -26,6 +27,7 @@ VIEWS = {
 SCENARIOS = [
     ("convoy", "viper", (0, "viper"), 10, "behind"),
     ("curiosity_rocks", "curiosity", None, 8, "behind"),
+    ("dozer", "dozer", None, 21, "before"),
     ("ex1", "ex1", None, 4, "behind"),
     ("ex1_loop", "ex1", None, 6, "behind"),
     ("granular", "sorato", None, 8, "behind"),
@@ -40,7 +42,7 @@ SCENARIOS = [
     ("night", "viper", None, 4, "over"),
     ("pillars", "truck", None, 3, "behind"),
     ("polar", "viper", None, 6, "behind"),
-    ("rassor_dig", "rassor", None, 13, "ahead"),
+    ("rassor_dig", "rassor", None, 23, "ahead"),
     ("rassor_views", "rassor", None, 6, "behind"),
     ("sil", "ex1", None, 1, "behind"),
     ("sorato", "sorato", None, 6, "behind"),
@@ -61,7 +63,7 @@ SITES = {
 SITE = ("2026-11-21T12:00:00Z", 0, 0)
 
 # Rovers of cameras whose links VIPER lacks, and cameras that must be there too.
-CARRIERS = {"convoy": "truck", "ex1": "ex1", "learning": "ex1", "rassor": "rassor", "sorato": "sorato"}
+CARRIERS = {"convoy": "truck", "dozer": "dozer", "ex1": "ex1", "learning": "ex1", "rassor": "rassor", "sorato": "sorato"}
 BESIDE = {"navcam_right": ["navcam_left"]}
 # In the Sun, polar_rig sees only white at its own exposure: here it has 1/64 of that.
 EXPOSURES = {"polar_rig": ("exposure_s: 0.064", "exposure_s: 0.001")}
