@@ -1,9 +1,11 @@
-//! Dust that a wheel throws. A share `lofted` of the layer of soil that the wheel's skin drags along leaves the ground:
-//! a mass of `lofted · ρ · width · layer` for each metre that the skin slides on the soil; the law of soil says how far
-//! that is. The dust leaves with the velocity of the rim, at an angle behind the wheel's lowest point whose sine is
+//! Dust that a wheel or fast granular soil throws. A share `lofted` of the layer of soil that the wheel's skin drags along leaves the ground:
+//! a mass of `lofted · ρ · width · layer` for each metre that the skin at the wheel's lowest point slides on the soil. The dust leaves with the velocity of the rim, at an angle behind the wheel's lowest point whose sine is
 //! uniformly distributed over `rise`, so that `rise` is also the vertical speed over the rim's speed. A wheel whose rim
 //! is slower than [`LOCKED`] times the sliding speed counts as locked: dust leaves on the side to which it slides. In
 //! vacuum the dust then flies along a parabola to the ground.
+//!
+//! Granular soil that slides over the soil below throws the same mass for the area that it slides over, and the dust rises
+//! by the same share of its speed.
 //!
 //! The dust of one wheel and one heartbeat is one parcel: a Gaussian cloud about a flying point, which widens since
 //! the directions within it differ. Grains neither collide nor bounce. They extinguish light as spheres that are large
@@ -108,7 +110,7 @@ impl From<&DustSpec> for Dust {
     }
 }
 
-/// A wheel that slid on the soil.
+/// A wheel that touches the soil.
 #[derive(Clone, Copy, Debug)]
 pub struct DustSource<'a> {
     /// Number of the rover that the wheel belongs to, and number of the wheel on it.
@@ -119,8 +121,25 @@ pub struct DustSource<'a> {
     pub motion: &'a WheelMotion,
     /// Unit normal of the ground under it.
     pub normal: Vector3<f64>,
-    /// How far its skin slid on the soil, m.
-    pub slid_m: f64,
+    /// How long it slid like this, s.
+    pub duration_s: f64,
+    /// When the dust leaves.
+    pub at: SimTime,
+}
+
+/// Granular soil that slid over the soil below it.
+#[derive(Clone, Copy, Debug)]
+pub struct SlidSoil {
+    /// What is reported as the thrower.
+    pub by: [u32; 2],
+    /// Where it is, map frame, m.
+    pub place_m: Vector3<f64>,
+    /// Its velocity, m/s.
+    pub velocity_m_s: Vector3<f64>,
+    /// Area over which it slid, m².
+    pub slid_m2: f64,
+    /// Standard deviation of its place, m.
+    pub deviation_m: f64,
     /// When the dust leaves.
     pub at: SimTime,
 }
@@ -138,7 +157,8 @@ struct Lofted {
 /// Dust in flight: a Gaussian cloud about a point on a parabola.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DustParcel {
-    /// Number of the rover that threw it, and number of the wheel on it.
+    /// Number of the rover that threw it, and number of the wheel on it; of granular soil `u32::MAX` less the index of
+    /// its window, and the number of its column of cells.
     pub by: [u32; 2],
     /// When it left the ground.
     pub from: SimTime,
@@ -238,6 +258,15 @@ impl DustParcel {
     }
 }
 
+impl DustSource<'_> {
+    /// Velocity along the ground of the wheel's lowest point, which is `down` from its centre, m/s.
+    fn sliding_m_s(&self, down: &Vector3<f64>) -> Vector3<f64> {
+        let Self { wheel, motion, normal, .. } = self;
+        let skin_m_s = motion.linear_m_s + motion.angular_rad_s.cross(&(down * wheel.radius_m));
+        skin_m_s - normal * skin_m_s.dot(normal)
+    }
+}
+
 impl Dust {
     /// The parcel that a wheel throws, its landing still unknown (`until` is `from`); none where the wheel neither
     /// slides nor turns, or for less than a microgram. `ground_m` gives the ground's height at x and y, m: where the
@@ -252,8 +281,9 @@ impl Dust {
         let DustSource { by, at, wheel, motion, .. } = *throw;
         let axle = Unit::new_normalize(motion.world_from_wheel.rotation * Vector3::y());
         let down = (axle.dot(&throw.normal) * *axle - throw.normal).try_normalize(1e-9)?;
-        let sense = sense(throw, &axle, &down)?;
-        let rise = self.rise[0] + (self.rise[1] - self.rise[0]) * rng.random::<f64>();
+        let sliding_m_s = throw.sliding_m_s(&down);
+        let sense = sense(throw, &axle, &down, &sliding_m_s)?;
+        let rise = self.rise(rng);
         let behind = Rotation3::from_axis_angle(&axle, (rise * sense).asin());
         let rim_m = behind * down * wheel.radius_m;
         let beside_m = *axle * (wheel.width_m * (rng.random::<f64>() - 0.5));
@@ -262,9 +292,32 @@ impl Dust {
             place_m.z = place_m.z.max(height_m);
         }
         let velocity_m_s = motion.linear_m_s + motion.angular_rad_s.cross(&rim_m);
-        let mass_kg = self.lofted_kg_m2 * wheel.width_m * throw.slid_m;
+        let mass_kg = self.lofted_kg_m2 * wheel.width_m * sliding_m_s.norm() * throw.duration_s;
         let deviation_m = FIRST_DEVIATION * wheel.width_m;
         self.parcel(&Lofted { by, at, mass_kg, place_m, velocity_m_s, deviation_m }, rng)
+    }
+
+    /// The parcel that sliding granular soil throws, its landing still unknown (`until` is `from`); none for less than a
+    /// microgram. `ground_m` gives the ground's height at x and y, m: dust of soil below it starts on the ground.
+    #[must_use]
+    pub fn shed(
+        &self,
+        soil: &SlidSoil,
+        ground_m: impl Fn(f64, f64) -> Option<f64>,
+        rng: &mut Stream,
+    ) -> Option<DustParcel> {
+        let SlidSoil { by, at, mut place_m, mut velocity_m_s, slid_m2, deviation_m } = *soil;
+        velocity_m_s.z = velocity_m_s.z.max(self.rise(rng) * velocity_m_s.norm());
+        if let Some(height_m) = ground_m(place_m.x, place_m.y) {
+            place_m.z = place_m.z.max(height_m);
+        }
+        let mass_kg = self.lofted_kg_m2 * slid_m2;
+        self.parcel(&Lofted { by, at, mass_kg, place_m, velocity_m_s, deviation_m }, rng)
+    }
+
+    /// A vertical speed over that of the soil.
+    fn rise(&self, rng: &mut Stream) -> f64 {
+        self.rise[0] + (self.rise[1] - self.rise[0]) * rng.random::<f64>()
     }
 
     /// A parcel of soil that left the ground, its landing still unknown; none for less than a microgram.
@@ -292,11 +345,13 @@ impl Dust {
 
 /// Side of the lowest point on which dust leaves, about the axle: 1 behind a wheel that turns forward, −1 ahead of one
 /// that turns backward. For a locked wheel, the share of its sliding along its heading; none where it does not slide.
-fn sense(throw: &DustSource<'_>, axle: &Vector3<f64>, down: &Vector3<f64>) -> Option<f64> {
-    let DustSource { wheel, motion, normal, .. } = throw;
-    let rim_m_s = motion.angular_rad_s.dot(axle) * wheel.radius_m;
-    let skin_m_s = motion.linear_m_s + motion.angular_rad_s.cross(&(down * wheel.radius_m));
-    let sliding_m_s = skin_m_s - normal * skin_m_s.dot(normal);
+fn sense(
+    throw: &DustSource<'_>,
+    axle: &Vector3<f64>,
+    down: &Vector3<f64>,
+    sliding_m_s: &Vector3<f64>,
+) -> Option<f64> {
+    let rim_m_s = throw.motion.angular_rad_s.dot(axle) * throw.wheel.radius_m;
     let speed_m_s = sliding_m_s.norm();
     if rim_m_s.abs() > LOCKED * speed_m_s {
         return Some(rim_m_s.signum());
@@ -349,13 +404,14 @@ mod tests {
         }
     }
 
-    fn thrown(spec: &DustSpec, motion: &WheelMotion, slid_m: f64, number: u64) -> Option<DustParcel> {
+    /// What the wheel throws in 10 ms.
+    fn thrown(spec: &DustSpec, motion: &WheelMotion, number: u64) -> Option<DustParcel> {
         let throw = DustSource {
             by: [1, 0],
             wheel: &wheel(),
             motion,
             normal: Vector3::z(),
-            slid_m,
+            duration_s: 0.01,
             at: SimTime::from_nanos(7),
         };
         Dust::from(spec).thrown(&throw, |_, _| Some(0.0), &mut stream_at(1, "dust", number))
@@ -413,14 +469,14 @@ mod tests {
     #[test]
     fn mass_is_that_of_the_dragged_layer_and_none_of_a_wheel_that_does_not_slide_or_turn() {
         let spec = DustSpec::default();
-        let parcel = thrown(&spec, &motion(0.5, 0.2, 0.3), 1e-3, 0).expect("it slides");
+        let parcel = thrown(&spec, &motion(0.5, 0.2, 0.3), 0).expect("it slides");
         // 1 % of 1500 kg/m³ · 0.2 m · 0.01 m · 1 mm.
-        assert_eq!(parcel.mass_ug, 30_000);
-        let expected_m2 = 1.5 / (3100.0 * 25e-6) * 3e-5;
+        assert!((29_999..=30_000).contains(&parcel.mass_ug), "{} µg", parcel.mass_ug);
+        let expected_m2 = 1.5 / (3100.0 * 25e-6) * 1e-9 * parcel.mass_ug as f64;
         assert!((parcel.cross_section_m2 / expected_m2 - 1.0).abs() < 1e-12);
         assert_eq!(parcel.deviation_m, FIRST_DEVIATION * WIDTH_M);
-        assert_eq!(thrown(&spec, &motion(0.5, 0.0, 0.0), 0.0, 0), None);
-        assert_eq!(thrown(&spec, &motion(0.0, 0.0, 0.0), 1e-3, 0), None);
+        assert_eq!(thrown(&spec, &motion(0.5, 0.0, 0.0), 0), None);
+        assert_eq!(thrown(&spec, &motion(0.0, 0.0, 0.0), 0), None);
     }
 
     #[test]
@@ -428,7 +484,7 @@ mod tests {
         let spec = DustSpec { rise: [0.3, 0.3], spread_deg: 0.0, ..DustSpec::default() };
         for (rim_m_s, yaw_rad) in [(0.5, 0.0), (0.5, 2.0), (-0.5, 0.7)] {
             let motion = motion(rim_m_s, 0.2, yaw_rad);
-            let parcel = thrown(&spec, &motion, 1e-3, 3).expect("it slides");
+            let parcel = thrown(&spec, &motion, 3).expect("it slides");
             let in_wheel = motion.world_from_wheel.rotation.inverse() * parcel.velocity_m_s;
             let cos = (1.0_f64 - 0.09).sqrt();
             let expected = Vector3::new(rim_m_s * (0.8 - cos), 0.0, 0.3 * rim_m_s.abs());
@@ -451,7 +507,7 @@ mod tests {
                     angular_rad_s: Vector3::y() * spin_rad_s,
                     ..motion(0.0, 0.0, 0.0)
                 };
-                let parcel = thrown(&spec, &locked, 1e-3, 3).expect("it slides");
+                let parcel = thrown(&spec, &locked, 3).expect("it slides");
                 assert!((parcel.place_m.x - expected_m).abs() < 1e-9, "{along_m_s} {across_m_s}: {parcel:?}");
                 assert!((parcel.velocity_m_s - locked.linear_m_s).norm() < 1e-9, "{parcel:?}");
             }
@@ -481,7 +537,7 @@ mod tests {
     fn heights_are_those_of_a_wheel_of_grains_within_a_factor_of_two() {
         for (rim_m_s, expected_m) in [(0.5, 0.015), (1.0, 0.024), (3.0, 0.32), (5.0, 1.20), (7.0, 3.20)] {
             let height_m = |number| {
-                let parcel = thrown(&DustSpec::default(), &motion(rim_m_s, 0.1, 0.0), 1e-3, number).expect("it slides");
+                let parcel = thrown(&DustSpec::default(), &motion(rim_m_s, 0.1, 0.0), number).expect("it slides");
                 0.5 * parcel.velocity_m_s.z.powi(2) / GRAVITY_M_S2
             };
             let mut heights_m: Vec<f64> = (0..400).map(height_m).collect();

@@ -111,10 +111,6 @@ impl Law<'_> {
         let (after, acting) = mobilise(flat, slide, self.conditions.dt_s, self.scm.janosi_m);
         node.set_mobilised([after.x, after.y]);
         let area_m2 = self.spacing_m * self.spacing_m * hit.share / (cosine * facing.cosine);
-        if self.scm.dust.is_some() {
-            response.carrying_m2 += area_m2;
-            response.sliding_m3_s += area_m2 * slide.norm();
-        }
         let shear = facing.to_surface(acting) * (self.grip * self.scm.strength_pa(sigma_pa));
         let force = (facing.normal * sigma_pa + shear) * area_m2;
         force + self.side_wall(hit, solid, &velocity)

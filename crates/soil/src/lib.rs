@@ -41,8 +41,10 @@ mod wheel_memory;
 pub use data::{DataDriven, Fitted};
 pub use data_spec::{AccelerationSpec, DataFrictionSpec, DataSpec, Downhill, SinkageFitSpec, SlipFitSpec, TraceSpec};
 pub use domain::Domain;
-pub use dust::{Dust, DustParcel, DustSource, DustSpec};
-pub use granular::{CrmKey, GrainsSpec, GranularError, GranularWindow, LoosePoint, LooseSoil, WindowSpec, WindowState};
+pub use dust::{Dust, DustParcel, DustSource, DustSpec, SlidSoil};
+pub use granular::{
+    CrmKey, GrainsSpec, GranularError, GranularWindow, LoosePoint, LooseSoil, StirredSoil, WindowSpec, WindowState,
+};
 pub use law::Law;
 pub use memory::{KnownNode, MemoryPatch, NodeMemory, SoilMemory, WrittenMemory};
 pub use press::PressScratch;

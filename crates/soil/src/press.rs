@@ -58,10 +58,6 @@ pub(crate) struct Response {
     pub(crate) sinkage_m: f64,
     pub(crate) contact_nodes: u32,
     pub(crate) modulus_floored: bool,
-    /// Area that carries, m².
-    pub(crate) carrying_m2: f64,
-    /// Integral of the sliding speed over that area, m³/s; only computed on soils that throw dust.
-    pub(crate) sliding_m3_s: f64,
 }
 
 /// Working arrays of a step, kept between steps so that none allocates. It holds no

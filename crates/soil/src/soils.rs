@@ -66,6 +66,13 @@ impl Soils {
         self.soil_at(x_m, y_m).crm.as_ref()
     }
 
+    /// Whether any soil throws dust.
+    #[must_use]
+    pub fn throw_dust(&self) -> bool {
+        let others = self.areas.iter().map(|(_, soil)| soil);
+        others.chain([&self.default]).any(|soil| soil.law.dust().is_some())
+    }
+
     fn soil_at(&self, x_m: f64, y_m: f64) -> &Soil {
         let area = self.areas.iter().rev().find(|(shape, _)| shape.holds(x_m, y_m));
         area.map_or(&self.default, |(_, soil)| soil)

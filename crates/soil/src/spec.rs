@@ -39,7 +39,7 @@ pub struct SoilSpec {
     #[serde(default)]
     pub crm: Option<CrmKey>,
     /// The dust that wheels throw; without it, they throw none.
-    #[garde(dive, custom(of_scm_alone(&self.law, "dust", "computes how far a wheel's skin slides")))]
+    #[garde(dive, custom(of_scm_alone(&self.law, "dust", "shears the soil under a wheel")))]
     #[serde(default)]
     pub dust: Option<DustSpec>,
 }

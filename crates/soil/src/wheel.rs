@@ -106,9 +106,6 @@ pub struct WheelContact {
     pub slip_outside_fit: bool,
     /// Radius less rolling radius, m: more than zero for a deflected tyre.
     pub rolling_radius_loss_m: f64,
-    /// Speed at which the wheel's skin slides on the soil, averaged over the area that carries, m/s; zero on soils that
-    /// throw no dust.
-    pub sliding_m_s: f64,
 }
 
 /// A contact's forces in the wheel's own directions.
@@ -203,7 +200,6 @@ fn step_scm(scm: &Scm, context: &mut SoilContext, tread: &Tread<'_>, conditions:
         normal_n: response.wrench.force.dot(&response.normal),
         contact_nodes: response.contact_nodes,
         modulus_floored: response.modulus_floored,
-        sliding_m_s: if response.carrying_m2 > 0.0 { response.sliding_m3_s / response.carrying_m2 } else { 0.0 },
         ..WheelContact::default()
     }
 }

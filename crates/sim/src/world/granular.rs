@@ -17,14 +17,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use nalgebra::{Isometry3, UnitQuaternion, Vector3};
-use selene_base::{InputError, Pose, Wrench};
+use selene_base::random::stream_at;
+use selene_base::{InputError, Pose, SimTime, Wrench};
 use selene_crm::{Body, BodyShape, Drum, Scratch};
-use selene_soil::{Conditions, Domain, GranularError, GranularWindow, MemoryPatch, WheelContact, WindowState};
+use selene_soil::{
+    Conditions, Domain, GranularError, GranularWindow, MemoryPatch, SlidSoil, StirredSoil, WheelContact, WindowState,
+};
 use selene_terrain::{GroundPatch, NodeRect, Terrain};
 use selene_vehicle::contact::LooseRock;
 use selene_vehicle::{BucketDrum, RoverModel, Shape};
 
 use crate::scenario::{RoverSetup, Scenario, ScenarioError};
+use crate::world::dust::ThrownDust;
 use crate::world::entity::EntityId;
 use crate::world::group::{GroupRover, RoverScratch};
 use crate::world::model::{Model, RoverKind};
@@ -252,6 +256,31 @@ impl GroupWindow {
                     scratch.in_points.push((link, about_link));
                 }
                 BodyIndex::Rock(rock) => on_rocks[rock] = Some(*wrench),
+            }
+        }
+    }
+
+    /// Adds the dust that its fast soil throws at the end of a heartbeat.
+    pub(crate) fn throw_dust(
+        &self,
+        model: &Model,
+        (sequence, at): (u64, SimTime),
+        ground: &GroundPatch,
+        thrown: &mut ThrownDust,
+    ) {
+        let scenario = model.scenario();
+        if !scenario.soils.throw_dust() {
+            return;
+        }
+        for soil in self.window.stirred_soil(&self.state) {
+            let StirredSoil { cell, place_m, velocity_m_s, sweeps_m2_s } = soil;
+            let Some(dust) = scenario.soils.at(place_m.x, place_m.y).dust() else { continue };
+            let slid_m2 = sweeps_m2_s * scenario.heartbeat.secs_f64();
+            let by = [u32::MAX - self.id, cell];
+            let slid = SlidSoil { by, place_m, velocity_m_s, slid_m2, deviation_m: 0.5 * self.window.spacing_m(), at };
+            let mut rng = stream_at(scenario.seed, &format!("dust of window {} {cell}", self.id), sequence);
+            if let Some(parcel) = dust.shed(&slid, |x, y| ground.height_m(x, y), &mut rng) {
+                thrown.push(parcel, scenario.gravity_m_s2, ground);
             }
         }
     }

@@ -51,32 +51,12 @@ pub(crate) struct RoverScratch {
     pub(crate) domains: Vec<Domain>,
     pub(crate) contacts: Vec<WheelContact>,
     pub(crate) soil_on_wheel: Vec<Wrench>,
-    /// How far each wheel slid since the heartbeat began.
-    pub(crate) slides: Vec<WheelSlide>,
     pub(crate) forces: ContactForces,
     /// Links in granular soil, and its wrench on each about the link's origin.
     pub(crate) in_points: Vec<(usize, Wrench)>,
     pub(crate) targets: Targets,
     /// Velocity of the base when the heartbeat began, m/s.
     pub(crate) before_m_s: Vector3<f64>,
-}
-
-/// Sliding of a wheel on soil that throws dust.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct WheelSlide {
-    /// Distance that its surface slid, m.
-    way_m: f64,
-    /// Unit normal of the ground under it when it last slid.
-    normal: Vector3<f64>,
-}
-
-impl WheelSlide {
-    fn go_on(&mut self, contact: &WheelContact, dt_s: f64) {
-        if contact.sliding_m_s > 0.0 {
-            self.way_m += contact.sliding_m_s * dt_s;
-            self.normal = contact.terrain_normal;
-        }
-    }
 }
 
 /// Working memory of one group.
@@ -124,7 +104,6 @@ impl RoverScratch {
             domains: vec![Domain::Field; wheels],
             contacts: vec![WheelContact::default(); wheels],
             soil_on_wheel: vec![Wrench::default(); wheels],
-            slides: vec![WheelSlide::default(); wheels],
             forces: ContactForces::default(),
             in_points: Vec::new(),
             targets: Targets::default(),
@@ -277,10 +256,13 @@ impl Group {
         Ok(())
     }
 
-    /// Adds the dust that wheels throw at the end of a heartbeat with this number and instant.
+    /// Adds the dust that wheels and granular soil throw at the end of a heartbeat with this number and instant.
     pub(crate) fn throw_dust(&self, model: &Model, beat: (u64, SimTime), thrown: &mut ThrownDust) {
         for rover in self.rovers.iter().filter(|rover| !rover.is_ghost()) {
             rover.throw_dust(model, beat, &self.scratch.ground, thrown);
+        }
+        for window in &self.windows {
+            window.throw_dust(model, beat, &self.scratch.ground, thrown);
         }
     }
 
@@ -343,23 +325,25 @@ impl GroupRover {
 
     fn press(&mut self, context: &mut SoilContext, conditions: &Conditions) {
         let Self { kind, state, scratch, .. } = self;
-        let RoverScratch { rover, contacts, soil_on_wheel, domains, slides, .. } = scratch;
+        let RoverScratch { rover, contacts, soil_on_wheel, domains, .. } = scratch;
         press_wheels_in(context, rover, &kind.wheel_shapes, &mut state.wheels, conditions, contacts, domains);
-        for ((contact, wrench), slide) in contacts.iter().zip(soil_on_wheel).zip(slides) {
+        for (contact, wrench) in contacts.iter().zip(soil_on_wheel) {
             state.notices.count(contact);
             *wrench = contact.wrench;
-            slide.go_on(contact, conditions.dt_s);
         }
     }
 
-    /// Adds the dust that its wheels throw at the end of a heartbeat.
+    /// Adds the dust that its wheels throw at the end of a heartbeat: as if they had slid through all of it as they do then.
     fn throw_dust(&self, model: &Model, (sequence, at): (u64, SimTime), ground: &GroundPatch, thrown: &mut ThrownDust) {
-        let RoverScratch { rover, slides, .. } = &self.scratch;
-        if slides.iter().all(|slide| slide.way_m == 0.0) {
+        let (soils, scenario) = (model.soils(&self.kind), model.scenario());
+        if !soils.throw_dust() {
             return;
         }
-        let (soils, scenario) = (model.soils(&self.kind), model.scenario());
-        for (wheel, kinematics) in rover.wheel_motions().into_iter().enumerate() {
+        let RoverScratch { rover, contacts, .. } = &self.scratch;
+        for (wheel, (kinematics, contact)) in rover.wheel_motions().into_iter().zip(contacts).enumerate() {
+            if contact.contact_nodes == 0 {
+                continue;
+            }
             let motion = WheelMotion {
                 world_from_wheel: kinematics.world_from_wheel,
                 linear_m_s: kinematics.linear,
@@ -372,8 +356,8 @@ impl GroupRover {
                 by,
                 wheel: &self.kind.wheel_shapes[wheel],
                 motion: &motion,
-                normal: slides[wheel].normal,
-                slid_m: slides[wheel].way_m,
+                normal: contact.terrain_normal,
+                duration_s: scenario.heartbeat.secs_f64(),
                 at,
             };
             let mut rng = stream_at(scenario.seed, &format!("dust {} {}", by[0], by[1]), sequence);
@@ -455,20 +439,4 @@ pub(crate) fn embed_rocks(model: &Model, state: &mut State) -> Vec<Edit> {
         memory.give_back(&mut state.soil);
     }
     edits
-}
-
-#[cfg(test)]
-mod tests {
-    use super::WheelSlide;
-    use nalgebra::Vector3;
-    use selene_soil::WheelContact;
-
-    #[test]
-    fn a_wheel_that_lifts_off_keeps_how_it_slid_before() {
-        let mut slide = WheelSlide::default();
-        let contact = WheelContact { sliding_m_s: 0.2, terrain_normal: Vector3::z(), ..WheelContact::default() };
-        slide.go_on(&contact, 0.01);
-        slide.go_on(&WheelContact::default(), 0.01);
-        assert_eq!((slide.way_m, slide.normal), (0.002, Vector3::z()));
-    }
 }

@@ -20,7 +20,7 @@ use crate::world::dust::ThrownDust;
 use crate::world::entity::{Entity, EntityId};
 use crate::world::exchange::{ProcessShare, RoverPart, RoverReadings, SteppedBy, Written};
 use crate::world::granular;
-use crate::world::group::{Group, GroupScratch, Members, RoverScratch, WheelSlide};
+use crate::world::group::{Group, GroupScratch, Members, RoverScratch};
 use crate::world::model::{Model, RoverKind};
 use crate::world::prefetch::Prefetch;
 use crate::world::remember::SensedBodies;
@@ -190,7 +190,6 @@ impl Model {
             };
             at_hand.rover.set_state(&of.body);
             at_hand.before_m_s = at_hand.rover.base_twist().linear;
-            at_hand.slides.fill(WheelSlide::default());
             at_hand.targets = targets(kind, of, &at_hand.rover, state.time);
         }
         Ok(())

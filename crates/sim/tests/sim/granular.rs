@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use common::{Rover, drive, parsed, world, yard};
-use selene_sim::{Entity, EntityId, Inputs, Model, Scratch, State, World};
-use selene_soil::WindowState;
+use selene_sim::{DustState, Entity, EntityId, Inputs, Model, Scratch, State, World};
+use selene_soil::{DustParcel, WindowState};
 
 const ROVER: EntityId = EntityId(1);
 
@@ -272,6 +272,44 @@ fn rassor_digs_and_carries_and_may_not_leave_the_window_with_its_load() {
     assert!(left.contains("drum 'front_drum_link' of rover 'rassor' leaves granular window 'pit' with"), "{left}");
     assert!(left.contains("kg of soil: make the window larger"), "{left}");
     assert_eq!(soil(world.state()).posts_mg() + soil(world.state()).points_mg(), total_mg);
+}
+
+/// A dozer with its front wheels and its blade in a window.
+fn dozing(soil: &str) -> String {
+    let rover = Rover { name: "dozer", file: "dozer", start: [-3.0, 0.0, 0.0], waypoints_m: &[] };
+    let window = "granular: [{ name: yard, from_m: [-0.24, -1.6], to_m: [3, 1.6], depth_m: 0.24, spacing_m: 0.06 }]";
+    let motions = "    motions:
+      - joints: [front_left_drive, front_right_drive, rear_left_drive, rear_right_drive]
+        at_s: [0.2, 0.6]
+        rates_deg_s: [0, 120]
+";
+    format!("{}{motions}", yard(soil, &[rover], window))
+}
+
+#[test]
+fn a_blade_and_wheels_throw_dust_in_windows_that_is_the_same_for_any_number_of_threads() {
+    let after = |threads: usize, soil: &str| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let mut world = world(&dozing(soil));
+            drive(&mut world, 160);
+            world
+        })
+    };
+    let dusty = after(1, "lunar_dust");
+    let DustState { parcels, .. } = &dusty.state().dust;
+    let by = |thrower: u32| parcels.iter().filter(move |parcel| parcel.by[0] == thrower);
+    let [of_wheels, of_blade] = [by(ROVER.0).count(), by(u32::MAX).count()];
+    assert!(of_wheels > 3 && of_blade > 20, "{of_wheels} parcels of wheels, {of_blade} of soil ahead of the blade");
+    for DustParcel { place_m: at_m, velocity_m_s, .. } in by(u32::MAX) {
+        let is_in = (-0.24..3.0).contains(&at_m.x) && at_m.y.abs() < 1.6 && (-0.1..0.6).contains(&at_m.z);
+        assert!(is_in && velocity_m_s.norm() < 2.0, "{at_m} {velocity_m_s}");
+    }
+    assert_eq!(dusty.state().dust.flying_ug() + dusty.state().dust.all_settled_ug(), 0);
+    assert_eq!(after(3, "lunar_dust").hash(), dusty.hash());
+    let clean = after(2, "lunar");
+    assert!(clean.state().dust == DustState::default(), "without the key `dust` there is none");
+    assert!(soil(clean.state()) == soil(dusty.state()), "dust moves no soil");
 }
 
 #[test]

@@ -43,8 +43,8 @@ impl GranularWindow {
     /// The points of a state that are loose and open to the sky, ascending by number.
     #[must_use]
     pub fn loose_points(&self, state: &WindowState) -> Vec<LoosePoint> {
-        let open = self.open_points(state.points());
-        let loose = open.into_iter().filter(|point| self.is_loose(state, point));
+        let open = self.highest_points(state.points().iter()).into_iter().flatten().flatten();
+        let loose = open.filter(|point| self.is_loose(state, point));
         let mut reported: Vec<_> =
             loose.map(|point| LoosePoint { place: self.reported(point), id: point.id }).collect();
         reported.sort_unstable_by_key(|point| point.id);
@@ -72,8 +72,11 @@ impl GranularWindow {
         [Vector3::repeat(-cell_m), side_m]
     }
 
-    /// The highest points of each column.
-    fn open_points<'a>(&self, points: &'a [Point]) -> Vec<&'a Point> {
+    /// The highest points of each column as wide as the points' distance, x fastest, highest first.
+    pub(crate) fn highest_points<'a>(
+        &self,
+        points: impl Iterator<Item = &'a Point>,
+    ) -> Vec<[Option<&'a Point>; LAYERS]> {
         let [columns, rows] = self.posts.cells().map(|cells| cells * POINTS_A_CELL as usize);
         let mut highest: Vec<[Option<&Point>; LAYERS]> = vec![[None; LAYERS]; columns * rows];
         let along = |m: f64, count: usize| ((m / self.spacing_m()) as usize).min(count - 1);
@@ -81,18 +84,24 @@ impl GranularWindow {
             let column = along(point.position_m.y, rows) * columns + along(point.position_m.x, columns);
             push_down(&mut highest[column], point);
         }
-        highest.into_iter().flatten().flatten().collect()
+        highest
     }
 
-    /// Whether the ground under a point has moved, or the point is above the ground by half the points' distance.
+    /// Whether the ground under a point has moved, or the point is above the ground.
     fn is_loose(&self, state: &WindowState, point: &Point) -> bool {
+        let at_m = [point.position_m.x, point.position_m.y];
+        state.risen_m(self.posts.under(&at_m)).abs() >= MOVED_M || self.flies(state, point)
+    }
+
+    /// Whether a point is above the ground by half the points' distance or more.
+    pub(crate) fn flies(&self, state: &WindowState, point: &Point) -> bool {
         let at_m = [point.position_m.x, point.position_m.y];
         let risen_m = state.risen_m(self.posts.under(&at_m));
         let [columns, rows] = self.posts.cells();
         let cell = |axis: usize, count: usize| ((at_m[axis] / self.model.grid().cell_m) as usize).min(count - 1);
         let top_m =
             state.tops_m().get(cell(1, rows) * columns + cell(0, columns)).map_or(0.0, |top_m| f64::from(*top_m));
-        risen_m.abs() >= MOVED_M || point.position_m.z - (top_m + risen_m) > 0.5 * self.spacing_m()
+        point.position_m.z - (top_m + risen_m) > 0.5 * self.spacing_m()
     }
 }
 

@@ -13,6 +13,7 @@
 //!   post of loosened soil has less mass below it: the mass stores its density.
 //! - **Grains.** A snapshot has position and number of the points that are loose and open to the sky (`loose`), from
 //!   which sensors draw grains.
+//! - **Dust.** Fast soil at the surface throws it (`stirred`).
 //! - **Drums** are thin shells that soil can be in. They continue from their poses at the last exchange.
 //!
 //! A window's place is fixed by its scenario. Its walls and floor hold the soil as if it stuck to
@@ -23,10 +24,12 @@ mod loose;
 mod shells;
 mod spec;
 mod state;
+mod stirred;
 mod window;
 
 pub use key::CrmKey;
 pub use loose::{LoosePoint, LooseSoil};
 pub use spec::{GrainsSpec, WindowSpec};
 pub use state::WindowState;
+pub use stirred::StirredSoil;
 pub use window::{GranularError, GranularWindow};

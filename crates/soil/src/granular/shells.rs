@@ -24,6 +24,13 @@ struct TrackedDrum {
     pose: Isometry3<f64>,
 }
 
+impl TrackedDrum {
+    /// Whether a point is within the drum's cylinder.
+    fn holds(&self, point: &Point) -> bool {
+        self.drum.holds(&self.pose.inverse_transform_point(&point.position_m.into()).coords)
+    }
+}
+
 impl Shells {
     /// The drums among `bodies` (with their numbers, in the grid's frame) after `elapsed_s` along their twists.
     pub(crate) fn left_by<'a>(bodies: impl Iterator<Item = (u64, &'a Body)>, elapsed_s: f64) -> Self {
@@ -59,9 +66,13 @@ impl Shells {
 
     /// Mass of the points within a drum's cylinder, kg.
     pub(crate) fn load_kg(&self, number: u64, points: &[Point]) -> Option<f64> {
-        let TrackedDrum { drum, pose, .. } = self.find(number)?;
-        let is_in = |point: &&Point| drum.holds(&pose.inverse_transform_point(&point.position_m.into()).coords);
-        Some(points.iter().filter(is_in).map(Point::mass_kg).sum())
+        let drum = self.find(number)?;
+        Some(points.iter().filter(|point| drum.holds(point)).map(Point::mass_kg).sum())
+    }
+
+    /// Whether a point is within the cylinder of a drum.
+    pub(crate) fn hold(&self, point: &Point) -> bool {
+        self.left.iter().any(|drum| drum.holds(point))
     }
 
     /// Whether all poses, which a file may hold, are finite.

@@ -352,10 +352,11 @@ fn is_still(points: &[Point]) -> bool {
 #[cfg(test)]
 mod tests {
     use nalgebra::{Isometry3, Vector3};
-    use selene_crm::{Body, BodyShape, CrmSpec, Preset, Scratch};
+    use selene_crm::{Body, BodyShape, CrmSpec, Drum, Preset, Scratch};
     use selene_terrain::{GroundPatch, Level, Ruts, Terrain};
 
     use super::WindowState;
+    use crate::granular::shells::Shells;
     use crate::granular::{GranularWindow, WindowSpec};
     use crate::law::Law;
     use crate::memory::MemoryPatch;
@@ -555,6 +556,43 @@ mod tests {
         };
         assert!(refused([0.08, 0.02]).is_err_and(|reported| reported.contains("several soils lie there")));
         assert_eq!(refused([0.3, 0.02]), Ok(()));
+    }
+
+    #[test]
+    fn soil_at_the_surface_throws_dust_while_it_slides_fast_in_the_open() {
+        let (window, mut state, ground, _) = pit();
+        assert_eq!(window.stirred_soil(&state), [], "a height field");
+        window.wake(&mut state, &ground);
+        let stirred_at = |state: &mut WindowState, speed_m_s: f32| {
+            let (points, _) = state.points_and_shells_mut().expect("points");
+            points.points.iter_mut().for_each(|point| point.velocity_m_s = Vector3::x() * speed_m_s);
+            window.stirred_soil(state)
+        };
+        assert_eq!(stirred_at(&mut state, 0.05), [], "too slow");
+        let stirred = stirred_at(&mut state, 0.3);
+        assert!(stirred.iter().map(|soil| soil.cell).eq(0..80), "each column of cells");
+        for soil in &stirred {
+            // Four points of 0.02 m.
+            assert!((soil.sweeps_m2_s - 4.0 * 0.3 * 0.02).abs() < 1e-7, "{soil:?}");
+            assert!((soil.velocity_m_s - Vector3::x() * 0.3).norm() < 1e-7, "{soil:?}");
+            let below_m = ground.height_m(soil.place_m.x, soil.place_m.y).expect("ground") - soil.place_m.z;
+            assert!((0.0..0.03).contains(&below_m), "{below_m} m below the ground");
+        }
+        let drum = Drum {
+            radius_m: 1.0,
+            half_length_m: 1.0,
+            slices: 1,
+            scoops: 1,
+            channel_m: 0.1,
+            overlap_rad: 1.0,
+        };
+        let around = Body { shape: BodyShape::Drum(drum), ..box_at(0.0, 0.0) };
+        *state.points_and_shells_mut().expect("points").1 = Shells::left_by([(7, &around)].into_iter(), 0.0);
+        assert_eq!(window.stirred_soil(&state), [], "in a drum");
+        *state.points_and_shells_mut().expect("points").1 = Shells::default();
+        let (points, _) = state.points_and_shells_mut().expect("points");
+        points.points.iter_mut().for_each(|point| point.position_m.z += 0.2);
+        assert_eq!(window.stirred_soil(&state), [], "in flight");
     }
 
     #[test]

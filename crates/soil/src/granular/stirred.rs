@@ -1,0 +1,77 @@
+//! The soil of a window that throws dust: the highest point of each column while it is faster than [`FAST_M_S`], as the
+//! markers on the surface do in LUNAR. Soil in flight sheds none, since there is no air. Soil in a drum keeps its own; the
+//! surface is that below the drum.
+
+use nalgebra::Vector3;
+use selene_crm::Point;
+
+use crate::granular::state::WindowState;
+use crate::granular::window::{GranularWindow, POINTS_A_CELL};
+
+/// Speed above which soil throws dust, m/s: our choice. By the key `dust` of a soil, dust of slower soil would rise by
+/// less than half a millimetre on the Moon.
+const FAST_M_S: f32 = 0.1;
+
+/// The fast points at the surface of one column of cells.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StirredSoil {
+    /// Number of the column, x fastest.
+    pub cell: u32,
+    /// Its centre of mass, map frame, m.
+    pub place_m: Vector3<f64>,
+    /// Its mean velocity, m/s.
+    pub velocity_m_s: Vector3<f64>,
+    /// Area over which it slides in a second, m²/s: the sum of its points' speeds times their distance.
+    pub sweeps_m2_s: f64,
+}
+
+/// Sums over the points of a column, in the grid's frame.
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    mass_kg: f64,
+    moment_kg_m: Vector3<f64>,
+    momentum_n_s: Vector3<f64>,
+    speeds_m_s: f64,
+}
+
+impl GranularWindow {
+    /// The soil that throws dust, ascending by column.
+    #[must_use]
+    pub fn stirred_soil(&self, state: &WindowState) -> Vec<StirredSoil> {
+        let is_fast = |point: &Point| point.velocity_m_s.norm_squared() > FAST_M_S * FAST_M_S;
+        if !state.points().iter().any(is_fast) {
+            return Vec::new();
+        }
+        let is_outside = |point: &&Point| !state.shells().is_some_and(|shells| shells.hold(point));
+        let highest = self.highest_points(state.points().iter().filter(is_outside));
+        let [columns, rows] = self.posts.cells();
+        let mut sums = vec![Sums::default(); columns * rows];
+        let a_cell = POINTS_A_CELL as usize;
+        for (column, [top, _]) in highest.into_iter().enumerate() {
+            let Some(point) = top.filter(|point| is_fast(point) && !self.flies(state, point)) else { continue };
+            let (x, y) = (column % (columns * a_cell), column / (columns * a_cell));
+            sums[(y / a_cell) * columns + x / a_cell].add(point);
+        }
+        let moving = sums.iter().enumerate().filter(|(_, sums)| sums.mass_kg > 0.0);
+        moving.map(|(cell, sums)| self.stirred(cell as u32, sums)).collect()
+    }
+
+    fn stirred(&self, cell: u32, sums: &Sums) -> StirredSoil {
+        StirredSoil {
+            cell,
+            place_m: self.corner_m + sums.moment_kg_m / sums.mass_kg,
+            velocity_m_s: sums.momentum_n_s / sums.mass_kg,
+            sweeps_m2_s: sums.speeds_m_s * self.spacing_m(),
+        }
+    }
+}
+
+impl Sums {
+    fn add(&mut self, point: &Point) {
+        let (mass_kg, velocity_m_s) = (point.mass_kg(), point.velocity_m_s.cast::<f64>());
+        self.mass_kg += mass_kg;
+        self.moment_kg_m += point.position_m * mass_kg;
+        self.momentum_n_s += velocity_m_s * mass_kg;
+        self.speeds_m_s += velocity_m_s.norm();
+    }
+}
