@@ -47,6 +47,7 @@ SCENARIOS = [
     ("sil", "ex1", None, 1, "behind"),
     ("sorato", "sorato", None, 6, "behind"),
     ("sorato_loop", "sorato", None, 6, "behind"),
+    ("truck_dust", "truck", None, 2, "behind"),
     ("two_rovers", "viper", (0, "rover_1"), 6, "beside"),
     ("viper_dust", "viper", None, 4, "wheel"),
     ("viper_spotlight", "viper", None, 2, "over"),
@@ -63,7 +64,7 @@ SITES = {
 SITE = ("2026-11-21T12:00:00Z", 0, 0)
 
 # Rovers of cameras whose links VIPER lacks, and cameras that must be there too.
-CARRIERS = {"convoy": "truck", "dozer": "dozer", "ex1": "ex1", "learning": "ex1", "rassor": "rassor", "sorato": "sorato"}
+CARRIERS = {"convoy": "truck", "dozer": "dozer", "ex1": "ex1", "learning": "ex1", "rassor": "rassor", "sorato": "sorato", "truck": "truck"}
 BESIDE = {"navcam_right": ["navcam_left"]}
 # In the Sun, polar_rig sees only white at its own exposure: here it has 1/64 of that.
 EXPOSURES = {"polar_rig": ("exposure_s: 0.064", "exposure_s: 0.001")}

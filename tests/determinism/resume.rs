@@ -281,6 +281,7 @@ tests_of! {
     sil
     sorato
     sorato_loop
+    truck_dust
     two_rovers
     viper_dust
     viper_spotlight
