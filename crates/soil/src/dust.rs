@@ -1,19 +1,22 @@
-//! Dust that a wheel or fast granular soil throws. A share `lofted` of the layer of soil that the wheel's skin drags along leaves the ground:
-//! a mass of `lofted · ρ · width · layer` for each metre that the skin at the wheel's lowest point slides on the soil. The dust leaves with the velocity of the rim, at an angle behind the wheel's lowest point whose sine is
-//! uniformly distributed over `rise`, so that `rise` is also the vertical speed over the rim's speed. A wheel whose rim
-//! is slower than [`LOCKED`] times the sliding speed counts as locked: dust leaves on the side to which it slides. In
-//! vacuum the dust then flies along a parabola to the ground.
+//! Dust that a wheel or fast granular soil throws. A share `lofted` of the layer of soil that the wheel's skin drags
+//! along leaves the ground: a mass of `lofted · ρ · width · layer` for each metre that the skin at the wheel's lowest
+//! point slides on the soil. The dust leaves with the velocity of the rim, at an angle behind the wheel's lowest
+//! point whose sine is uniformly distributed over `rise`, so that `rise` is also the vertical speed over the rim's
+//! speed. A wheel whose rim is slower than [`LOCKED`] times the sliding speed counts as locked: dust leaves on the
+//! side to which it slides. In vacuum the dust then flies along a parabola to the ground.
 //!
-//! Granular soil that slides over the soil below throws the same mass for the area that it slides over, and the dust rises
-//! by the same share of its speed.
+//! Granular soil that moves at the surface sheds the same share of the same layer from its area each time that it has
+//! moved by [`RENEWED_M`], as a wheel does whose contact has that length. Its dust rises by the same share of its
+//! speed.
 //!
-//! The dust of one wheel and one heartbeat is one parcel: a Gaussian cloud about a flying point, which widens since
-//! the directions within it differ. Grains neither collide nor bounce. They extinguish light as spheres that are large
-//! against its wavelength, without the diffracted light, which goes on in nearly the same direction: a cross-section
-//! of 3/(2 ρ_s D32) for each kg.
+//! The dust of one wheel, or of one column of granular soil, and one heartbeat is one parcel: a Gaussian cloud about a
+//! flying point, which widens since the directions within it differ. Grains neither collide nor bounce. They extinguish
+//! light as spheres that are large against its wavelength, without the diffracted light, which goes on in nearly the
+//! same direction: a cross-section of 3/(2 ρ_s D32) for each kg.
 //!
 //! `rise` reproduces the heights that a DEM of a lunar wheel found (Li et al. 2011: 0.015, 0.024, 0.32, 1.2 and 3.2 m
-//! at 0.5, 1, 3, 5 and 7 m/s) within a factor of two; `lofted`, `layer_m` and a parcel's first width are our choice.
+//! at 0.5, 1, 3, 5 and 7 m/s) within a factor of two; `lofted`, `layer_m`, [`RENEWED_M`] and a parcel's first width are
+//! our choice.
 
 use std::f64::consts::{FRAC_1_SQRT_2, TAU};
 
@@ -26,11 +29,14 @@ use selene_base::input::within;
 use selene_base::random::{RngExt, Stream};
 use serde::{Deserialize, Serialize};
 
+use crate::granular::StirredSoil;
 use crate::spec::positive_within;
 use crate::wheel::{WheelMotion, WheelShape};
 
 /// A parcel's initial standard deviation over the wheel's width.
 const FIRST_DEVIATION: f64 = 0.125;
+/// Distance by which granular soil moves while it sheds the dust of its layer once, m.
+const RENEWED_M: f64 = 0.1;
 /// A wheel counts as locked when its rim is slower than this times its sliding speed.
 const LOCKED: f64 = 0.01;
 /// Fewest steps in which a parabola is followed over level ground.
@@ -127,23 +133,6 @@ pub struct DustSource<'a> {
     pub at: SimTime,
 }
 
-/// Granular soil that slid over the soil below it.
-#[derive(Clone, Copy, Debug)]
-pub struct SlidSoil {
-    /// What is reported as the thrower.
-    pub by: [u32; 2],
-    /// Where it is, map frame, m.
-    pub place_m: Vector3<f64>,
-    /// Its velocity, m/s.
-    pub velocity_m_s: Vector3<f64>,
-    /// Area over which it slid, m².
-    pub slid_m2: f64,
-    /// Standard deviation of its place, m.
-    pub deviation_m: f64,
-    /// When the dust leaves.
-    pub at: SimTime,
-}
-
 /// Soil that leaves the ground at one place.
 struct Lofted {
     by: [u32; 2],
@@ -212,7 +201,7 @@ impl DustParcel {
             && self.spreading_m_s >= 0.0
     }
 
-    /// Key by which lists of parcels are sorted: when it was thrown, then by which wheel.
+    /// Key by which lists of parcels are sorted: when it was thrown, then by whom.
     #[must_use]
     pub fn order(&self) -> (SimTime, [u32; 2]) {
         (self.from, self.by)
@@ -287,32 +276,27 @@ impl Dust {
         let behind = Rotation3::from_axis_angle(&axle, (rise * sense).asin());
         let rim_m = behind * down * wheel.radius_m;
         let beside_m = *axle * (wheel.width_m * (rng.random::<f64>() - 0.5));
-        let mut place_m = motion.world_from_wheel.translation.vector + rim_m + beside_m;
-        if let Some(height_m) = ground_m(place_m.x, place_m.y) {
-            place_m.z = place_m.z.max(height_m);
-        }
+        let place_m = motion.world_from_wheel.translation.vector + rim_m + beside_m;
         let velocity_m_s = motion.linear_m_s + motion.angular_rad_s.cross(&rim_m);
         let mass_kg = self.lofted_kg_m2 * wheel.width_m * sliding_m_s.norm() * throw.duration_s;
         let deviation_m = FIRST_DEVIATION * wheel.width_m;
-        self.parcel(&Lofted { by, at, mass_kg, place_m, velocity_m_s, deviation_m }, rng)
+        self.parcel(Lofted { by, at, mass_kg, place_m, velocity_m_s, deviation_m }, ground_m, rng)
     }
 
-    /// The parcel that sliding granular soil throws, its landing still unknown (`until` is `from`); none for less than a
-    /// microgram. `ground_m` gives the ground's height at x and y, m: dust of soil below it starts on the ground.
+    /// The parcel that granular soil sheds in `duration_s` until `at`, its landing still unknown (`until` is `from`);
+    /// none for less than a microgram. `by` is reported as the thrower, and `ground_m` is as for [`Self::thrown`].
     #[must_use]
     pub fn shed(
         &self,
-        soil: &SlidSoil,
+        soil: &StirredSoil,
+        (by, at, duration_s): ([u32; 2], SimTime, f64),
         ground_m: impl Fn(f64, f64) -> Option<f64>,
         rng: &mut Stream,
     ) -> Option<DustParcel> {
-        let SlidSoil { by, at, mut place_m, mut velocity_m_s, slid_m2, deviation_m } = *soil;
+        let StirredSoil { place_m, mut velocity_m_s, speed_area_m3_s, deviation_m, .. } = *soil;
         velocity_m_s.z = velocity_m_s.z.max(self.rise(rng) * velocity_m_s.norm());
-        if let Some(height_m) = ground_m(place_m.x, place_m.y) {
-            place_m.z = place_m.z.max(height_m);
-        }
-        let mass_kg = self.lofted_kg_m2 * slid_m2;
-        self.parcel(&Lofted { by, at, mass_kg, place_m, velocity_m_s, deviation_m }, rng)
+        let mass_kg = self.lofted_kg_m2 * speed_area_m3_s * duration_s / RENEWED_M;
+        self.parcel(Lofted { by, at, mass_kg, place_m, velocity_m_s, deviation_m }, ground_m, rng)
     }
 
     /// A vertical speed over that of the soil.
@@ -321,10 +305,18 @@ impl Dust {
     }
 
     /// A parcel of soil that left the ground, its landing still unknown; none for less than a microgram.
-    fn parcel(&self, lofted: &Lofted, rng: &mut Stream) -> Option<DustParcel> {
+    fn parcel(
+        &self,
+        mut lofted: Lofted,
+        ground_m: impl Fn(f64, f64) -> Option<f64>,
+        rng: &mut Stream,
+    ) -> Option<DustParcel> {
         let mass_ug = (lofted.mass_kg * UG_PER_KG).floor();
         if mass_ug < 1.0 {
             return None;
+        }
+        if let Some(height_m) = ground_m(lofted.place_m.x, lofted.place_m.y) {
+            lofted.place_m.z = lofted.place_m.z.max(height_m);
         }
         // Half of the variance is between parcels and half within each.
         let spread_tan = self.spread_tan * FRAC_1_SQRT_2;
@@ -345,12 +337,7 @@ impl Dust {
 
 /// Side of the lowest point on which dust leaves, about the axle: 1 behind a wheel that turns forward, −1 ahead of one
 /// that turns backward. For a locked wheel, the share of its sliding along its heading; none where it does not slide.
-fn sense(
-    throw: &DustSource<'_>,
-    axle: &Vector3<f64>,
-    down: &Vector3<f64>,
-    sliding_m_s: &Vector3<f64>,
-) -> Option<f64> {
+fn sense(throw: &DustSource<'_>, axle: &Vector3<f64>, down: &Vector3<f64>, sliding_m_s: &Vector3<f64>) -> Option<f64> {
     let rim_m_s = throw.motion.angular_rad_s.dot(axle) * throw.wheel.radius_m;
     let speed_m_s = sliding_m_s.norm();
     if rim_m_s.abs() > LOCKED * speed_m_s {
@@ -381,6 +368,7 @@ fn ascending([least, greatest]: &[f64; 2], (): &()) -> garde::Result {
 #[cfg(test)]
 mod tests {
     use super::{Dust, DustParcel, DustSource, DustSpec, FIRST_DEVIATION};
+    use crate::granular::StirredSoil;
     use crate::wheel::{WheelMotion, WheelShape};
     use nalgebra::{UnitQuaternion, Vector3};
     use selene_base::random::stream_at;
@@ -493,6 +481,30 @@ mod tests {
             assert!((place_m.x + RADIUS_M * 0.3 * rim_m_s.signum()).abs() < 1e-12, "{place_m}");
             assert!(place_m.y.abs() <= 0.5 * WIDTH_M);
         }
+    }
+
+    #[test]
+    fn moving_soil_sheds_its_layer_once_a_tenth_of_a_metre_upward_from_the_ground() {
+        let spec = DustSpec { rise: [0.3, 0.3], spread_deg: 0.0, ..DustSpec::default() };
+        let shed = |velocity_m_s: Vector3<f64>| {
+            let soil = StirredSoil {
+                cell: 4,
+                place_m: Vector3::new(1.0, 2.0, -0.01),
+                velocity_m_s,
+                speed_area_m3_s: velocity_m_s.norm() * 0.0016,
+                deviation_m: 0.01,
+            };
+            let by_at = ([9, 4], SimTime::from_nanos(7), 0.01);
+            Dust::from(&spec).shed(&soil, by_at, |_, _| Some(0.0), &mut stream_at(1, "dust", 0))
+        };
+        let parcel = shed(Vector3::new(0.5, 0.0, 0.0)).expect("it moves");
+        // 1 % of 1500 kg/m³ · 0.01 m · 0.0016 m², as it moves 5 mm of 0.1 m.
+        assert!((11_999..=12_000).contains(&parcel.mass_ug), "{} µg", parcel.mass_ug);
+        assert_eq!((parcel.by, parcel.place_m), ([9, 4], Vector3::new(1.0, 2.0, 0.0)));
+        assert!((parcel.velocity_m_s - Vector3::new(0.5, 0.0, 0.15)).norm() < 1e-12, "{}", parcel.velocity_m_s);
+        let rising = shed(Vector3::new(0.3, 0.0, 0.4)).expect("it moves");
+        assert!((rising.velocity_m_s.z - 0.4).abs() < 1e-12, "faster than by `rise` alone");
+        assert_eq!(shed(Vector3::zeros()), None);
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub enum Law {
 }
 
 impl Law {
-    /// Parameters of the dust that wheels throw; none where they throw none.
+    /// Parameters of the dust that is thrown; none where none is.
     #[must_use]
     pub fn dust(&self) -> Option<&Dust> {
         match self {

@@ -41,7 +41,7 @@ mod wheel_memory;
 pub use data::{DataDriven, Fitted};
 pub use data_spec::{AccelerationSpec, DataFrictionSpec, DataSpec, Downhill, SinkageFitSpec, SlipFitSpec, TraceSpec};
 pub use domain::Domain;
-pub use dust::{Dust, DustParcel, DustSource, DustSpec, SlidSoil};
+pub use dust::{Dust, DustParcel, DustSource, DustSpec};
 pub use granular::{
     CrmKey, GrainsSpec, GranularError, GranularWindow, LoosePoint, LooseSoil, StirredSoil, WindowSpec, WindowState,
 };

@@ -66,9 +66,9 @@ impl Soils {
         self.soil_at(x_m, y_m).crm.as_ref()
     }
 
-    /// Whether any soil throws dust.
+    /// Whether there is dust to throw on any soil.
     #[must_use]
-    pub fn throw_dust(&self) -> bool {
+    pub fn any_dust(&self) -> bool {
         let others = self.areas.iter().map(|(_, soil)| soil);
         others.chain([&self.default]).any(|soil| soil.law.dust().is_some())
     }

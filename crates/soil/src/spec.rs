@@ -38,8 +38,8 @@ pub struct SoilSpec {
     #[garde(dive)]
     #[serde(default)]
     pub crm: Option<CrmKey>,
-    /// The dust that wheels throw; without it, they throw none.
-    #[garde(dive, custom(of_scm_alone(&self.law, "dust", "shears the soil under a wheel")))]
+    /// The dust that wheels and moving granular soil throw; without it, they throw none.
+    #[garde(dive, custom(of_scm_alone(&self.law, "dust", "throws dust")))]
     #[serde(default)]
     pub dust: Option<DustSpec>,
 }

@@ -1,4 +1,4 @@
-//! Dust thrown by wheels, for rendering: each parcel in flight is a cloud at its point of the parabola.
+//! Thrown dust, for rendering: each parcel in flight is a cloud at its point of the parabola.
 
 use selene_base::SimTime;
 use selene_scene::Puff;

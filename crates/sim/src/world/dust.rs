@@ -1,7 +1,8 @@
 //! Dust in flight above the ground, and the balance of its mass: what each tile of the ground lost and gained, in whole
 //! micrograms. The mass in flight and the net gain of all tiles always add up to zero.
 //!
-//! At the end of a heartbeat each wheel throws one parcel for the distance that it slid in it; where several processes
+//! At the end of a heartbeat each wheel on the soil, and each column of a granular window whose soil is fast, throws one
+//! parcel; where several processes
 //! share a world, when their parts are merged. A parcel stays in the list for the heartbeat in which it lands, so that
 //! a snapshot has all dust that flew since the one before.
 
@@ -15,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::world::model::Model;
 
-/// Maximum number of parcels in flight; beyond it, wheels throw no dust.
+/// Maximum number of parcels in flight; beyond it, no dust is thrown.
 const PARCELS_MAX: usize = 16_384;
 /// Longest flight of a parcel for which ground is looked up under its path, s.
 const FLIGHT_S: f64 = 10.0;

@@ -21,7 +21,7 @@ use selene_base::random::stream_at;
 use selene_base::{InputError, Pose, SimTime, Wrench};
 use selene_crm::{Body, BodyShape, Drum, Scratch};
 use selene_soil::{
-    Conditions, Domain, GranularError, GranularWindow, MemoryPatch, SlidSoil, StirredSoil, WheelContact, WindowState,
+    Conditions, Domain, GranularError, GranularWindow, MemoryPatch, StirredSoil, WheelContact, WindowState,
 };
 use selene_terrain::{GroundPatch, NodeRect, Terrain};
 use selene_vehicle::contact::LooseRock;
@@ -33,7 +33,7 @@ use crate::world::entity::EntityId;
 use crate::world::group::{GroupRover, RoverScratch};
 use crate::world::model::{Model, RoverKind};
 
-/// Friction coefficient of metal on regolith.
+/// Friction coefficient of metal on regolith, where the rover's file gives none.
 const BODY_FRICTION: f64 = 0.6;
 /// Minimum half thickness of a flat shape, m.
 const THIN_M: f64 = 0.001;
@@ -269,17 +269,15 @@ impl GroupWindow {
         thrown: &mut ThrownDust,
     ) {
         let scenario = model.scenario();
-        if !scenario.soils.throw_dust() {
+        if !scenario.soils.any_dust() {
             return;
         }
         for soil in self.window.stirred_soil(&self.state) {
-            let StirredSoil { cell, place_m, velocity_m_s, sweeps_m2_s } = soil;
+            let StirredSoil { cell, place_m, .. } = soil;
             let Some(dust) = scenario.soils.at(place_m.x, place_m.y).dust() else { continue };
-            let slid_m2 = sweeps_m2_s * scenario.heartbeat.secs_f64();
-            let by = [u32::MAX - self.id, cell];
-            let slid = SlidSoil { by, place_m, velocity_m_s, slid_m2, deviation_m: 0.5 * self.window.spacing_m(), at };
+            let thrower = ([u32::MAX - self.id, cell], at, scenario.heartbeat.secs_f64());
             let mut rng = stream_at(scenario.seed, &format!("dust of window {} {cell}", self.id), sequence);
-            if let Some(parcel) = dust.shed(&slid, |x, y| ground.height_m(x, y), &mut rng) {
+            if let Some(parcel) = dust.shed(&soil, thrower, |x, y| ground.height_m(x, y), &mut rng) {
                 thrown.push(parcel, scenario.gravity_m_s2, ground);
             }
         }
@@ -358,7 +356,7 @@ fn part_bodies(at: usize, rover: &GroupRover) -> Vec<BodyInWindow> {
             pose,
             velocity_m_s: twist.linear + twist.angular.cross(&arm),
             angular_velocity_rad_s: twist.angular,
-            friction: BODY_FRICTION,
+            friction: rover.kind.model().ground_friction(of.link).unwrap_or(BODY_FRICTION),
         };
         Some(BodyInWindow { at: BodyIndex::Part { rover: at, id: rover.id, part }, body, is_awake: true })
     };

@@ -333,10 +333,11 @@ impl GroupRover {
         }
     }
 
-    /// Adds the dust that its wheels throw at the end of a heartbeat: as if they had slid through all of it as they do then.
+    /// Adds the dust that its wheels throw at the end of a heartbeat, as if they had touched the soil and slid
+    /// through all of it as they do then.
     fn throw_dust(&self, model: &Model, (sequence, at): (u64, SimTime), ground: &GroundPatch, thrown: &mut ThrownDust) {
         let (soils, scenario) = (model.soils(&self.kind), model.scenario());
-        if !soils.throw_dust() {
+        if !soils.any_dust() {
             return;
         }
         let RoverScratch { rover, contacts, .. } = &self.scratch;

@@ -572,24 +572,21 @@ mod tests {
         let stirred = stirred_at(&mut state, 0.3);
         assert!(stirred.iter().map(|soil| soil.cell).eq(0..80), "each column of cells");
         for soil in &stirred {
-            // Four points of 0.02 m.
-            assert!((soil.sweeps_m2_s - 4.0 * 0.3 * 0.02).abs() < 1e-7, "{soil:?}");
+            // Four points, 0.04 m by 0.04 m together: the same for any distance between points.
+            assert!((soil.speed_area_m3_s - 0.3 * 0.04 * 0.04).abs() < 1e-8, "{soil:?}");
             assert!((soil.velocity_m_s - Vector3::x() * 0.3).norm() < 1e-7, "{soil:?}");
             let below_m = ground.height_m(soil.place_m.x, soil.place_m.y).expect("ground") - soil.place_m.z;
             assert!((0.0..0.03).contains(&below_m), "{below_m} m below the ground");
         }
-        let drum = Drum {
-            radius_m: 1.0,
-            half_length_m: 1.0,
-            slices: 1,
-            scoops: 1,
-            channel_m: 0.1,
-            overlap_rad: 1.0,
-        };
+        let drum = Drum { radius_m: 1.0, half_length_m: 1.0, slices: 1, scoops: 1, channel_m: 0.1, overlap_rad: 1.0 };
         let around = Body { shape: BodyShape::Drum(drum), ..box_at(0.0, 0.0) };
         *state.points_and_shells_mut().expect("points").1 = Shells::left_by([(7, &around)].into_iter(), 0.0);
         assert_eq!(window.stirred_soil(&state), [], "in a drum");
         *state.points_and_shells_mut().expect("points").1 = Shells::default();
+        let (points, _) = state.points_and_shells_mut().expect("points");
+        let aloft = points.points[7].position_m + Vector3::z() * 0.3;
+        points.points[7].position_m = aloft;
+        assert_eq!(window.stirred_soil(&state).len(), 80, "below a point in flight");
         let (points, _) = state.points_and_shells_mut().expect("points");
         points.points.iter_mut().for_each(|point| point.position_m.z += 0.2);
         assert_eq!(window.stirred_soil(&state), [], "in flight");

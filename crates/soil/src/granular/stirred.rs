@@ -1,6 +1,7 @@
-//! The soil of a window that throws dust: the highest point of each column while it is faster than [`FAST_M_S`], as the
-//! markers on the surface do in LUNAR. Soil in flight sheds none, since there is no air. Soil in a drum keeps its own; the
-//! surface is that below the drum.
+//! The soil of a window that throws dust: in each column the highest point that does not fly, while it is faster than
+//! [`FAST_M_S`]; in LUNAR such markers on the surface do. Soil in flight sheds none, since there is no air. Soil in a
+//! drum keeps its own; the surface is that below the drum. It need not be open to the sky: soil that a wheel or a
+//! blade covers counts too.
 
 use nalgebra::Vector3;
 use selene_crm::Point;
@@ -8,8 +9,8 @@ use selene_crm::Point;
 use crate::granular::state::WindowState;
 use crate::granular::window::{GranularWindow, POINTS_A_CELL};
 
-/// Speed above which soil throws dust, m/s: our choice. By the key `dust` of a soil, dust of slower soil would rise by
-/// less than half a millimetre on the Moon.
+/// Speed above which soil throws dust, m/s: our choice. By the default `rise`, dust of slower soil would rise by less
+/// than half a millimetre on the Moon.
 const FAST_M_S: f32 = 0.1;
 
 /// The fast points at the surface of one column of cells.
@@ -21,8 +22,10 @@ pub struct StirredSoil {
     pub place_m: Vector3<f64>,
     /// Its mean velocity, m/s.
     pub velocity_m_s: Vector3<f64>,
-    /// Area over which it slides in a second, m²/s: the sum of its points' speeds times their distance.
-    pub sweeps_m2_s: f64,
+    /// Sum over its points of speed times the area of a point, m³/s.
+    pub speed_area_m3_s: f64,
+    /// Standard deviation of its place along any axis, m.
+    pub deviation_m: f64,
 }
 
 /// Sums over the points of a column, in the grid's frame.
@@ -47,8 +50,9 @@ impl GranularWindow {
         let [columns, rows] = self.posts.cells();
         let mut sums = vec![Sums::default(); columns * rows];
         let a_cell = POINTS_A_CELL as usize;
-        for (column, [top, _]) in highest.into_iter().enumerate() {
-            let Some(point) = top.filter(|point| is_fast(point) && !self.flies(state, point)) else { continue };
+        for (column, layers) in highest.into_iter().enumerate() {
+            let surface = layers.into_iter().flatten().find(|point| !self.flies(state, point));
+            let Some(point) = surface.filter(|point| is_fast(point)) else { continue };
             let (x, y) = (column % (columns * a_cell), column / (columns * a_cell));
             sums[(y / a_cell) * columns + x / a_cell].add(point);
         }
@@ -61,7 +65,8 @@ impl GranularWindow {
             cell,
             place_m: self.corner_m + sums.moment_kg_m / sums.mass_kg,
             velocity_m_s: sums.momentum_n_s / sums.mass_kg,
-            sweeps_m2_s: sums.speeds_m_s * self.spacing_m(),
+            speed_area_m3_s: sums.speeds_m_s * self.spacing_m().powi(2),
+            deviation_m: 0.5 * self.spacing_m(),
         }
     }
 }
