@@ -202,7 +202,7 @@ fn printed(output: &Output) -> String {
 fn arguments_that_cannot_be_are_refused_with_what_is_allowed_and_the_launch_fails() {
     let _turn = alone();
     let rows: [(&str, &[&str], &[&str]); 13] = [
-        ("viper", &["robot:=opportunity"], &["robot:=opportunity", "config/rover", "curiosity, ex1"]),
+        ("viper", &["robot:=opportunity"], &["robot:=opportunity", "config/rover", "curiosity, dozer"]),
         ("viper", &["world:=mars"], &["world:=mars", "config/scenario", "polar"]),
         ("viper", &["params_file:=no/such.yaml"], &["params_file:=no/such.yaml", "neither a file"]),
         ("viper", &["device:=tpu"], &["device", "tpu", "'auto', 'gpu', 'cpu'"]),

@@ -282,6 +282,7 @@ fn dozing(soil: &str) -> String {
       - joints: [front_left_drive, front_right_drive, rear_left_drive, rear_right_drive]
         at_s: [0.2, 0.6]
         rates_deg_s: [0, 120]
+      - {joints: [blade_lift], at_s: [0, 1], angles_deg: [0, -6]}
 ";
     format!("{}{motions}", yard(soil, &[rover], window))
 }

@@ -8,7 +8,7 @@ use selene_base::frames::yaw_rad;
 use selene_vehicle::{RoverModel, Shape, WheelTargets};
 
 /// Name, mass (kg), wheels, moving joints.
-const ROVERS: [(&str, f64, usize, usize); 6] = [
+const ROVERS: [(&str, f64, usize, usize); 7] = [
     ("viper", 442.88, 4, 14),
     ("curiosity", 899.0, 6, 14),
     ("ex1", 21.63, 4, 8),
@@ -16,6 +16,8 @@ const ROVERS: [(&str, f64, usize, usize); 6] = [
     ("rassor", 45.0, 4, 8),
     // The chassis is published; four corners of 94.7 kg are ours.
     ("truck", 2086.5 + 4.0 * 94.7, 4, 10),
+    // The truck with a blade of 240 kg on two arms of 30 kg.
+    ("dozer", 2086.5 + 4.0 * 94.7 + 240.0 + 2.0 * 30.0, 4, 11),
 ];
 
 fn base_from(model: &RoverModel, link: &str) -> Pose {
