@@ -11,7 +11,16 @@ SCENE_PX = 320
 SENSOR_PX = 240
 
 # Distance of the camera from the rover, relative to that from VIPER.
-OFF = {"curiosity": 1.5, "dozer": 2.4, "ex1": 0.5, "hmmwv": 2.2, "rassor": 0.65, "sorato": 0.3, "truck": 2.2, "viper": 1.0}
+OFF = {
+    "curiosity": 1.5,
+    "dozer": 2.4,
+    "ex1": 0.5,
+    "hmmwv": 2.2,
+    "rassor": 0.65,
+    "sorato": 0.3,
+    "truck": 2.2,
+    "viper": 1.0,
+}
 
 # Where the camera is and where it looks, in VIPER's base_link, m: x ahead, y to the left.
 VIEWS = {
@@ -64,7 +73,15 @@ SITES = {
 SITE = ("2026-11-21T12:00:00Z", 0, 0)
 
 # Rovers of cameras whose links VIPER lacks, and cameras that must be there too.
-CARRIERS = {"convoy": "truck", "dozer": "dozer", "ex1": "ex1", "learning": "ex1", "rassor": "rassor", "sorato": "sorato", "truck": "truck"}
+CARRIERS = {
+    "convoy": "truck",
+    "dozer": "dozer",
+    "ex1": "ex1",
+    "learning": "ex1",
+    "rassor": "rassor",
+    "sorato": "sorato",
+    "truck": "truck",
+}
 BESIDE = {"navcam_right": ["navcam_left"]}
 # In the Sun, polar_rig sees only white at its own exposure: here it has 1/64 of that.
 EXPOSURES = {"polar_rig": ("exposure_s: 0.064", "exposure_s: 0.001")}

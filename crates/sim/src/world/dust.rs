@@ -1,10 +1,9 @@
 //! Dust in flight above the ground, and the balance of its mass: what each tile of the ground lost and gained, in whole
 //! micrograms. The mass in flight and the net gain of all tiles always add up to zero.
 //!
-//! At the end of a heartbeat each wheel on the soil, and each column of a granular window whose soil is fast, throws one
-//! parcel; where several processes
-//! share a world, when their parts are merged. A parcel stays in the list for the heartbeat in which it lands, so that
-//! a snapshot has all dust that flew since the one before.
+//! At the end of a heartbeat each wheel on the soil, and each column of a granular window whose soil is fast, throws
+//! one parcel; where several processes share a world, when their parts are merged. A parcel stays in the list for the
+//! heartbeat in which it lands, so that a snapshot has all dust that flew since the one before.
 
 use std::collections::BTreeSet;
 
