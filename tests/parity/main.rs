@@ -1,6 +1,7 @@
 //! The GPU's kernels against the CPU's on the default site, on whatever Vulkan device is available; lavapipe in CI.
 
 mod driven;
+mod granular;
 mod lost_device;
 mod two_devices;
 

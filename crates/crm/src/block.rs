@@ -67,6 +67,16 @@ impl Layout {
         }
     }
 
+    /// Blocks along each axis.
+    pub(crate) fn blocks(&self) -> [i32; 3] {
+        self.blocks
+    }
+
+    /// Number of the node at the grid's origin, along each axis.
+    pub(crate) fn origin(&self) -> [i32; 3] {
+        self.origin
+    }
+
     pub(crate) fn block_count(&self) -> usize {
         self.blocks.iter().map(|count| *count as usize).product()
     }

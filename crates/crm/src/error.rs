@@ -57,4 +57,7 @@ pub enum CrmError {
         /// Length of the substep, s.
         substep_s: f64,
     },
+    /// The device that advances the soil failed, or has too little room.
+    #[error("granular soil on {0}")]
+    Device(String),
 }

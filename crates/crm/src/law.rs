@@ -16,7 +16,7 @@ use crate::lanes::{Floats, Mask, Matrices, Symmetric};
 use crate::spec::CrmSpec;
 
 /// Volume, relative to that at rest, beyond which soil bears no stress.
-const OPEN_RATIO: f32 = 1.02;
+pub(crate) const OPEN_RATIO: f32 = 1.02;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Law {
@@ -44,6 +44,11 @@ impl From<&CrmSpec> for Law {
 }
 
 impl Law {
+    /// `G I₀/(d √ρs)`, for the kernels.
+    pub(crate) fn viscous(&self) -> f32 {
+        self.viscous
+    }
+
     /// The stresses of eight points after `substep_s` in the velocity gradients `gradients`, 1/s.
     #[inline(always)]
     pub(crate) fn stresses<S: Simd>(

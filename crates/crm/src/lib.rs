@@ -14,13 +14,17 @@
 //! Bodies are either solids, whose contact is resolved at the nodes inside of them, or thin shells (`shells`) with soil
 //! on both sides.
 //!
+//! [`DeviceSoil`] is the port of a GPU, which runs the twin of the solver in `kernel`.
+//!
 //! Frame: the origin is at the low corner of the grid and the axes are the grid's. Units are SI.
 
 mod block;
 mod body;
+mod device;
 mod drum;
 mod error;
 mod grid;
+pub mod kernel;
 mod lanes;
 mod law;
 mod model;
@@ -38,6 +42,7 @@ mod surface;
 mod transfer;
 
 pub use body::{Body, Reaction};
+pub use device::{DeviceSoil, SoilDevice};
 pub use drum::Drum;
 pub use error::CrmError;
 pub use grid::{Edges, Grid, Wall};
@@ -46,5 +51,5 @@ pub use scratch::Scratch;
 pub use shape::BodyShape;
 pub use spec::{CrmSpec, Preset};
 pub use state::{Filling, Point, State};
-pub use step::{StepResults, step};
+pub use step::{SUBSTEPS_MAX, StepResults, step};
 pub use substep::next_substep;

@@ -15,7 +15,7 @@ use crate::shells::{BlockSides, NearbySides};
 use crate::state::{Point, State};
 
 /// Fewest points for which a parallel task pays.
-const POINTS_A_TASK: usize = 512;
+pub(crate) const POINTS_A_TASK: usize = 512;
 /// A step keeps the stored order of points while none is farther than this from its block, cells.
 const STAYING_CELLS: f64 = 0.5;
 /// Marks a block without a slot.
@@ -276,7 +276,7 @@ fn survey_on<S: Simd>(simd: S, model: &Model, block: u32, points: &[Point]) -> P
     found
 }
 
-fn check(model: &Model, points: &[Point]) -> Result<(), CrmError> {
+pub(crate) fn check(model: &Model, points: &[Point]) -> Result<(), CrmError> {
     let bad = points.par_iter().find_first(|point| !point.is_sound() || !point.is_inside(model));
     match bad {
         None => Ok(()),

@@ -20,11 +20,11 @@ use crate::state::Point;
 pub(crate) const SHELLS_MAX: usize = 4;
 const BITS: usize = 16;
 /// Distance that soil keeps from surfaces, cells.
-const SKIN_CELLS: f64 = 1e-3;
+pub(crate) const SKIN_CELLS: f64 = 1e-3;
 /// Half of the side of a block's tile of 8 nodes, and the longest way of a point in a substep, cells.
-const HALF_TILE_CELLS: f64 = 4.0;
+pub(crate) const HALF_TILE_CELLS: f64 = 4.0;
 /// A node of a point's stencil is up to 1.5 cells from the point along each axis: at most 1.5 √3 in all, cells.
-const STENCIL_CELLS: f64 = 2.6;
+pub(crate) const STENCIL_CELLS: f64 = 2.6;
 
 /// On which sides of the surfaces of all shells a position is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use crate::body::{Body, Reaction};
 use crate::error::CrmError;
+use crate::kernel::{SORTED_CELLS, WAY_CELLS};
 use crate::model::Model;
 use crate::passes::Passes;
 use crate::scratch::{InitialCondition, Scratch};
@@ -16,10 +17,7 @@ use crate::state::{Point, State};
 use crate::substep::next_substep;
 
 /// The most substeps of a step.
-const SUBSTEPS_MAX: u32 = 100_000;
-/// The most that points move in a substep, and between two sorts, cells.
-const WAY_CELLS: f64 = 0.5;
-const SORTED_CELLS: f64 = 0.99;
+pub const SUBSTEPS_MAX: u32 = 100_000;
 
 /// Results of a step beside the new state of the soil.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -112,7 +110,7 @@ impl<'a> Stepping<'a> {
 
     fn substep(&mut self) -> Result<(), CrmError> {
         let cell_m = self.model.grid().cell_m;
-        if self.way_m > SORTED_CELLS * cell_m {
+        if self.way_m > f64::from(SORTED_CELLS) * cell_m {
             self.scratch.sort(self.model, self.bodies.len())?;
             self.way_m = 0.0;
         }
@@ -130,7 +128,7 @@ impl<'a> Stepping<'a> {
 
     /// Length of the next substep, s, and whether it is the last.
     fn next_substep(&self) -> Result<(f64, bool), CrmError> {
-        let way_m = WAY_CELLS * self.model.grid().cell_m;
+        let way_m = f64::from(WAY_CELLS) * self.model.grid().cell_m;
         let speed_m_s = self.speed_m_s.max(self.body_speed_m_s);
         let limit_s = self.model.substep_max_s().min(way_m / speed_m_s);
         let remaining_s = self.duration_s - self.elapsed_s;
@@ -164,7 +162,8 @@ impl<'a> Stepping<'a> {
     }
 }
 
-fn few_shells(bodies: &[Body]) -> Result<(), CrmError> {
+/// Checks the number of shells.
+pub(crate) fn few_shells(bodies: &[Body]) -> Result<(), CrmError> {
     let mut shells = bodies.iter().enumerate().filter(|(_, body)| matches!(body.shape, BodyShape::Drum(_)));
     match shells.nth(SHELLS_MAX) {
         None => Ok(()),

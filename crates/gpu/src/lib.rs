@@ -1,9 +1,10 @@
-//! The GPU tracer: runs the scene's WGSL kernels through wgpu on any Vulkan, Metal or DX12 device, behind
-//! the trait `Tracer`. It uses no vendor's ray tracing extension. No other crate of Selene depends on wgpu.
+//! The GPU: runs the WGSL kernels of the scene (behind the trait `Tracer`) and of granular soil through wgpu on any
+//! Vulkan, Metal or DX12 device. It uses no vendor's ray tracing extension. No other crate of Selene depends on wgpu.
 
 mod copy;
 mod engine;
 mod kernel;
+mod soil;
 mod tracer;
 
 pub use tracer::{GpuTracer, OffSwitch};

@@ -106,6 +106,11 @@ impl GpuTracer {
         }
     }
 
+    /// The device.
+    pub(crate) fn engine(&self) -> Arc<Engine> {
+        Arc::clone(&self.engine)
+    }
+
     /// A switch that turns this tracer's device off.
     #[must_use]
     pub fn off_switch(&self) -> OffSwitch {

@@ -201,6 +201,9 @@ pub(crate) struct WorldArgs {
     /// Replace the scenario's soil everywhere, by a name of config/soil or a file
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) soil: Option<String>,
+    /// Device that steps granular soil: the CPU, or a GPU (software Vulkan counts), whose results differ by rounding
+    #[arg(long, value_enum, default_value_t = SoilDeviceArg::Cpu)]
+    pub(crate) soil_device: SoilDeviceArg,
     /// Replace any value of the scenario's file, such as route.speed_m_s=0.1 or sensors.0=imu; may be given several
     /// times
     #[arg(long, value_name = "KEY=VALUE")]
@@ -301,6 +304,16 @@ pub(crate) struct DeviceArgs {
     /// Device that traces rays: a GPU if a real one is found, a GPU or nothing (software Vulkan counts), or the CPU
     #[arg(long, value_enum, default_value_t = Device::Auto)]
     pub(crate) device: Device,
+}
+
+/// Choices of `--soil-device`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SoilDeviceArg {
+    /// All CPU cores: the same bytes on every machine
+    #[default]
+    Cpu,
+    /// A GPU, also a software Vulkan device; refused when there is none
+    Gpu,
 }
 
 /// Choices of `--device`.

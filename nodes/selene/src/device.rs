@@ -1,9 +1,10 @@
-//! Selects the devices that trace rays: a hardware GPU if there is one, else the CPU, and those that sensors name. If a
+//! Selects the devices that step granular soil, and those that trace rays: a hardware GPU if there is one, else the CPU, and those that sensors name. If a
 //! device fails later, `selene_observe::Device` replaces it by the CPU.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
+use selene_crm::SoilDevice;
 use selene_gpu::GpuTracer;
 use selene_observe::{Device, DeviceError, Devices};
 use selene_sim::Model;
@@ -11,23 +12,33 @@ use selene_sim::Model;
 use crate::args;
 use crate::fault::Fault;
 
-/// The open GPUs of this process, by their index in `GpuTracer::adapters`: each is opened once.
-#[derive(Clone, Default)]
-struct Gpus(Arc<Mutex<BTreeMap<usize, Device>>>);
+/// The open GPUs of this process: each is opened once.
+static GPUS: LazyLock<Gpus> = LazyLock::new(Gpus::default);
+
+/// Open GPUs by their index in `GpuTracer::adapters`. All scenes, and granular soil, share them.
+#[derive(Default)]
+struct Gpus(Mutex<BTreeMap<usize, OpenGpu>>);
+
+/// An open GPU, for rays and for granular soil.
+#[derive(Clone)]
+struct OpenGpu {
+    tracer: Arc<GpuTracer>,
+    device: Device,
+}
 
 impl Gpus {
     /// The GPU of this index, opened if necessary.
-    fn open(&self, number: usize) -> Result<Device, String> {
+    fn open(&self, number: usize) -> Result<OpenGpu, String> {
         let mut opened = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(device) = opened.get(&number) {
-            return Ok(device.clone());
+        if let Some(gpu) = opened.get(&number) {
+            return Ok(gpu.clone());
         }
         let tracer = GpuTracer::open_at(number).map_err(|error| error.to_string())?;
-        let tracer = tracer.ok_or_else(|| format!("gpu:{number} is no longer there"))?;
-        // All scenes of the process share it.
-        let device = Device::new(move || Box::new(tracer.for_another_scene()));
-        opened.insert(number, device.clone());
-        Ok(device)
+        let tracer = Arc::new(tracer.ok_or_else(|| format!("gpu:{number} is no longer there"))?);
+        let for_scenes = Arc::clone(&tracer);
+        let gpu = OpenGpu { tracer, device: Device::new(move || Box::new(for_scenes.for_another_scene())) };
+        opened.insert(number, gpu.clone());
+        Ok(gpu)
     }
 
     /// The device that a sensor names.
@@ -37,7 +48,8 @@ impl Gpus {
         }
         let adapters: Vec<String> = GpuTracer::adapters().into_iter().map(|(name, _)| name).collect();
         let number = number_of(name, &adapters).ok_or_else(|| refusal(name, &adapters))?;
-        self.open(number).map_err(|why| DeviceError::Unusable { name: name.to_owned(), why })
+        let opened = self.open(number).map_err(|why| DeviceError::Unusable { name: name.to_owned(), why })?;
+        Ok(opened.device)
     }
 }
 
@@ -60,18 +72,32 @@ fn refusal(name: &str, adapters: &[String]) -> DeviceError {
 /// Opens the device of `--device`; those that sensors name are opened on first use. `auto` falls back to the CPU, with
 /// a warning if there is a GPU that cannot be used.
 pub(crate) fn open(device: args::Device) -> Result<Devices, Fault> {
-    let gpus = Gpus::default();
     let usual = match device {
         args::Device::Cpu => Device::cpu(),
         args::Device::Gpu if GpuTracer::adapters().is_empty() => {
             return Err(Fault::input("--device gpu: no GPU and no software Vulkan device found; use --device cpu"));
         }
         args::Device::Gpu => {
-            gpus.open(0).map_err(|error| Fault::input(format!("--device gpu: {error}; use --device cpu")))?
+            let opened =
+                GPUS.open(0).map_err(|error| Fault::input(format!("--device gpu: {error}; use --device cpu")))?;
+            opened.device
         }
-        args::Device::Auto => real_gpu(&gpus).unwrap_or_else(Device::cpu),
+        args::Device::Auto => real_gpu().unwrap_or_else(Device::cpu),
     };
-    Ok(Devices::new(usual, move |name| gpus.named(name)))
+    Ok(Devices::new(usual, |name| GPUS.named(name)))
+}
+
+/// Opens the device of `--soil-device`; `None` for the CPU.
+pub(crate) fn open_for_soil(device: args::SoilDeviceArg) -> Result<Option<SoilDevice>, Fault> {
+    if device == args::SoilDeviceArg::Cpu {
+        return Ok(None);
+    }
+    let refuse = |what: String| Fault::input(format!("--soil-device gpu: {what}; use --soil-device cpu"));
+    if GpuTracer::adapters().is_empty() {
+        return Err(refuse("no GPU and no software Vulkan device found".to_owned()));
+    }
+    let opened = GPUS.open(0).map_err(refuse)?;
+    opened.tracer.soil_device().map(Some).map_err(|error| refuse(error.to_string()))
 }
 
 /// Refuses a world whose sensors name unknown devices.
@@ -107,12 +133,12 @@ pub(crate) fn has_gpu() -> bool {
     may_have_gpu() && GpuTracer::adapters().first().is_some_and(|(_, is_software)| !is_software)
 }
 
-fn real_gpu(gpus: &Gpus) -> Option<Device> {
+fn real_gpu() -> Option<Device> {
     if !has_gpu() {
         return None;
     }
-    match gpus.open(0) {
-        Ok(device) => Some(device),
+    match GPUS.open(0) {
+        Ok(opened) => Some(opened.device),
         Err(error) => {
             tracing::warn!("a GPU is there but is not used: {error}");
             None

@@ -15,7 +15,7 @@ use selene_sim::{
 
 use crate::args::{SchemaKind, WorldArgs};
 use crate::fault::Fault;
-use crate::{key_faults, overrides, shipped};
+use crate::{device, key_faults, overrides, shipped};
 
 /// The scenario that runs by default.
 const DEFAULT_SCENARIO: &str = "scenario/polar.yaml";
@@ -84,12 +84,17 @@ pub(crate) fn load_options(world: &WorldArgs, sensors: &[PathBuf]) -> Result<Loa
 
 /// Builds the model of a scenario, including its ground.
 pub(crate) fn load_model(file: Option<&Path>, world: &WorldArgs) -> Result<Arc<Model>, Fault> {
-    model_of(load_scenario(file, world)?)
+    model_of(load_scenario(file, world)?, world)
 }
 
 /// Builds the model of a loaded scenario.
-pub(crate) fn model_of(scenario: Arc<Scenario>) -> Result<Arc<Model>, Fault> {
-    Model::new(scenario).map(Arc::new).map_err(Fault::input)
+pub(crate) fn model_of(scenario: Arc<Scenario>, world: &WorldArgs) -> Result<Arc<Model>, Fault> {
+    let soil_device = device::open_for_soil(world.soil_device)?;
+    let model = Model::new(scenario).map_err(Fault::input)?;
+    Ok(Arc::new(match soil_device {
+        None => model,
+        Some(device) => model.with_soil_device(device),
+    }))
 }
 
 /// Refuses a world whose sensors have stages in other processes: for commands that reach no other process.

@@ -21,6 +21,9 @@ const CELLS: [u32; 3] = [80, 80, 20];
 const FILLED_CELLS: u32 = 5;
 /// Simulated time of the bed, s.
 const BED_S: f64 = 0.05;
+/// The bed on a GPU, of 1.3 million points: as many as fit in a buffer of 128 MiB, which any device offers.
+const GPU_CELLS: [u32; 3] = [180, 180, 20];
+const GPU_BED_S: f64 = 0.02;
 const LUNAR_GRAVITY_M_S2: f64 = 1.62;
 /// Glass grains with a reduced modulus in a box 0.15 m wide: 3375 settled grains of 4 to 5 mm radius.
 const GRAINS: SpheresSpec = SpheresSpec {
@@ -58,14 +61,36 @@ const DRIVE: SimTime = SimTime::from_nanos(2_000_000_000);
 
 /// Points times substeps per second of wall time, while a wheel digs in a bed of soil `lunar`.
 pub(crate) fn points_per_s(setting: &Setting) -> Result<f64, BenchError> {
+    let (model, mut state, wheel) = bed(setting, CELLS)?;
+    let mut scratch = Scratch::default();
+    // The first step allocates the memory.
+    step(&model, &mut state, &[wheel], 0.1 * BED_S, &mut scratch).map_err(BenchError::new)?;
+    let begun = Instant::now();
+    let outcome = step(&model, &mut state, &[wheel], BED_S, &mut scratch).map_err(BenchError::new)?;
+    Ok(state.points.len() as f64 * f64::from(outcome.substeps) / begun.elapsed().as_secs_f64())
+}
+
+/// The same on a GPU, with points that stay there.
+pub(crate) fn gpu_points_per_s(setting: &Setting) -> Result<f64, BenchError> {
+    let (model, state, wheel) = bed(setting, GPU_CELLS)?;
+    let mut soil = setting.soil_device()?.open(&model).map_err(BenchError::new)?;
+    soil.load(&state).map_err(BenchError::new)?;
+    soil.step(&[wheel], 0.1 * GPU_BED_S).map_err(BenchError::new)?;
+    let begun = Instant::now();
+    let outcome = soil.step(&[wheel], GPU_BED_S).map_err(BenchError::new)?;
+    Ok(state.points.len() as f64 * f64::from(outcome.substeps) / begun.elapsed().as_secs_f64())
+}
+
+/// A bed of soil `lunar`, and a wheel that digs in it.
+fn bed(setting: &Setting, cells: [u32; 3]) -> Result<(Model, State, Body), BenchError> {
     let rough = Edges::Walls { low: Wall::Rough, high: Wall::Rough };
-    let grid = Grid { cell_m: CELL_M, cells: CELLS, edges: [rough; 3] };
+    let grid = Grid { cell_m: CELL_M, cells, edges: [rough; 3] };
     let gravity_m_s2 = Vector3::new(0.0, 0.0, -LUNAR_GRAVITY_M_S2);
     let model = Model::new(&lunar(setting)?, &grid, gravity_m_s2).map_err(BenchError::new)?;
-    let [x, y, _] = CELLS.map(|cells| f64::from(cells) * CELL_M);
+    let [x, y, _] = cells.map(|cells| f64::from(cells) * CELL_M);
     let top_m = f64::from(FILLED_CELLS) * CELL_M;
     let filling = Filling { low_m: [0.0; 3], high_m: [x, y, top_m], velocity_m_s: Vector3::zeros(), geostatic: true };
-    let (mut state, mut scratch) = (State::default(), Scratch::default());
+    let mut state = State::default();
     state.fill(&model, &filling).map_err(BenchError::new)?;
     let wheel = Body {
         shape: BodyShape::Cylinder { radius_m: 0.1, half_length_m: 0.05 },
@@ -74,11 +99,7 @@ pub(crate) fn points_per_s(setting: &Setting) -> Result<f64, BenchError> {
         angular_velocity_rad_s: Vector3::y() * 3.0,
         friction: 0.6,
     };
-    // The first step allocates the memory.
-    step(&model, &mut state, &[wheel], 0.1 * BED_S, &mut scratch).map_err(BenchError::new)?;
-    let begun = Instant::now();
-    let outcome = step(&model, &mut state, &[wheel], BED_S, &mut scratch).map_err(BenchError::new)?;
-    Ok(state.points.len() as f64 * f64::from(outcome.substeps) / begun.elapsed().as_secs_f64())
+    Ok((model, state, wheel))
 }
 
 /// Grains times substeps per second of wall time, in a bed into which a ball is pressed.

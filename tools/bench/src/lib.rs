@@ -34,7 +34,7 @@ use land::Drive;
 use page::Page;
 
 pub use run_line::RunLine;
-pub use setting::{OpenGpu, OpenWire, Setting};
+pub use setting::{OpenGpu, OpenSoilDevice, OpenWire, Setting};
 
 /// Why a figure was not measured.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -114,6 +114,7 @@ enum Name {
     CrmPointsPerS,
     CrmViperWallOverSim,
     RassorDigWallOverSim,
+    GpuCrmPointsPerS,
     DemGrainsPerS,
 }
 
@@ -174,6 +175,7 @@ const FIGURES: &[(Name, &str, &str, Requirement)] = &[
     (Name::LockstepOverheadS, "lockstep_overhead_s", "s", Requirement::AtMost(0.0003)),
     (Name::Imu1khzCoreShare, "imu_1khz_core_share", "of a core", Requirement::AtMost(0.01)),
     (Name::CrmPointsPerS, "crm_points_per_s", "1/s", Requirement::AtLeast(2e7)),
+    (Name::GpuCrmPointsPerS, "gpu_crm_points_per_s", "1/s", Requirement::AtLeast(2e9)),
     (Name::CrmViperWallOverSim, "crm_viper_wall_over_sim", "wall/simulated", Requirement::AtMost(1.0)),
     (Name::RassorDigWallOverSim, "rassor_dig_wall_over_sim", "wall/simulated", Requirement::AtMost(4.0)),
     (Name::DemGrainsPerS, "dem_grains_per_s", "1/s", Requirement::Nothing),
@@ -183,8 +185,13 @@ const FIGURES: &[(Name, &str, &str, Requirement)] = &[
 const HOURS: [Name; 3] = [Name::HourStepDrift, Name::RutBytesPerNode, Name::RutOtherBytesPerNode];
 
 /// Figures of a GPU in hardware.
-const OF_GPU: [Name; 4] =
-    [Name::GpuRaysPerS, Name::GpuCamera1280x720Fps, Name::GpuGrainsDrawnFps, Name::GpuLidarEightOs1WallOverSim];
+const OF_GPU: [Name; 5] = [
+    Name::GpuRaysPerS,
+    Name::GpuCamera1280x720Fps,
+    Name::GpuGrainsDrawnFps,
+    Name::GpuLidarEightOs1WallOverSim,
+    Name::GpuCrmPointsPerS,
+];
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Requirement {
@@ -326,6 +333,7 @@ fn value(name: Name, setting: &Setting, measured: &mut Measured) -> Result<f64, 
         Name::LockstepOverheadS => loops::overhead_s(setting)?,
         Name::Imu1khzCoreShare => instruments::imu_1khz_core_share(setting)?,
         Name::CrmPointsPerS => granular::points_per_s(setting)?,
+        Name::GpuCrmPointsPerS => granular::gpu_points_per_s(setting)?,
         Name::CrmViperWallOverSim => granular::viper_wall_over_sim(setting)?,
         Name::RassorDigWallOverSim => granular::rassor_wall_over_sim(setting)?,
         Name::DemGrainsPerS => granular::grains_per_s()?,

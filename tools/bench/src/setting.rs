@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use selene_crm::SoilDevice;
 use selene_ros::transport::Transport;
 use selene_scene::Tracer;
 use selene_sim::{LoadOptions, Scenario};
@@ -10,11 +11,16 @@ use selene_soil::{Soils, SoilsSpec};
 
 use crate::BenchError;
 
+const NO_GPU: &str = "no GPU and no software Vulkan device found";
+
 /// Opens a transport for a participant with this name.
 pub type OpenWire = dyn Fn(&str) -> Result<Arc<dyn Transport>, BenchError>;
 
 /// Opens a machine's best GPU, or a software device; `None` if it has neither.
 pub type OpenGpu = dyn Fn() -> Result<Option<Box<dyn Tracer>>, BenchError>;
+
+/// Opens a machine's best GPU, or a software device, for granular soil; `None` if it has neither.
+pub type OpenSoilDevice = dyn Fn() -> Result<Option<SoilDevice>, BenchError>;
 
 /// Inputs of the benchmarks.
 pub struct Setting {
@@ -28,6 +34,8 @@ pub struct Setting {
     pub open_wire: Box<OpenWire>,
     /// Opens the GPU.
     pub open_gpu: Box<OpenGpu>,
+    /// Opens the GPU for granular soil.
+    pub open_soil_device: Box<OpenSoilDevice>,
     /// Whether there is a GPU in hardware. Without one, its figures are measured only if they are named.
     pub has_gpu: Box<dyn Fn() -> bool>,
 }
@@ -42,7 +50,12 @@ impl Setting {
 
     /// The GPU.
     pub(crate) fn gpu(&self) -> Result<Box<dyn Tracer>, BenchError> {
-        (self.open_gpu)()?.ok_or_else(|| BenchError::new("no GPU and no software Vulkan device found"))
+        (self.open_gpu)()?.ok_or_else(|| BenchError::new(NO_GPU))
+    }
+
+    /// The GPU, for granular soil.
+    pub(crate) fn soil_device(&self) -> Result<SoilDevice, BenchError> {
+        (self.open_soil_device)()?.ok_or_else(|| BenchError::new(NO_GPU))
     }
 
     /// Loads a soil of the configuration, used everywhere.

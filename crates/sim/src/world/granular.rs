@@ -19,9 +19,9 @@ use std::sync::Arc;
 use nalgebra::{Isometry3, UnitQuaternion, Vector3};
 use selene_base::random::stream_at;
 use selene_base::{InputError, Pose, SimTime, Wrench};
-use selene_crm::{Body, BodyShape, Drum, Scratch};
+use selene_crm::{Body, BodyShape, Drum};
 use selene_soil::{
-    Conditions, Domain, GranularError, GranularWindow, MemoryPatch, StirredSoil, WheelContact, WindowState,
+    Conditions, Domain, GranularError, GranularWindow, MemoryPatch, PointSolver, StirredSoil, WheelContact, WindowState,
 };
 use selene_terrain::{GroundPatch, NodeRect, Terrain};
 use selene_vehicle::contact::LooseRock;
@@ -54,7 +54,7 @@ pub(crate) struct GroupWindow {
     pub(crate) id: u32,
     window: Arc<GranularWindow>,
     pub(crate) state: WindowState,
-    pub(crate) scratch: Scratch,
+    pub(crate) solver: PointSolver,
     /// Bodies in it at the last exchange, and the wrench of its points on each since then.
     inside: Vec<(BodyInWindow, Wrench)>,
 }
@@ -189,8 +189,8 @@ fn shape_of(shape: &Shape) -> (Pose, BodyShape) {
 
 impl GroupWindow {
     /// A window that a group takes over from the state.
-    pub(crate) fn new(id: u32, window: Arc<GranularWindow>, state: WindowState, scratch: Scratch) -> Self {
-        Self { id, window, state, scratch, inside: Vec::new() }
+    pub(crate) fn new(id: u32, window: Arc<GranularWindow>, state: WindowState, solver: PointSolver) -> Self {
+        Self { id, window, state, solver, inside: Vec::new() }
     }
 
     /// The ground nodes of the window.
@@ -222,7 +222,7 @@ impl GroupWindow {
         self.inside.clear();
         if self.state.is_flowing() {
             let bodies: Vec<_> = found.iter().map(|found| (found.at.number(), found.body)).collect();
-            let wrenches = self.window.step(&mut self.state, &bodies, &mut self.scratch)?;
+            let wrenches = self.window.step(&mut self.state, &bodies, &mut self.solver)?;
             self.inside.extend(found.into_iter().zip(wrenches));
         }
         Ok(())
@@ -235,6 +235,7 @@ impl GroupWindow {
         memory: &mut MemoryPatch,
         elapsed_s: f64,
     ) -> Result<(), GranularError> {
+        self.window.bring_back(&mut self.state, &mut self.solver)?;
         let is_entered = self.inside.iter().any(|(body, _)| body.is_awake);
         self.window.settle(&mut self.state, ground, memory, is_entered, elapsed_s)
     }
@@ -306,9 +307,13 @@ impl GroupWindow {
     }
 
     /// Refuses a drum with soil that has left the window. The soil of a rover that was taken away falls.
-    fn check_drums(&self, found: &[BodyInWindow], rovers: &[GroupRover]) -> Result<(), GranularError> {
-        let is_in = |number: u64| found.iter().any(|body| body.at.number() == number);
-        for number in self.state.drums().filter(|number| !is_in(*number)) {
+    fn check_drums(&mut self, found: &[BodyInWindow], rovers: &[GroupRover]) -> Result<(), GranularError> {
+        let is_in = |number: &u64| found.iter().any(|body| body.at.number() == *number);
+        let left: Vec<_> = self.state.drums().filter(|number| !is_in(number)).collect();
+        if !left.is_empty() {
+            self.window.bring_back(&mut self.state, &mut self.solver)?;
+        }
+        for number in left {
             let Some(drum) = drum_name(number, rovers) else { continue };
             let load_kg = self.window.load_kg(&self.state, number);
             if load_kg > 0.0 {

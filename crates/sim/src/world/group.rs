@@ -15,7 +15,8 @@ use selene_base::Wrench;
 use selene_base::random::stream_at;
 use selene_soil::solid::{self, ConvexSolid, SolidMotion};
 use selene_soil::{
-    Conditions, Domain, DustSource, GranularError, MemoryPatch, SoilContext, WheelContact, WheelMotion, WrittenMemory,
+    Conditions, Domain, DustSource, GranularError, MemoryPatch, PointSolver, SoilContext, WheelContact, WheelMotion,
+    WrittenMemory,
 };
 use selene_terrain::{Edit, GroundPatch, TileIndex};
 use selene_vehicle::contact::{
@@ -67,8 +68,8 @@ pub(crate) struct GroupScratch {
     memory: MemoryPatch,
     soil: selene_soil::PressScratch,
     contact: ContactScratch,
-    /// Working memory of each granular window.
-    points: BTreeMap<u32, selene_crm::Scratch>,
+    /// What advances the points of each granular window.
+    points: BTreeMap<u32, PointSolver>,
 }
 
 /// A rover in a group.
@@ -173,7 +174,7 @@ impl Group {
         };
         let window = |&id: &u32| {
             let window = Arc::clone(model.windows().get(id as usize)?);
-            let points = scratch.points.remove(&id).unwrap_or_default();
+            let points = scratch.points.remove(&id).unwrap_or_else(|| PointSolver::new(model.soil_device()));
             Some(GroupWindow::new(id, window, state.granular.remove(&id)?, points))
         };
         let windows: Vec<_> = members.windows.iter().filter_map(window).collect();
@@ -209,9 +210,9 @@ impl Group {
             rovers.insert(id, scratch);
         }
         state.rocks.extend(self.rocks.into_iter().map(|rock| (rock.id, rock.state)));
-        for GroupWindow { id, state: of, scratch, .. } in self.windows {
+        for GroupWindow { id, state: of, solver, .. } in self.windows {
             state.granular.insert(id, of);
-            self.scratch.points.insert(id, scratch);
+            self.scratch.points.insert(id, solver);
         }
         state.contacts.join(&mut self.contacts);
         self.scratch.ground.give_back(&mut state.ruts);

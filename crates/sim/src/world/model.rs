@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use nalgebra::{Matrix3, UnitQuaternion, Vector3};
 use selene_base::{Pose, SimTime};
+use selene_crm::SoilDevice;
 use selene_sensors::{BodySensor, ForceTorqueSpec};
 use selene_soil::rig::coarsest_grid_m;
 use selene_soil::{Conditions, GranularWindow, Law, Soils, WheelMemory, WheelShape};
@@ -36,6 +37,8 @@ pub struct Model {
     windows: Arc<[Arc<GranularWindow>]>,
     /// Loose rocks at the start.
     loose: Arc<[LooseRockSetup]>,
+    /// What advances granular soil instead of the CPU.
+    soil_device: Option<SoilDevice>,
 }
 
 /// A rover's model, driver and derived shapes.
@@ -106,7 +109,8 @@ impl Model {
         loose.extend(laid(&scenario, &self.terrain, &Ruts::default())?);
         let windows = granular::windows(&scenario, &self.terrain)?;
         let (terrain, solids) = (Arc::clone(&self.terrain), Arc::clone(&self.rock_solids));
-        Ok(Self { windows, ..Self::with(scenario, terrain, solids, loose) })
+        let soil_device = self.soil_device.clone();
+        Ok(Self { windows, soil_device, ..Self::with(scenario, terrain, solids, loose) })
     }
 
     /// A model without granular windows.
@@ -135,11 +139,22 @@ impl Model {
             rocks: BTreeMap::new(),
             windows: Arc::default(),
             loose: loose.into(),
+            soil_device: None,
             terrain,
             scenario,
         };
         model.rocks = model.loose.iter().filter_map(|rock| Some((rock.id, model.rock_inertia(rock)?))).collect();
         model
+    }
+
+    /// The same model, whose granular soil is advanced by a device. Results differ from those of the CPU by rounding.
+    #[must_use]
+    pub fn with_soil_device(self, device: SoilDevice) -> Self {
+        Self { soil_device: Some(device), ..self }
+    }
+
+    pub(crate) fn soil_device(&self) -> Option<&SoilDevice> {
+        self.soil_device.as_ref()
     }
 
     /// The scenario.

@@ -14,6 +14,7 @@
 //! - **Grains.** A snapshot has position and number of the points that are loose and open to the sky (`loose`), from
 //!   which sensors draw grains.
 //! - **Dust.** Fast soil at the surface throws it (`stirred`).
+//! - **Device.** Points are stepped on the CPU, or on a device, from which they come back each heartbeat (`solver`).
 //! - **Drums** are thin shells that soil can be in. They continue from their poses at the last exchange.
 //!
 //! A window's place is fixed by its scenario. Its walls and floor hold the soil as if it stuck to
@@ -22,6 +23,7 @@
 mod key;
 mod loose;
 mod shells;
+mod solver;
 mod spec;
 mod state;
 mod stirred;
@@ -29,6 +31,7 @@ mod window;
 
 pub use key::CrmKey;
 pub use loose::{LoosePoint, LooseSoil};
+pub use solver::PointSolver;
 pub use spec::{GrainsSpec, WindowSpec};
 pub use state::WindowState;
 pub use stirred::StirredSoil;

@@ -352,11 +352,12 @@ fn is_still(points: &[Point]) -> bool {
 #[cfg(test)]
 mod tests {
     use nalgebra::{Isometry3, Vector3};
-    use selene_crm::{Body, BodyShape, CrmSpec, Drum, Preset, Scratch};
+    use selene_crm::{Body, BodyShape, CrmSpec, Drum, Preset};
     use selene_terrain::{GroundPatch, Level, Ruts, Terrain};
 
     use super::WindowState;
     use crate::granular::shells::Shells;
+    use crate::granular::solver::PointSolver;
     use crate::granular::{GranularWindow, WindowSpec};
     use crate::law::Law;
     use crate::memory::MemoryPatch;
@@ -428,11 +429,11 @@ mod tests {
         let (window, mut state, mut ground, mut memory) = pit();
         let total_mg = state.total_mg();
         window.wake(&mut state, &ground);
-        let mut scratch = Scratch::default();
+        let mut solver = PointSolver::new(None);
         let mut lifts_n = Vec::new();
         for n in 0..100 {
             let body = box_at(0.04 - 3e-4 * f64::from(n), -0.3);
-            lifts_n.push(window.step(&mut state, &[(0, body)], &mut scratch).expect("a step")[0].force.z);
+            lifts_n.push(window.step(&mut state, &[(0, body)], &mut solver).expect("a step")[0].force.z);
             window.settle(&mut state, &mut ground, &mut memory, true, 0.001).expect("nothing is lost");
             assert_eq!(state.posts_mg() + state.points_mg(), total_mg);
         }
@@ -465,9 +466,9 @@ mod tests {
         let (window, mut state, mut ground, mut memory) = pit();
         window.wake(&mut state, &ground);
         assert!(window.loose_points(&state).is_empty(), "nothing has moved");
-        let mut scratch = Scratch::default();
+        let mut solver = PointSolver::new(None);
         for n in 0..60 {
-            window.step(&mut state, &[(0, box_at(0.04 - 5e-4 * f64::from(n), -0.5))], &mut scratch).expect("a step");
+            window.step(&mut state, &[(0, box_at(0.04 - 5e-4 * f64::from(n), -0.5))], &mut solver).expect("a step");
         }
         window.settle(&mut state, &mut ground, &mut memory, true, 0.02).expect("nothing is lost");
         let reported = window.loose_points(&state);
@@ -507,9 +508,9 @@ mod tests {
             angular_velocity_rad_s: Vector3::zeros(),
             friction: 0.5,
         };
-        let (mut scratch, mut late_n, steps) = (Scratch::default(), 0.0, 1000);
+        let (mut solver, mut late_n, steps) = (PointSolver::new(None), 0.0, 1000);
         for n in 0..steps {
-            let wrench = window.step(&mut state, &[(0, wheel)], &mut scratch).expect("a step")[0];
+            let wrench = window.step(&mut state, &[(0, wheel)], &mut solver).expect("a step")[0];
             // The soil moved while the wheel went on as it went.
             wheel.pose.translation.vector += wheel.velocity_m_s * dt_s;
             wheel.velocity_m_s.z += (wrench.force.z / mass_kg - CONDITIONS.gravity_m_s2) * dt_s;

@@ -2,10 +2,11 @@
 
 use nalgebra::{Translation3, Vector3};
 use selene_base::Wrench;
-use selene_crm::{Body, CrmError, CrmSpec, Edges, Grid, Model, Scratch, Wall};
+use selene_crm::{Body, CrmError, CrmSpec, Edges, Grid, Model, Wall};
 use selene_terrain::{GroundPatch, Node, NodeRect, Ruts, Terrain, TileRect};
 
 use crate::granular::shells::Shells;
+use crate::granular::solver::PointSolver;
 use crate::granular::spec::{GrainsSpec, POINTS_MAX, WindowSpec};
 use crate::granular::state::WindowState;
 use crate::soils::Soils;
@@ -251,7 +252,7 @@ impl GranularWindow {
         &self,
         state: &mut WindowState,
         bodies: &[(u64, Body)],
-        scratch: &mut Scratch,
+        solver: &mut PointSolver,
     ) -> Result<Vec<Wrench>, GranularError> {
         let Some((points, shells)) = state.points_and_shells_mut() else {
             return Ok(vec![Wrench::default(); bodies.len()]);
@@ -261,8 +262,8 @@ impl GranularWindow {
             shells.taken_up(*number, body, self.exchange_s)
         };
         let moving: Vec<_> = bodies.iter().map(in_grid).collect();
-        let stepped = selene_crm::step(&self.model, points, &moving, self.exchange_s, scratch);
-        let outcome = stepped.map_err(|source| GranularError::Soil { window: self.name.clone(), source })?;
+        let stepped = solver.step(&self.model, points, &moving, self.exchange_s);
+        let outcome = stepped.map_err(|source| self.failed(source))?;
         let numbers = bodies.iter().map(|(number, _)| *number);
         *shells = Shells::left_by(numbers.zip(&moving), self.exchange_s);
         let wrench = |reaction: &selene_crm::Reaction| Wrench {
@@ -270,6 +271,19 @@ impl GranularWindow {
             torque: reaction.angular_impulse_n_m_s / self.exchange_s,
         };
         Ok(outcome.reactions.iter().map(wrench).collect())
+    }
+
+    /// Brings the points back from the device that steps them: the state then has them as they are now.
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub fn bring_back(&self, state: &mut WindowState, solver: &mut PointSolver) -> Result<(), GranularError> {
+        let Some((points, _)) = state.points_and_shells_mut() else { return Ok(()) };
+        solver.bring_back(points).map_err(|source| self.failed(source))
+    }
+
+    fn failed(&self, source: CrmError) -> GranularError {
+        GranularError::Soil { window: self.name.clone(), source }
     }
 
     /// Soil in a drum at its last pose, kg; zero for a number that is not that of a drum in the window.

@@ -1,6 +1,7 @@
 //! `selene bench`: measures performance figures and prints each with its required value.
 
-use selene_bench::{BenchError, Figure, OpenGpu, OpenWire, Setting, measure};
+use selene_bench::{BenchError, Figure, OpenGpu, OpenSoilDevice, OpenWire, Setting, measure};
+use selene_crm::SoilDevice;
 use selene_gpu::GpuTracer;
 use selene_scene::Tracer;
 
@@ -21,8 +22,9 @@ pub(crate) fn bench(args: &BenchArgs, verbosity: Verbosity) -> Result<(), Fault>
     });
     let program = std::env::current_exe().map_err(|e| Fault::run(format!("this program is not found: {e}")))?;
     let open_gpu: Box<OpenGpu> = Box::new(move || open_gpu(verbosity));
+    let open_soil_device: Box<OpenSoilDevice> = Box::new(open_soil_device);
     let (config, data, has_gpu) = (places::config_dir()?, places::data_dir(None)?, Box::new(device::has_gpu));
-    let setting = Setting { config, data, program, open_wire, open_gpu, has_gpu };
+    let setting = Setting { config, data, program, open_wire, open_gpu, open_soil_device, has_gpu };
     let report = |figure: &Figure| {
         if !args.json {
             print_line(figure.line());
@@ -43,6 +45,12 @@ fn open_gpu(verbosity: Verbosity) -> Result<Option<Box<dyn Tracer>>, BenchError>
         verbosity.note(format_args!("on {}", gpu.device()));
         Box::new(gpu)
     }))
+}
+
+/// The same for granular soil.
+fn open_soil_device() -> Result<Option<SoilDevice>, BenchError> {
+    let opened = GpuTracer::open(true).map_err(BenchError::new)?;
+    opened.map(|gpu| gpu.soil_device()).transpose().map_err(BenchError::new)
 }
 
 fn fault(error: BenchError) -> Fault {

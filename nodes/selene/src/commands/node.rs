@@ -14,7 +14,9 @@ use selene_simulation::{
     CheckpointOptions, ControlOptions, NodeError, Pace, RunStart, SharedRovers, SimulationOptions, Timeline,
 };
 
-use crate::args::{CheckpointArgs, NodeArgs, PaceArg, PacingArgs, RutsArgs, SimulationArgs, TracingNodeArgs};
+use crate::args::{
+    CheckpointArgs, NodeArgs, PaceArg, PacingArgs, RutsArgs, SimulationArgs, SoilDeviceArg, TracingNodeArgs,
+};
 use crate::fault::Fault;
 use crate::flag::SetOnDrop;
 use crate::meter::Meter;
@@ -44,6 +46,10 @@ pub(crate) fn simulation(
     check_outputs(&args.ruts, &args.checkpoints)?;
     if args.pacing.start_paused && !args.own.is_empty() {
         return Err(Fault::input("--start-paused: a world that several processes share (--own) cannot be paused"));
+    }
+    if args.node.world.soil_device != SoilDeviceArg::Cpu && !args.own.is_empty() {
+        let what = "a world that several processes share (--own) steps granular soil on the CPU";
+        return Err(Fault::input(format!("--soil-device: {what}")));
     }
     let network = Network::requested(&args.node.network)?;
     let timeline = timing::timeline(&args.pacing)?;

@@ -32,7 +32,8 @@ pub(super) fn rerender(args: &BagRerenderArgs, verbosity: Verbosity) -> Result<(
     let bag = open(&args.bag)?;
     let contents = bag.contents();
     let info = run_info(&args.bag, &bag, &contents)?;
-    let model = places::model_of(places::load_scenario_with(Some(&args.scenario), &args.world, &args.sensor)?)?;
+    let model =
+        places::model_of(places::load_scenario_with(Some(&args.scenario), &args.world, &args.sensor)?, &args.world)?;
     let recorded = RecordedRun::new(&info, &model).map_err(Fault::input)?;
     places::check_answerable(&model)?;
     let devices = device::open(args.device.device)?;

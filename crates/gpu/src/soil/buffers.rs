@@ -1,0 +1,91 @@
+//! The buffers of granular soil on a device.
+
+use selene_crm::Model;
+use selene_crm::kernel::{
+    BodyRecord, ClockRecord, ModelRecord, NODE_BYTES_A_BLOCK, PLANES, block_count, reaction_bytes,
+};
+use selene_scene::TraceError;
+
+use super::passes::{ARRAYS, Array, PASSES, Pipelines};
+use crate::engine::Engine;
+
+pub(super) const CLOCK_BYTES: u64 = size_of::<ClockRecord>() as u64;
+/// Minimum size of a buffer, bytes: WebGPU refuses bindings that do not hold one element.
+const BYTES_MIN: u64 = size_of::<BodyRecord>() as u64;
+
+/// What a step's bodies need room for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Contacts {
+    pub(super) bodies: usize,
+    pub(super) has_shells: bool,
+}
+
+/// Buffers for so many points and bodies, and the kernels' bindings of them.
+#[derive(Debug)]
+pub(super) struct Buffers {
+    pub(super) points: usize,
+    pub(super) contacts: Contacts,
+    arrays: [wgpu::Buffer; ARRAYS],
+    /// For the clock and the reactions behind it.
+    pub(super) back: wgpu::Buffer,
+    /// In the order of `PASSES`.
+    pub(super) bindings: Vec<wgpu::BindGroup>,
+}
+
+impl Buffers {
+    pub(super) fn new(
+        engine: &Engine,
+        pipelines: &Pipelines,
+        model: &Model,
+        points: usize,
+        contacts: Contacts,
+    ) -> Result<Self, TraceError> {
+        let Contacts { bodies, has_shells } = contacts;
+        let storage = wgpu::BufferUsages::STORAGE;
+        let blocks = block_count(model) as u64;
+        let point_bytes = (PLANES * size_of::<[u32; 4]>() * points) as u64;
+        let sizes = [
+            ("soil", size_of::<ModelRecord>() as u64, wgpu::BufferUsages::UNIFORM),
+            ("points of soil", point_bytes, storage),
+            ("sorted points of soil", point_bytes, storage),
+            ("counts of points", 4 * blocks, storage),
+            ("first points of blocks", 4 * (blocks + 1), storage),
+            ("sums at nodes", NODE_BYTES_A_BLOCK * blocks, storage),
+            ("velocities of nodes", NODE_BYTES_A_BLOCK * blocks, storage),
+            ("clock", CLOCK_BYTES, storage),
+            ("bodies in soil", (3 * size_of::<BodyRecord>() * bodies) as u64, storage),
+            ("reactions of soil", reaction_bytes(bodies), storage),
+            // Without shells nothing is read from it.
+            ("sides of nodes", if has_shells { NODE_BYTES_A_BLOCK * blocks } else { 0 }, storage),
+        ];
+        sizes.iter().try_for_each(|(what, bytes, _)| engine.check_size(what, *bytes))?;
+        let both_ways = wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
+        let arrays = sizes.map(|(what, bytes, usage)| buffer(engine, what, bytes, usage | both_ways));
+        let bound = PASSES
+            .iter()
+            .zip(pipelines.of(engine, has_shells))
+            .map(|(pass, pipeline)| pass.bind(engine, pipeline, &arrays));
+        let bindings = bound.collect();
+        let back = read_back(engine, CLOCK_BYTES + reaction_bytes(bodies));
+        engine.check()?;
+        Ok(Self { points, contacts, arrays, back, bindings })
+    }
+
+    pub(super) fn of(&self, array: Array) -> &wgpu::Buffer {
+        &self.arrays[array as usize]
+    }
+
+    pub(super) fn write(&self, engine: &Engine, array: Array, bytes: &[u8]) {
+        engine.queue.write_buffer(self.of(array), 0, bytes);
+    }
+}
+
+/// A buffer that the CPU reads.
+pub(super) fn read_back(engine: &Engine, bytes: u64) -> wgpu::Buffer {
+    buffer(engine, "back", bytes, wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST)
+}
+
+fn buffer(engine: &Engine, label: &str, bytes: u64, usage: wgpu::BufferUsages) -> wgpu::Buffer {
+    let size = bytes.max(BYTES_MIN);
+    engine.device.create_buffer(&wgpu::BufferDescriptor { label: Some(label), size, usage, mapped_at_creation: false })
+}

@@ -1,0 +1,239 @@
+//! Granular soil on a GPU: runs the kernels of `selene_crm::kernel`. The points stay on the device between steps; of
+//! each step return the bodies' reactions and a few numbers.
+//!
+//! A step is a sequence of submissions. Each sorts the points if they may move too far, then runs as many substeps as
+//! should be needed. A kernel divides the time, from the speed that the last substep found; substeps that are not
+//! needed, or that need points to be sorted first, do nothing.
+
+mod buffers;
+mod passes;
+
+use std::sync::Arc;
+
+use selene_crm::kernel::{
+    BodyRecord, ClockRecord, GROUPS_MAX, ModelRecord, POINT_LANES, SORTED_CELLS, WAY_CELLS, block_count, fault, pack,
+    reaction_bytes, reactions, unpack,
+};
+use selene_crm::{Body, BodyShape, CrmError, DeviceSoil, Model, SUBSTEPS_MAX, SoilDevice, State, StepResults};
+use selene_scene::TraceError;
+
+use self::buffers::{Buffers, CLOCK_BYTES, Contacts, read_back};
+use self::passes::{Array, Pass, Pipelines};
+use crate::engine::Engine;
+use crate::tracer::GpuTracer;
+
+/// Most substeps of a submission, so that no submission occupies the device for long.
+const SUBSTEPS_A_SUBMISSION: u32 = 64;
+
+impl GpuTracer {
+    /// This tracer's device, for granular soil.
+    ///
+    /// # Errors
+    /// When it refuses the kernels.
+    pub fn soil_device(&self) -> Result<SoilDevice, TraceError> {
+        let engine = self.engine();
+        let pipelines = Arc::new(Pipelines::new(&engine));
+        engine.check()?;
+        Ok(SoilDevice::new(&engine.name.clone(), move |model| {
+            let soil = GpuSoil::new(Arc::clone(&engine), Arc::clone(&pipelines), model)?;
+            Ok(Box::new(soil))
+        }))
+    }
+}
+
+/// Granular soil whose points are on a GPU.
+#[derive(Debug)]
+struct GpuSoil {
+    engine: Arc<Engine>,
+    /// Shared by all soil on the device.
+    pipelines: Arc<Pipelines>,
+    model: Model,
+    buffers: Buffers,
+    /// Numbers of the points, in the order in which they were loaded.
+    ids: Vec<u32>,
+    clock: ClockRecord,
+    is_sorted: bool,
+}
+
+impl GpuSoil {
+    fn new(engine: Arc<Engine>, pipelines: Arc<Pipelines>, model: &Model) -> Result<Self, CrmError> {
+        let buffers = Buffers::new(&engine, &pipelines, model, 0, Contacts::default()).map_err(failed)?;
+        let (model, ids, clock) = (model.clone(), Vec::new(), ClockRecord::default());
+        Ok(Self { engine, pipelines, model, buffers, ids, clock, is_sorted: false })
+    }
+
+    /// Writes what is new in this step.
+    fn begin(&mut self, bodies: &[Body], records: &[BodyRecord], duration_s: f64) -> Result<(), CrmError> {
+        let has_shells = bodies.iter().any(|body| matches!(body.shape, BodyShape::Drum(_)));
+        let contacts = Contacts { bodies: bodies.len(), has_shells };
+        if contacts != self.buffers.contacts {
+            let buffers = self.fitting(self.buffers.points, contacts)?;
+            let mut encoder = self.encoder();
+            let points = self.buffers.of(Array::Points);
+            encoder.copy_buffer_to_buffer(points, 0, buffers.of(Array::Points), 0, points.size());
+            self.engine.queue.submit([encoder.finish()]);
+            (self.buffers, self.is_sorted) = (buffers, false);
+        }
+        self.clock = ClockRecord { speed: self.clock.speed, way_m: self.clock.way_m, ..ClockRecord::default() };
+        let model = ModelRecord::new(&self.model, self.buffers.points, bodies, duration_s, self.clock.speed.into());
+        let nothing = vec![0; reaction_bytes(bodies.len()) as usize];
+        for (array, bytes) in [
+            (Array::Model, bytemuck::bytes_of(&model)),
+            (Array::Clock, bytemuck::bytes_of(&self.clock)),
+            (Array::Bodies, bytemuck::cast_slice(records)),
+            (Array::Reactions, &nothing),
+        ] {
+            self.buffers.write(&self.engine, array, bytes);
+        }
+        Ok(())
+    }
+
+    /// Runs the next substeps. Returns the sums of the reactions since the step began.
+    fn submit(&mut self, bodies: &[Body], duration_s: f64) -> Result<Vec<[u32; 2]>, CrmError> {
+        let (substeps, must_sort) = self.expected(bodies, duration_s)?;
+        let mut encoder = self.encoder();
+        if must_sort {
+            self.sort(&mut encoder);
+        }
+        self.substeps(&mut encoder, substeps);
+        let (clock, sums) = (self.buffers.of(Array::Clock), self.buffers.of(Array::Reactions));
+        let (back, bytes) = (&self.buffers.back, CLOCK_BYTES + reaction_bytes(bodies.len()));
+        encoder.copy_buffer_to_buffer(clock, 0, back, 0, CLOCK_BYTES);
+        encoder.copy_buffer_to_buffer(sums, 0, back, CLOCK_BYTES, reaction_bytes(bodies.len()));
+        let submission = self.engine.submit(encoder.finish(), back, bytes);
+        let read = self.engine.read(submission, back, |bytes| {
+            let (clock, sums) = bytes.split_at(CLOCK_BYTES as usize);
+            (bytemuck::pod_read_unaligned(clock), bytemuck::pod_collect_to_vec(sums))
+        });
+        let (clock, sums) = read.map_err(failed)?;
+        (self.clock, self.is_sorted) = (clock, true);
+        if self.clock.faults != 0 {
+            return Err(fault(&self.model, &self.clock, &self.planes()?, &self.ids));
+        }
+        Ok(sums)
+    }
+
+    /// Number of substeps to submit, and whether the points must be sorted before them.
+    fn expected(&self, bodies: &[Body], duration_s: f64) -> Result<(u32, bool), CrmError> {
+        let cell_m = self.model.grid().cell_m;
+        let (point_speed, way_m) = (f64::from(self.clock.speed), f64::from(self.clock.way_m));
+        let speed_m_s = bodies.iter().map(Body::speed_max_m_s).fold(point_speed, f64::max);
+        let limit_s = self.model.substep_max_s().min(f64::from(WAY_CELLS) * cell_m / speed_m_s);
+        let remaining_s = duration_s - f64::from(self.clock.elapsed_s);
+        let needed = (remaining_s / limit_s).ceil().max(1.0);
+        let allowed = SUBSTEPS_MAX.saturating_sub(self.clock.substeps);
+        if needed > f64::from(allowed) {
+            return Err(CrmError::Substeps { duration_s: remaining_s, needed, limit_s, allowed });
+        }
+        let substeps = (needed as u32).min(SUBSTEPS_A_SUBMISSION);
+        let way_after_m = way_m + point_speed * limit_s * f64::from(substeps);
+        Ok((substeps, !self.is_sorted || way_after_m > f64::from(SORTED_CELLS) * cell_m))
+    }
+
+    fn sort(&self, encoder: &mut wgpu::CommandEncoder) {
+        let (points, sorted) = (self.buffers.of(Array::Points), self.buffers.of(Array::SortedPoints));
+        encoder.clear_buffer(self.buffers.of(Array::Counts), 0, None);
+        let groups = spread((self.buffers.points as u64).div_ceil(POINT_LANES.into()));
+        let mut passes = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+        self.dispatch(&mut passes, Pass::CountPoints, groups);
+        self.dispatch(&mut passes, Pass::Scan, [1, 1]);
+        self.dispatch(&mut passes, Pass::MovePoints, groups);
+        drop(passes);
+        encoder.copy_buffer_to_buffer(sorted, 0, points, 0, points.size());
+    }
+
+    fn substeps(&self, encoder: &mut wgpu::CommandEncoder, count: u32) {
+        let blocks = spread(block_count(&self.model) as u64);
+        let mut passes = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+        for _ in 0..count {
+            self.dispatch(&mut passes, Pass::BeginSubstep, [1, 1]);
+            if self.buffers.contacts.has_shells {
+                self.dispatch(&mut passes, Pass::FindSides, blocks);
+            }
+            self.dispatch(&mut passes, Pass::ToNodes, blocks);
+            self.dispatch(&mut passes, Pass::MoveNodes, blocks);
+            self.dispatch(&mut passes, Pass::ToPoints, blocks);
+            self.dispatch(&mut passes, Pass::EndSubstep, [1, 1]);
+        }
+    }
+
+    fn dispatch(&self, passes: &mut wgpu::ComputePass<'_>, pass: Pass, groups: [u32; 2]) {
+        let pipelines = self.pipelines.of(&self.engine, self.buffers.contacts.has_shells);
+        passes.set_pipeline(&pipelines[pass as usize]);
+        passes.set_bind_group(0, &self.buffers.bindings[pass as usize], &[]);
+        passes.dispatch_workgroups(groups[0], groups[1], 1);
+    }
+
+    /// The points as the device has them.
+    fn planes(&self) -> Result<Vec<[u32; 4]>, CrmError> {
+        let points = self.buffers.of(Array::Points);
+        let back = read_back(&self.engine, points.size());
+        let mut encoder = self.encoder();
+        encoder.copy_buffer_to_buffer(points, 0, &back, 0, points.size());
+        let submission = self.engine.submit(encoder.finish(), &back, points.size());
+        self.engine.read(submission, &back, bytemuck::pod_collect_to_vec).map_err(failed)
+    }
+
+    fn fitting(&self, points: usize, contacts: Contacts) -> Result<Buffers, CrmError> {
+        Buffers::new(&self.engine, &self.pipelines, &self.model, points, contacts).map_err(failed)
+    }
+
+    fn encoder(&self) -> wgpu::CommandEncoder {
+        self.engine.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default())
+    }
+}
+
+impl DeviceSoil for GpuSoil {
+    fn load(&mut self, state: &State) -> Result<(), CrmError> {
+        let planes = pack(&self.model, state)?;
+        if state.points.len() != self.buffers.points {
+            self.buffers = self.fitting(state.points.len(), self.buffers.contacts)?;
+        }
+        self.buffers.write(&self.engine, Array::Points, bytemuck::cast_slice(&planes));
+        let square = state.points.iter().map(|point| point.velocity_m_s.norm_squared()).fold(0.0, f32::max);
+        self.clock = ClockRecord { speed: square.sqrt(), ..ClockRecord::default() };
+        self.ids.clear();
+        self.ids.extend(state.points.iter().map(|point| point.id));
+        self.is_sorted = false;
+        Ok(())
+    }
+
+    fn step(&mut self, bodies: &[Body], duration_s: f64) -> Result<StepResults, CrmError> {
+        if !(duration_s > 0.0 && duration_s.is_finite()) {
+            return Err(CrmError::Duration(duration_s));
+        }
+        let records = BodyRecord::of(&self.model, bodies)?;
+        self.begin(bodies, &records, duration_s)?;
+        loop {
+            let sums = self.submit(bodies, duration_s)?;
+            if self.clock.elapsed_s >= duration_s as f32 {
+                return Ok(results(&self.model, &self.clock, &sums));
+            }
+        }
+    }
+
+    fn save(&self, state: &mut State) -> Result<(), CrmError> {
+        let (here, there) = (state.points.len(), self.buffers.points);
+        if here != there {
+            return Err(CrmError::Filling(format!("{here} points: {there} are on the device")));
+        }
+        unpack(&self.model, &self.planes()?, state);
+        Ok(())
+    }
+}
+
+fn failed(error: TraceError) -> CrmError {
+    CrmError::Device(error.to_string())
+}
+
+fn results(model: &Model, clock: &ClockRecord, sums: &[[u32; 2]]) -> StepResults {
+    let mut reactions = reactions(model, sums);
+    let walls = reactions.pop().unwrap_or_default();
+    StepResults { substeps: clock.substeps, reactions, walls_n_s: walls.impulse_n_s }
+}
+
+/// Workgroups along x and y for so many in all.
+fn spread(groups: u64) -> [u32; 2] {
+    let most = u64::from(GROUPS_MAX);
+    [groups.clamp(1, most) as u32, groups.div_ceil(most).max(1) as u32]
+}

@@ -1,0 +1,48 @@
+//! A rover on granular soil that a GPU steps against the same drive on the CPU: the way of the rover, its sinkage and
+//! the ground that it leaves. A device repeats itself to the byte, across a checkpoint too.
+
+use std::sync::Arc;
+
+use nalgebra::Vector3;
+use selene_sim::{Model, Scenario, Snapshot, World};
+use selene_tests::{drive, rover, scenario};
+use selene_vehicle::BodyTwist;
+
+use crate::gpu;
+
+/// How far from the drive on the CPU a drive of 5 cm may end, m: the soil's motion grows small differences.
+const APART_M: f64 = 1e-3;
+const DRIVE_S: f64 = 0.6;
+
+fn granular() -> Scenario {
+    scenario("granular", None)
+}
+
+fn ahead() -> Option<BodyTwist> {
+    Some(BodyTwist { forward_m_s: 0.08, left_m_s: 0.0, turn_rad_s: 0.0 })
+}
+
+fn place(snapshots: &[Snapshot]) -> Vector3<f64> {
+    rover(snapshots.last().expect("heartbeats")).world_from_links[0].translation.vector
+}
+
+#[test]
+fn a_rover_on_points_drives_the_same_on_both_devices() {
+    let Some(gpu) = gpu() else { return };
+    let device = gpu.soil_device().expect("the kernels are accepted");
+    let model = |scenario| Model::new(Arc::new(scenario)).expect("a model");
+    let (on_cpu, on_gpu) = (Arc::new(model(granular())), Arc::new(model(granular()).with_soil_device(device)));
+    let begin = |model: &Arc<Model>| World::begin(Arc::clone(model), None).expect("a world");
+    let (mut cpu, mut first, mut second) = (begin(&on_cpu), begin(&on_gpu), begin(&on_gpu));
+    let (there, here) = (place(&drive(&mut cpu, DRIVE_S, ahead())), place(&drive(&mut first, DRIVE_S, ahead())));
+    let flowing = |world: &World| world.state().granular.values().any(|window| window.is_flowing());
+    assert!(flowing(&cpu) && flowing(&first));
+    println!("{there:?} and {here:?}");
+    assert!((there - here).norm() < APART_M, "{there:?} and {here:?}");
+    // Another world on the same device, which is put into the first one's state half way.
+    drive(&mut second, 0.5 * DRIVE_S, ahead());
+    let halfway = second.state().clone();
+    second.set_state(halfway);
+    drive(&mut second, 0.5 * DRIVE_S, ahead());
+    assert_eq!(first.hash(), second.hash());
+}
