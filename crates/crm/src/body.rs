@@ -73,6 +73,12 @@ impl Body {
         self.velocity_m_s.norm() + self.angular_velocity_rad_s.norm() * self.shape.bounding_radius_m()
     }
 
+    /// Upper bound of the speed of any point of any of `bodies`, m/s; 0 without bodies.
+    #[must_use]
+    pub fn fastest_m_s(bodies: &[Self]) -> f64 {
+        bodies.iter().map(Self::speed_max_m_s).fold(0.0, f64::max)
+    }
+
     /// Velocity, m/s, of soil at `at` (m) after contact; `None` where `at` is outside of the body.
     pub(crate) fn meet(&self, at: &Vector3<f64>, velocity: &Vector3<f64>) -> Option<Vector3<f64>> {
         let arm = at - self.pose.translation.vector;

@@ -49,6 +49,12 @@ impl BodyShape {
         }
     }
 
+    /// Whether it is a shell, with soil on both sides of its surfaces.
+    #[must_use]
+    pub fn is_shell(&self) -> bool {
+        matches!(self, Self::Drum(_))
+    }
+
     /// Radius of the sphere about the origin that encloses the shape, m.
     #[must_use]
     pub fn bounding_radius_m(&self) -> f64 {

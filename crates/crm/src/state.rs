@@ -50,7 +50,8 @@ pub struct Filling {
 /// The points of the soil and their order.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct State {
-    /// Sorted by block as the last step left them; the next step gives the same bytes only from the same order.
+    /// As the last step left them, on the CPU sorted by block; the next step gives the same bytes only from the same
+    /// order.
     pub points: Vec<Point>,
     /// Blocks that the points were sorted into, ascending, and the number of points in each. They stay valid until a
     /// point is too far from its block, or points are added or removed.

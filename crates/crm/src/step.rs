@@ -11,7 +11,6 @@ use crate::kernel::{SORTED_CELLS, WAY_CELLS};
 use crate::model::Model;
 use crate::passes::Passes;
 use crate::scratch::{InitialCondition, Scratch};
-use crate::shape::BodyShape;
 use crate::shells::{SHELLS_MAX, Shells};
 use crate::state::{Point, State};
 use crate::substep::next_substep;
@@ -91,7 +90,7 @@ impl<'a> Stepping<'a> {
         scratch: &'a mut Scratch,
         begun: &InitialCondition,
     ) -> Self {
-        let body_speed_m_s = bodies.iter().map(Body::speed_max_m_s).fold(0.0, f64::max);
+        let body_speed_m_s = Body::fastest_m_s(bodies);
         let reactions = vec![Reaction::default(); bodies.len()];
         Self {
             model,
@@ -164,7 +163,7 @@ impl<'a> Stepping<'a> {
 
 /// Checks the number of shells.
 pub(crate) fn few_shells(bodies: &[Body]) -> Result<(), CrmError> {
-    let mut shells = bodies.iter().enumerate().filter(|(_, body)| matches!(body.shape, BodyShape::Drum(_)));
+    let mut shells = bodies.iter().enumerate().filter(|(_, body)| body.shape.is_shell());
     match shells.nth(SHELLS_MAX) {
         None => Ok(()),
         Some((index, _)) => Err(CrmError::Body { index, what: format!("more than {SHELLS_MAX} drums at once") }),

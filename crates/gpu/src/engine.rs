@@ -4,8 +4,12 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use selene_scene::TraceError;
+
+/// Longest time from the end of a submission to the report that its results are mapped.
+const REPORT: Duration = Duration::from_secs(10);
 
 /// A fault of the device, by its kind.
 #[derive(Clone, Debug)]
@@ -166,7 +170,8 @@ impl Engine {
         // The reason that wgpu gave, if any, says more than that the wait failed.
         self.check()?;
         waited.ok_or_else(|| self.lost("lost while it was waited for"))?.map_err(|e| self.lost(e))?;
-        submission.mapped.try_recv().map_err(|e| self.lost(e))?.map_err(|e| self.lost(e))?;
+        // Another thread's wait may have found this result, and be about to report it.
+        submission.mapped.recv_timeout(REPORT).map_err(|e| self.lost(e))?.map_err(|e| self.lost(e))?;
         let value = read(&buffer.get_mapped_range(..submission.bytes).map_err(|e| self.lost(e))?);
         buffer.unmap();
         Ok(value)

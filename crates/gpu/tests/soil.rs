@@ -232,7 +232,7 @@ fn assert_close(both: &Both, duration_s: f64) {
 }
 
 #[test]
-fn a_device_repeats_itself_and_the_division_of_its_work_does_not_matter() {
+fn a_device_repeats_itself_to_the_byte() {
     let Some(tracer) = gpu() else { return };
     let (model, start) = column();
     let run = || {
@@ -286,6 +286,20 @@ fn what_cannot_go_on_is_refused_with_the_reason() {
     refused(soil.step(&[body(BodyShape::Drum(drum)); 5], 0.1), "more than 4 drums");
     refused(soil.step(&[body(BodyShape::Sphere { radius_m: 0.1 }); 513], 0.1), "takes 512 at once");
     refused(soil.step(&[body(BodyShape::Sphere { radius_m: f64::NAN })], 0.1), "body 0");
+    let stiff = Model::new(&CrmSpec { young_pa: 1e9, ..SAND }, model.grid(), MOON).expect("a model");
+    let refusal = tracer.soil_device().expect("kernels").open(&stiff).expect_err("too stiff").to_string();
+    assert!(refusal.contains("young_pa 1000000000 with cells of 0.02 m is too stiff"), "{refusal}");
+    // Many points in one place, each of a full cell: their sum is reported before it leaves the integers' range.
+    let mut heaped = start.clone();
+    heaped.points.iter_mut().for_each(|point| {
+        point.position_m = Vector3::new(0.1, 0.04, 0.1);
+        point.mass_mg = 12_000;
+    });
+    soil.load(&heaped).expect("points");
+    refused(soil.step(&[], 0.01), "too dense or too fast");
+    heaped.points[3].mass_mg = 13_000;
+    assert!(soil.load(&heaped).expect_err("too heavy").to_string().contains("point 3 is 1.01"));
+    soil.load(&start).expect("points");
     let mut bad = start.clone();
     bad.points[7].velocity_m_s.x = f32::NAN;
     let refusal = soil.load(&bad).expect_err("must be refused").to_string();

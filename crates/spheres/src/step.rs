@@ -87,7 +87,7 @@ impl<'a> Stepping<'a> {
         let speeds = scratch.spheres.iter().map(|sphere| sphere.velocity_m_s.norm());
         let speed_m_s = speeds.fold(0.0, f64::max);
         let smallest_m = scratch.spheres.iter().map(|sphere| sphere.radius_m).fold(f64::INFINITY, f64::min);
-        let body_speed_m_s = bodies.iter().map(Body::speed_max_m_s).fold(0.0, f64::max);
+        let body_speed_m_s = Body::fastest_m_s(bodies);
         let outcome = StepResults { reactions: vec![Reaction::default(); bodies.len()], ..StepResults::default() };
         Self {
             model,

@@ -201,9 +201,6 @@ pub(crate) struct WorldArgs {
     /// Replace the scenario's soil everywhere, by a name of config/soil or a file
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) soil: Option<String>,
-    /// Device that steps granular soil: the CPU, or a GPU (software Vulkan counts), whose results differ by rounding
-    #[arg(long, value_enum, default_value_t = SoilDeviceArg::Cpu)]
-    pub(crate) soil_device: SoilDeviceArg,
     /// Replace any value of the scenario's file, such as route.speed_m_s=0.1 or sensors.0=imu; may be given several
     /// times
     #[arg(long, value_name = "KEY=VALUE")]
@@ -306,9 +303,17 @@ pub(crate) struct DeviceArgs {
     pub(crate) device: Device,
 }
 
+/// The device that steps granular soil.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct SoilDeviceArgs {
+    /// Device that steps granular soil: the CPU, or a GPU (software Vulkan counts), whose results differ by rounding
+    #[arg(long, value_enum, default_value_t = SoilDevice::Cpu)]
+    pub(crate) soil_device: SoilDevice,
+}
+
 /// Choices of `--soil-device`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SoilDeviceArg {
+pub(crate) enum SoilDevice {
     /// All CPU cores: the same bytes on every machine
     #[default]
     Cpu,

@@ -1,5 +1,5 @@
-//! Selects the devices that step granular soil, and those that trace rays: a hardware GPU if there is one, else the CPU, and those that sensors name. If a
-//! device fails later, `selene_observe::Device` replaces it by the CPU.
+//! Selects devices: for granular soil the CPU unless asked otherwise; for rays a hardware GPU if there is one, else the
+//! CPU, and those that sensors name. If a device fails while it traces, `selene_observe::Device` replaces it by the CPU.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -88,8 +88,8 @@ pub(crate) fn open(device: args::Device) -> Result<Devices, Fault> {
 }
 
 /// Opens the device of `--soil-device`; `None` for the CPU.
-pub(crate) fn open_for_soil(device: args::SoilDeviceArg) -> Result<Option<SoilDevice>, Fault> {
-    if device == args::SoilDeviceArg::Cpu {
+pub(crate) fn open_for_soil(device: args::SoilDevice) -> Result<Option<SoilDevice>, Fault> {
+    if device == args::SoilDevice::Cpu {
         return Ok(None);
     }
     let refuse = |what: String| Fault::input(format!("--soil-device gpu: {what}; use --soil-device cpu"));

@@ -13,7 +13,7 @@ use selene_sim::{
     AllowedFolders, DrivenGround, Fingerprint, LoadOptions, Model, Scenario, ScenarioError, StartOptions,
 };
 
-use crate::args::{SchemaKind, WorldArgs};
+use crate::args::{SchemaKind, SoilDevice, WorldArgs};
 use crate::fault::Fault;
 use crate::{device, key_faults, overrides, shipped};
 
@@ -82,14 +82,14 @@ pub(crate) fn load_options(world: &WorldArgs, sensors: &[PathBuf]) -> Result<Loa
     })
 }
 
-/// Builds the model of a scenario, including its ground.
-pub(crate) fn load_model(file: Option<&Path>, world: &WorldArgs) -> Result<Arc<Model>, Fault> {
-    model_of(load_scenario(file, world)?, world)
+/// Builds the model of a scenario, including its ground; `soil` steps its granular soil.
+pub(crate) fn load_model(file: Option<&Path>, world: &WorldArgs, soil: SoilDevice) -> Result<Arc<Model>, Fault> {
+    model_of(load_scenario(file, world)?, soil)
 }
 
 /// Builds the model of a loaded scenario.
-pub(crate) fn model_of(scenario: Arc<Scenario>, world: &WorldArgs) -> Result<Arc<Model>, Fault> {
-    let soil_device = device::open_for_soil(world.soil_device)?;
+pub(crate) fn model_of(scenario: Arc<Scenario>, soil: SoilDevice) -> Result<Arc<Model>, Fault> {
+    let soil_device = device::open_for_soil(soil)?;
     let model = Model::new(scenario).map_err(Fault::input)?;
     Ok(Arc::new(match soil_device {
         None => model,

@@ -48,9 +48,15 @@ const NUMBERS: usize = 6;
 const FRACTION_BITS_MAX: u32 = 22;
 /// Cells beyond the grid that a position must be able to reach on both sides together.
 const BEYOND_CELLS: u32 = 16;
+/// A fault of a clock: the sums at a node are too large for their integers.
+const TOO_DENSE: u32 = 8;
 /// Most cell masses at a node that momentum has room for, and most of one point.
 const NODE_MASSES_MAX: f64 = 4.0;
-const POINT_MASSES_MAX: f64 = 16.0;
+const POINT_MASSES_MAX: f64 = 1.0;
+/// Least number of integers that gravity adds in a substep at a node that has the largest share of a point.
+const FALL_MIN: f64 = 4.0;
+/// The largest share of a point at a node, cell masses: 0.75³ of a point, eight of which fill a cell.
+const SHARE: f64 = 0.421_875 / 8.0;
 const OPEN: f32 = -1.0;
 const ROUGH: f32 = -2.0;
 
@@ -105,6 +111,8 @@ pub struct ClockRecord {
     pub speed: f32,
     /// Upper bound of how far a point has moved since the points were sorted, m.
     pub way_m: f32,
+    /// Length of the substep in which a fault was found, s.
+    pub failed_s: f32,
 }
 
 /// A body; lengths are cells.
@@ -131,9 +139,9 @@ impl ModelRecord {
     pub fn new(model: &Model, point_count: usize, bodies: &[Body], duration_s: f64, speed_m_s: f64) -> Self {
         let (soil, grid, layout) = (model.soil(), model.grid(), &model.layout);
         let [gravity_x, gravity_y, gravity_z] = model.gravity_m_s2().cast::<f32>().into();
-        let body_speed_m_s = bodies.iter().map(Body::speed_max_m_s).fold(0.0, f64::max);
+        let body_speed_m_s = Body::fastest_m_s(bodies);
         let (mut shells, mut shell_count) = ([0; SHELLS_MAX], 0);
-        let drums = bodies.iter().enumerate().filter(|(_, body)| matches!(body.shape, BodyShape::Drum(_)));
+        let drums = bodies.iter().enumerate().filter(|(_, body)| body.shape.is_shell());
         for (shell, (index, _)) in shells.iter_mut().zip(drums) {
             *shell = index as u32;
             shell_count += 1;
@@ -195,8 +203,9 @@ fn wall(edges: Edges, of: impl Fn(Wall, Wall) -> Wall) -> f32 {
     }
 }
 
-/// The greatest power of two with which the momentum of a full node fits in 32 bits. No point can be faster than a
-/// cell in a substep: 2.5 times a pressure wave, or twice the fastest body or point.
+/// The greatest power of two with which the momentum of a node fits in 32 bits at 2.5 times the speed of a pressure
+/// wave, a cell in the longest substep, and at twice that of the fastest body or point. The kernels report sums that
+/// come near the end of their range.
 fn momentum_scale(model: &Model, speed_m_s: f64) -> f32 {
     let speed_m_s = f64::max(2.5 * model.soil().wave_speed_m_s(), 2.0 * speed_m_s);
     (f64::from(i32::MAX) / (NODE_MASSES_MAX * speed_m_s)).log2().floor().exp2() as f32
@@ -248,6 +257,21 @@ impl BodyRecord {
     }
 }
 
+/// Checks that the integers of the kernels resolve the soil's motion.
+///
+/// # Errors
+/// When gravity in a substep is lost in their rounding: in stiff soil with small cells.
+pub fn check_resolution(model: &Model) -> Result<(), CrmError> {
+    let fall_m_s = model.gravity_m_s2().norm() * model.substep_max_s();
+    let fall = fall_m_s * f64::from(momentum_scale(model, 0.0)) * SHARE;
+    if fall_m_s == 0.0 || fall >= FALL_MIN {
+        return Ok(());
+    }
+    let (young_pa, cell_m) = (model.soil().young_pa, model.grid().cell_m);
+    let what = format!("young_pa {young_pa} with cells of {cell_m} m is too stiff for its integers: use the CPU");
+    Err(CrmError::Device(format!("a device: {what}")))
+}
+
 /// The points of `state` in planes.
 ///
 /// # Errors
@@ -259,7 +283,7 @@ pub fn pack(model: &Model, state: &State) -> Result<Vec<[u32; 4]>, CrmError> {
     if let Some(heavy) = state.points.iter().find(|point| point.mass_kg() * per_kg > POINT_MASSES_MAX) {
         let (id, masses) = (heavy.id, heavy.mass_kg() * per_kg);
         let what = format!("point {id} is {masses} times as heavy as a full cell: at most {POINT_MASSES_MAX}");
-        return Err(CrmError::Filling(what));
+        return Err(CrmError::Device(format!("a device: {what}")));
     }
     let per_cell = f64::from(1_u32 << fraction_bits(model)) / model.grid().cell_m;
     let mut planes = vec![[0; 4]; PLANES * count];
@@ -334,8 +358,12 @@ pub fn fault(model: &Model, clock: &ClockRecord, planes: &[[u32; 4]], ids: &[u32
         let (index, point) = point_at(model, planes, ids.len(), slot);
         Point { id: ids.get(index).copied().unwrap_or_default(), ..point }
     });
-    let unstable = CrmError::Unstable { speed_m_s: clock.speed.into(), substep_s: clock.substep_s.into() };
-    check(model, &points.collect::<Vec<_>>()).err().unwrap_or(unstable)
+    let otherwise = if clock.faults & TOO_DENSE == 0 {
+        CrmError::Unstable { speed_m_s: clock.speed.into(), substep_s: clock.failed_s.into() }
+    } else {
+        CrmError::Device("a device: the soil is too dense or too fast for the sums at its nodes".to_owned())
+    };
+    check(model, &points.collect::<Vec<_>>()).err().unwrap_or(otherwise)
 }
 
 /// Bytes of the reactions of so many bodies and of the walls.
@@ -423,7 +451,8 @@ mod tests {
         let pad = fields.pop().expect("fields");
         fields.extend([pad, pad + 4, pad + 8]);
         assert_eq!(structs["Model"], (size, fields));
-        let clock = offsets!(ClockRecord { elapsed_s, substep_s, is_last, substeps, faults, fastest, speed, way_m });
+        let clock =
+            offsets!(ClockRecord { elapsed_s, substep_s, is_last, substeps, faults, fastest, speed, way_m, failed_s });
         assert_eq!(structs["Clock"], clock);
         let (size, mut fields) = offsets!(BodyRecord {
             position,
@@ -467,6 +496,7 @@ mod tests {
             ("SKIN_CELLS", f64::from(crate::shells::SKIN_CELLS as f32)),
             ("STENCIL_CELLS", f64::from(crate::shells::STENCIL_CELLS as f32)),
             ("HALF_TILE_CELLS", crate::shells::HALF_TILE_CELLS),
+            ("TOO_DENSE", f64::from(super::TOO_DENSE)),
             ("OPEN_RATIO", f64::from(crate::law::OPEN_RATIO)),
             ("TILE_NODES", crate::block::TILE_NODES as f64),
             ("BLOCK_NODES", crate::block::BLOCK_NODES as f64),

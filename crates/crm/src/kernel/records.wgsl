@@ -50,6 +50,8 @@ struct Clock {
     speed: f32,
     // Upper bound of how far a point has moved since the last sort, m.
     way_m: f32,
+    // Length of the substep in which a fault was found, s.
+    failed_s: f32,
 }
 
 struct Body {
@@ -103,6 +105,9 @@ const SORTED_CELLS: f32 = 0.99;
 const OUTSIDE: u32 = 1u;
 const NOT_FINITE: u32 = 2u;
 const UNSTABLE: u32 = 4u;
+const TOO_DENSE: u32 = 8u;
+// The largest sum at a node: half of what an integer holds, so that no sum grows beyond that unseen.
+const SUM_MAX: i32 = 1073741824;
 const PLANES: u32 = 6u;
 const BODY_WORDS: u32 = 16u;
 // Reactions of one body or of the walls are added in so many places, by block.

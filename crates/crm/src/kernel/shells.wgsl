@@ -250,7 +250,7 @@ fn meet_shells(
     other: vec4<u32>,
     normals: array<DrumNormals, SHELLS_MAX>,
     mass: f32,
-    reactions: ptr<function, ShellReactions>,
+    on_shells: ptr<function, ShellReactions>,
 ) -> vec3<f32> {
     var velocity = velocity_before;
     for (var number = 0u; number < model.shell_count; number++) {
@@ -262,15 +262,15 @@ fn meet_shells(
         let wall = drum.velocity + cross(drum.spin, arm * model.cell_m);
         let after = against_drum(drum, wall, normals[number], own[number], other[number], velocity);
         let impulse = (velocity - after) * mass;
-        (*reactions).impulses[number] += impulse;
-        (*reactions).moments[number] += cross(arm, impulse);
+        (*on_shells).impulses[number] += impulse;
+        (*on_shells).moments[number] += cross(arm, impulse);
         velocity = after;
     }
     return velocity;
 }
 
 // Sets a point that moved from `before` back to its side of each surface.
-fn hold(point: ptr<function, Point>, before: vec3<f32>, own: vec4<u32>, reactions: ptr<function, ShellReactions>) {
+fn hold(point: ptr<function, Point>, before: vec3<f32>, own: vec4<u32>, on_shells: ptr<function, ShellReactions>) {
     for (var number = 0u; number < model.shell_count; number++) {
         if (own[number] >> 16u) == 0u {
             continue;
@@ -297,8 +297,8 @@ fn hold(point: ptr<function, Point>, before: vec3<f32>, own: vec4<u32>, reaction
         let normals = drum_normals(later, local_before, later.rotation);
         let after = against_drum(later, wall, normals, own[number], other, (*point).velocity);
         let impulse = ((*point).velocity - after) * (*point).mass;
-        (*reactions).impulses[number] += impulse;
-        (*reactions).moments[number] += cross(arm, impulse);
+        (*on_shells).impulses[number] += impulse;
+        (*on_shells).moments[number] += cross(arm, impulse);
         (*point).velocity = after;
     }
 }

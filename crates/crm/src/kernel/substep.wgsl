@@ -41,6 +41,9 @@ fn end_substep() {
     if speed * substep_s > model.cell_m {
         atomicOr(&clock.faults, UNSTABLE);
     }
+    if atomicLoad(&clock.faults) != 0u {
+        clock.failed_s = substep_s;
+    }
 }
 
 // Momentum along x, y, z and mass of the nodes of a tile.
@@ -75,8 +78,8 @@ fn pushed(point: Point) -> mat3x3<f32> {
     let n = point.normal_stress;
     let s = point.shear_stress;
     let stress = mat3x3<f32>(vec3<f32>(n.x, s.xy), vec3<f32>(s.x, n.y, s.z), vec3<f32>(s.yz, n.z));
-    let pull = 4.0 * clock.substep_s / (model.cell_m * model.cell_m * model.density);
-    return point.affine - stress * (pull * point.volume_ratio);
+    let stress_factor = 4.0 * clock.substep_s / (model.cell_m * model.cell_m * model.density);
+    return point.affine - stress * (stress_factor * point.volume_ratio);
 }
 
 fn add_to_tile(point: Point, block: vec3<i32>, is_near_shell: bool) {
@@ -141,19 +144,21 @@ fn move_nodes(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation
     }
     workgroupBarrier();
     let node = index * BLOCK_NODES + lane;
-    let mass = atomicLoad(&sums[4u * node + 3u]);
+    let sum = vec3<i32>(
+        atomicExchange(&sums[4u * node], 0),
+        atomicExchange(&sums[4u * node + 1u], 0),
+        atomicExchange(&sums[4u * node + 2u], 0),
+    );
+    let mass = atomicExchange(&sums[4u * node + 3u], 0);
+    if any(abs(sum) > vec3<i32>(SUM_MAX)) || mass < 0 || mass > SUM_MAX {
+        atomicOr(&clock.faults, TOO_DENSE);
+    }
     if mass <= 0 {
         velocities_out[node] = vec4<f32>(0.0);
         return;
     }
-    let momentum = vec3<f32>(vec3<i32>(
-        atomicExchange(&sums[4u * node], 0),
-        atomicExchange(&sums[4u * node + 1u], 0),
-        atomicExchange(&sums[4u * node + 2u], 0),
-    ));
-    atomicStore(&sums[4u * node + 3u], 0);
     let share = f32(mass) / MASS_SCALE;
-    let fallen = momentum / (model.momentum_scale * share) + model.gravity * clock.substep_s;
+    let fallen = vec3<f32>(sum) / (model.momentum_scale * share) + model.gravity * clock.substep_s;
     let number = block * SIDE + local_node(lane) - model.origin;
     let met = against_bodies(index, vec3<f32>(number), share, fallen);
     let after = at_walls(number, met);
@@ -267,9 +272,9 @@ fn move_point(at: u32, index: u32, is_near_shell: bool) {
     if SHELLS && is_near_shell {
         own = sides_at(before);
     }
-    var shell_reactions: ShellReactions;
+    var on_shells: ShellReactions;
     if SHELLS && is_near_shell && is_beside_shell(own, in_tile(stencil(point.position).base, block), block) {
-        gather_divided(&point, block, own, &shell_reactions);
+        gather_divided(&point, block, own, &on_shells);
     } else {
         gather(&point, block);
     }
@@ -278,18 +283,18 @@ fn move_point(at: u32, index: u32, is_near_shell: bool) {
     point.volume_ratio *= 1.0 + (l[0].x + l[1].y + l[2].z) * substep_s;
     strain(&point, substep_s);
     if SHELLS && is_near_shell {
-        hold(&point, before, own, &shell_reactions);
-        react_shells(index, &shell_reactions);
+        hold(&point, before, own, &on_shells);
+        react_shells(index, &on_shells);
     }
     store_point(at, point);
     inspect(point);
 }
 
-fn react_shells(index: u32, taken: ptr<function, ShellReactions>) {
+fn react_shells(index: u32, on_shells: ptr<function, ShellReactions>) {
     for (var number = 0u; number < model.shell_count; number++) {
-        let impulse = (*taken).impulses[number];
+        let impulse = (*on_shells).impulses[number];
         if any(impulse != vec3<f32>(0.0)) {
-            react(model.shells[number], index, impulse, (*taken).moments[number]);
+            react(model.shells[number], index, impulse, (*on_shells).moments[number]);
         }
     }
 }
@@ -323,7 +328,7 @@ fn gather_divided(
     point: ptr<function, Point>,
     block: vec3<i32>,
     own: vec4<u32>,
-    taken: ptr<function, ShellReactions>,
+    on_shells: ptr<function, ShellReactions>,
 ) {
     let around_point = stencil((*point).position);
     let first = in_tile(around_point.base, block);
@@ -348,7 +353,7 @@ fn gather_divided(
                 var here = velocity_tile[tile_index(first + step)];
                 if is_divided(own, sides) {
                     let pushed_here = own_velocity + own_gradient * (away * model.cell_m);
-                    here = meet_shells(pushed_here, at + away, own, sides, normals, share * (*point).mass, taken);
+                    here = meet_shells(pushed_here, at + away, own, sides, normals, share * (*point).mass, on_shells);
                 }
                 velocity += share * here;
                 gradient[0] += share * here * away.x;
@@ -363,9 +368,9 @@ fn gather_divided(
 
 fn advance(point: ptr<function, Point>, substep_s: f32) {
     let one = f32(1 << model.fraction_bits);
-    let way = vec3<i32>(round((*point).velocity * (substep_s / model.cell_m * one)));
+    let step = vec3<i32>(round((*point).velocity * (substep_s / model.cell_m * one)));
     let length = model.period << vec3<u32>(model.fraction_bits);
-    (*point).position = around((*point).position + way, length);
+    (*point).position = around((*point).position + step, length);
 }
 
 fn is_finite(number: f32) -> bool {

@@ -1,23 +1,35 @@
 //! The buffers of granular soil on a device.
 
-use selene_crm::Model;
 use selene_crm::kernel::{
     BodyRecord, ClockRecord, ModelRecord, NODE_BYTES_A_BLOCK, PLANES, block_count, reaction_bytes,
 };
+use selene_crm::{Body, Model};
 use selene_scene::TraceError;
 
 use super::passes::{ARRAYS, Array, PASSES, Pipelines};
 use crate::engine::Engine;
 
 pub(super) const CLOCK_BYTES: u64 = size_of::<ClockRecord>() as u64;
+/// Room is made for so many bodies at once.
+const BODIES_AT_ONCE: usize = 32;
 /// Minimum size of a buffer, bytes: WebGPU refuses bindings that do not hold one element.
 const BYTES_MIN: u64 = size_of::<BodyRecord>() as u64;
 
-/// What a step's bodies need room for.
+/// The bodies that there is room for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Contacts {
     pub(super) bodies: usize,
     pub(super) has_shells: bool,
+}
+
+impl Contacts {
+    /// Room for these bodies too, with some to spare: bodies come and go.
+    pub(super) fn with_room_for(self, bodies: &[Body]) -> Self {
+        Self {
+            bodies: self.bodies.max(bodies.len().next_multiple_of(BODIES_AT_ONCE)),
+            has_shells: self.has_shells || bodies.iter().any(|body| body.shape.is_shell()),
+        }
+    }
 }
 
 /// Buffers for so many points and bodies, and the kernels' bindings of them.

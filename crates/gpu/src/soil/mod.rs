@@ -11,10 +11,10 @@ mod passes;
 use std::sync::Arc;
 
 use selene_crm::kernel::{
-    BodyRecord, ClockRecord, GROUPS_MAX, ModelRecord, POINT_LANES, SORTED_CELLS, WAY_CELLS, block_count, fault, pack,
-    reaction_bytes, reactions, unpack,
+    BodyRecord, ClockRecord, GROUPS_MAX, ModelRecord, POINT_LANES, SORTED_CELLS, WAY_CELLS, block_count,
+    check_resolution, fault, pack, reaction_bytes, reactions, unpack,
 };
-use selene_crm::{Body, BodyShape, CrmError, DeviceSoil, Model, SUBSTEPS_MAX, SoilDevice, State, StepResults};
+use selene_crm::{Body, CrmError, DeviceSoil, Model, SUBSTEPS_MAX, SoilDevice, State, StepResults};
 use selene_scene::TraceError;
 
 use self::buffers::{Buffers, CLOCK_BYTES, Contacts, read_back};
@@ -34,7 +34,8 @@ impl GpuTracer {
         let engine = self.engine();
         let pipelines = Arc::new(Pipelines::new(&engine));
         engine.check()?;
-        Ok(SoilDevice::new(&engine.name.clone(), move |model| {
+        let name = engine.name.clone();
+        Ok(SoilDevice::new(&name, move |model| {
             let soil = GpuSoil::new(Arc::clone(&engine), Arc::clone(&pipelines), model)?;
             Ok(Box::new(soil))
         }))
@@ -57,6 +58,7 @@ struct GpuSoil {
 
 impl GpuSoil {
     fn new(engine: Arc<Engine>, pipelines: Arc<Pipelines>, model: &Model) -> Result<Self, CrmError> {
+        check_resolution(model)?;
         let buffers = Buffers::new(&engine, &pipelines, model, 0, Contacts::default()).map_err(failed)?;
         let (model, ids, clock) = (model.clone(), Vec::new(), ClockRecord::default());
         Ok(Self { engine, pipelines, model, buffers, ids, clock, is_sorted: false })
@@ -64,8 +66,7 @@ impl GpuSoil {
 
     /// Writes what is new in this step.
     fn begin(&mut self, bodies: &[Body], records: &[BodyRecord], duration_s: f64) -> Result<(), CrmError> {
-        let has_shells = bodies.iter().any(|body| matches!(body.shape, BodyShape::Drum(_)));
-        let contacts = Contacts { bodies: bodies.len(), has_shells };
+        let contacts = self.buffers.contacts.with_room_for(bodies);
         if contacts != self.buffers.contacts {
             let buffers = self.fitting(self.buffers.points, contacts)?;
             let mut encoder = self.encoder();
@@ -117,7 +118,7 @@ impl GpuSoil {
     fn expected(&self, bodies: &[Body], duration_s: f64) -> Result<(u32, bool), CrmError> {
         let cell_m = self.model.grid().cell_m;
         let (point_speed, way_m) = (f64::from(self.clock.speed), f64::from(self.clock.way_m));
-        let speed_m_s = bodies.iter().map(Body::speed_max_m_s).fold(point_speed, f64::max);
+        let speed_m_s = point_speed.max(Body::fastest_m_s(bodies));
         let limit_s = self.model.substep_max_s().min(f64::from(WAY_CELLS) * cell_m / speed_m_s);
         let remaining_s = duration_s - f64::from(self.clock.elapsed_s);
         let needed = (remaining_s / limit_s).ceil().max(1.0);
@@ -215,7 +216,7 @@ impl DeviceSoil for GpuSoil {
     fn save(&self, state: &mut State) -> Result<(), CrmError> {
         let (here, there) = (state.points.len(), self.buffers.points);
         if here != there {
-            return Err(CrmError::Filling(format!("{here} points: {there} are on the device")));
+            return Err(CrmError::Device(format!("a device: it has {there} points, the state {here}")));
         }
         unpack(&self.model, &self.planes()?, state);
         Ok(())

@@ -106,7 +106,7 @@ pub(crate) fn drum_loads_kg(
         let windows = states.iter().filter_map(|(at, state)| Some((model.windows().get(*at as usize)?, state)));
         windows.map(|(window, state)| window.load_kg(state, number)).sum::<f64>()
     };
-    let is_drum = |part: &usize| matches!(kind.part_shapes[*part].shape, BodyShape::Drum(_));
+    let is_drum = |part: &usize| kind.part_shapes[*part].shape.is_shell();
     (0..kind.part_shapes.len()).filter(is_drum).map(load_kg).collect()
 }
 

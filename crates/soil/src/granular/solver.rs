@@ -8,14 +8,17 @@ pub enum PointSolver {
     /// On the CPU.
     Cpu(Box<Scratch>),
     /// On a device.
-    Device {
-        /// The device.
-        device: SoilDevice,
-        /// The window's soil there; `None` before the first step.
-        soil: Option<Box<dyn DeviceSoil>>,
-        /// Whether the points there are newer than those of the state.
-        is_ahead: bool,
-    },
+    Device(Box<SoilOnDevice>),
+}
+
+/// A window's soil on a device.
+#[derive(Debug)]
+pub struct SoilOnDevice {
+    device: SoilDevice,
+    /// The soil, and the model that it was made for; `None` before the first step and after a failed one.
+    soil: Option<(Model, Box<dyn DeviceSoil>)>,
+    /// Whether the points there are newer than those of the state.
+    is_ahead: bool,
 }
 
 impl PointSolver {
@@ -24,7 +27,9 @@ impl PointSolver {
     pub fn new(device: Option<&SoilDevice>) -> Self {
         match device {
             None => Self::Cpu(Box::default()),
-            Some(device) => Self::Device { device: device.clone(), soil: None, is_ahead: false },
+            Some(device) => {
+                Self::Device(Box::new(SoilOnDevice { device: device.clone(), soil: None, is_ahead: false }))
+            }
         }
     }
 
@@ -37,27 +42,45 @@ impl PointSolver {
         bodies: &[Body],
         duration_s: f64,
     ) -> Result<StepResults, CrmError> {
-        let (device, soil, is_ahead) = match self {
-            Self::Cpu(scratch) => return selene_crm::step(model, state, bodies, duration_s, scratch),
-            Self::Device { device, soil, is_ahead } => (device, soil, is_ahead),
-        };
-        let soil = match soil {
-            Some(soil) => soil,
-            None => soil.insert(device.open(model)?),
-        };
-        if !*is_ahead {
-            soil.load(state)?;
+        match self {
+            Self::Cpu(scratch) => selene_crm::step(model, state, bodies, duration_s, scratch),
+            Self::Device(soil) => soil.step(model, state, bodies, duration_s),
         }
-        *is_ahead = true;
-        soil.step(bodies, duration_s)
     }
 
     /// Sets the points of `state` to those on the device, if they are newer.
     pub(crate) fn bring_back(&mut self, state: &mut State) -> Result<(), CrmError> {
-        let Self::Device { soil: Some(soil), is_ahead, .. } = self else { return Ok(()) };
-        if std::mem::take(is_ahead) {
-            soil.save(state)?;
+        match self {
+            Self::Cpu(_) => Ok(()),
+            Self::Device(soil) => soil.bring_back(state),
         }
-        Ok(())
+    }
+}
+
+impl SoilOnDevice {
+    fn step(
+        &mut self,
+        model: &Model,
+        state: &State,
+        bodies: &[Body],
+        duration_s: f64,
+    ) -> Result<StepResults, CrmError> {
+        let (made_for, mut soil) = match self.soil.take() {
+            Some((made_for, soil)) if made_for == *model => (made_for, soil),
+            _ => (model.clone(), self.device.open(model)?),
+        };
+        if !std::mem::take(&mut self.is_ahead) {
+            soil.load(state)?;
+        }
+        let results = soil.step(bodies, duration_s)?;
+        (self.soil, self.is_ahead) = (Some((made_for, soil)), true);
+        Ok(results)
+    }
+
+    fn bring_back(&mut self, state: &mut State) -> Result<(), CrmError> {
+        match &self.soil {
+            Some((_, soil)) if std::mem::take(&mut self.is_ahead) => soil.save(state),
+            _ => Ok(()),
+        }
     }
 }

@@ -247,7 +247,8 @@ impl GranularWindow {
     /// the soil sleeps.
     ///
     /// # Errors
-    /// When a body is not valid, or the soil becomes too fast; the state is then unchanged.
+    /// When a body is not valid, the soil becomes too fast, or a device fails. The state is then unchanged; on a device
+    /// its points are those that came back last.
     pub fn step(
         &self,
         state: &mut WindowState,

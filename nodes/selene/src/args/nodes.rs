@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::{
     CheckpointArgs, ConsoleArgs, DeviceArgs, LinkArgs, NetworkArgs, PacingArgs, RecordingArgs, RunIdArgs, RutsArgs,
-    ViewersArgs, WorldArgs,
+    SoilDeviceArgs, ViewersArgs, WorldArgs,
 };
 
 /// Names of the nodes for which `--participants` can make the simulation wait.
@@ -41,6 +41,8 @@ pub(crate) struct RunArgs {
     pub(crate) scenario: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) world: WorldArgs,
+    #[command(flatten)]
+    pub(crate) granular: SoilDeviceArgs,
     #[command(flatten)]
     pub(crate) pacing: PacingArgs,
     /// Record every topic that this process publishes to a new rosbag2 folder (MCAP) for `ros2 bag play`
@@ -104,6 +106,8 @@ a slow sensor node leaves out frames; with it, simulated time waits for the node
 pub(crate) struct SimulationArgs {
     #[command(flatten)]
     pub(crate) node: NodeArgs,
+    #[command(flatten)]
+    pub(crate) granular: SoilDeviceArgs,
     #[command(flatten)]
     pub(crate) pacing: PacingArgs,
     /// Record what this node publishes (no camera, lidar, IMU or fix) to a new rosbag2 folder (MCAP)

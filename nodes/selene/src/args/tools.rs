@@ -6,7 +6,7 @@ use clap::Args;
 use selene_base::SimTime;
 
 use super::values::{seconds, threads};
-use super::{DeviceArgs, NetworkArgs, WorldArgs};
+use super::{DeviceArgs, NetworkArgs, SoilDeviceArgs, WorldArgs};
 
 pub(super) const CHECK_EXAMPLES: &str = "Examples:
   selene check config/*/*.yaml urdf/viper/viper.urdf
@@ -136,6 +136,8 @@ pub(crate) struct HashArgs {
     pub(crate) ruts: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) world: WorldArgs,
+    #[command(flatten)]
+    pub(crate) granular: SoilDeviceArgs,
 }
 
 pub(super) const CONFORMANCE_EXAMPLES: &str = "Examples:

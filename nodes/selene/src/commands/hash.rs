@@ -24,7 +24,7 @@ pub(crate) fn hash(args: &HashArgs, verbosity: Verbosity) -> Result<(), Fault> {
 }
 
 fn hash_of(args: &HashArgs, verbosity: Verbosity) -> Result<u64, Fault> {
-    let model = places::load_model(Some(&args.scenario), &args.world)?;
+    let model = places::load_model(Some(&args.scenario), &args.world, args.granular.soil_device)?;
     let driven = places::load_ruts(args.ruts.as_deref(), &model)?;
     let mut world = World::begin(model, driven.as_ref()).map_err(Fault::run)?;
     let work = Work::begin(verbosity, "simulated time", millis(args.duration));

@@ -15,7 +15,7 @@ use selene_simulation::{
 };
 
 use crate::args::{
-    CheckpointArgs, NodeArgs, PaceArg, PacingArgs, RutsArgs, SimulationArgs, SoilDeviceArg, TracingNodeArgs,
+    CheckpointArgs, NodeArgs, PaceArg, PacingArgs, RutsArgs, SimulationArgs, SoilDevice, TracingNodeArgs,
 };
 use crate::fault::Fault;
 use crate::flag::SetOnDrop;
@@ -47,13 +47,9 @@ pub(crate) fn simulation(
     if args.pacing.start_paused && !args.own.is_empty() {
         return Err(Fault::input("--start-paused: a world that several processes share (--own) cannot be paused"));
     }
-    if args.node.world.soil_device != SoilDeviceArg::Cpu && !args.own.is_empty() {
-        let what = "a world that several processes share (--own) steps granular soil on the CPU";
-        return Err(Fault::input(format!("--soil-device: {what}")));
-    }
     let network = Network::requested(&args.node.network)?;
     let timeline = timing::timeline(&args.pacing)?;
-    let model = places::load_model(args.node.scenario.as_deref(), &args.node.world)?;
+    let model = places::load_model(args.node.scenario.as_deref(), &args.node.world, args.granular.soil_device)?;
     let names = ros.names(&node_name(&model, &args.own))?;
     let begin = begin(&model, &args.ruts, &args.checkpoints)?;
     let wire = Wire::open(network.join(&names)?, &args.link, &timeline)?;
@@ -157,7 +153,7 @@ fn node(
 ) -> Result<(), Fault> {
     let stop = interrupt::watch()?;
     let network = Network::requested(&args.network)?;
-    let model = places::load_model(args.scenario.as_deref(), &args.world)?;
+    let model = places::load_model(args.scenario.as_deref(), &args.world, SoilDevice::Cpu)?;
     check(&model)?;
     let names = ros.names(&format!("selene_{name}"))?;
     let wire = network.join(&names)?;

@@ -10,7 +10,7 @@ use selene_pictures::tile::Still;
 use selene_sensors::{CameraSpec, Sample, Schedule, StageRow};
 use selene_sim::{EntityId, Model, World};
 
-use crate::args::RenderArgs;
+use crate::args::{RenderArgs, SoilDevice};
 use crate::bar::Work;
 use crate::fault::Fault;
 use crate::verbosity::Verbosity;
@@ -24,7 +24,7 @@ type Viewers = BTreeMap<EntityId, RoverCameras>;
 
 /// Renders the images and writes them.
 pub(crate) fn render(args: &RenderArgs, verbosity: Verbosity) -> Result<(), Fault> {
-    let model = places::load_model(Some(&args.scenario), &args.world)?;
+    let model = places::load_model(Some(&args.scenario), &args.world, SoilDevice::Cpu)?;
     let mut shots = shots(&model, args)?;
     shots.iter().try_for_each(|shot| places::check_writable("--out", &shot.file, &selene_base::output::PNG))?;
     let driven = places::load_ruts(args.ruts.as_deref(), &model)?;

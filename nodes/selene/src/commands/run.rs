@@ -282,7 +282,7 @@ fn prepare(args: &RunArgs, names: &Names, stop: &AtomicBool) -> Result<Prepared,
         let devices = scope.spawn(move || device::open(requested));
         let scenario = places::load_scenario(args.scenario.as_deref(), &args.world)?;
         interrupt::check(stop)?;
-        let model = places::model_of(scenario, &args.world)?;
+        let model = places::model_of(scenario, args.granular.soil_device)?;
         interrupt::check(stop)?;
         let begin = node::begin(&model, &args.ruts, &args.checkpoints)?;
         let devices = joined(devices)?;

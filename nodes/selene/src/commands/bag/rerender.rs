@@ -15,7 +15,7 @@ use selene_ros::{BagRecorder, decode, selene_msgs};
 use selene_simulation::{RecordedMessage, RecordedRun, ReplayResult, replay};
 
 use super::open;
-use crate::args::BagRerenderArgs;
+use crate::args::{BagRerenderArgs, SoilDevice};
 use crate::commands::run::{Sensing, joined, lockstep, start};
 use crate::fault::Fault;
 use crate::flag::SetOnDrop;
@@ -32,8 +32,10 @@ pub(super) fn rerender(args: &BagRerenderArgs, verbosity: Verbosity) -> Result<(
     let bag = open(&args.bag)?;
     let contents = bag.contents();
     let info = run_info(&args.bag, &bag, &contents)?;
-    let model =
-        places::model_of(places::load_scenario_with(Some(&args.scenario), &args.world, &args.sensor)?, &args.world)?;
+    let model = places::model_of(
+        places::load_scenario_with(Some(&args.scenario), &args.world, &args.sensor)?,
+        SoilDevice::Cpu,
+    )?;
     let recorded = RecordedRun::new(&info, &model).map_err(Fault::input)?;
     places::check_answerable(&model)?;
     let devices = device::open(args.device.device)?;

@@ -100,7 +100,7 @@ impl Loader<'_> {
         let number = self.number + 1;
         let (scenario, world) = world_of(file, self.typed, self.present)?;
         let args = numbered_args(self.typed, number, scenario, world);
-        let model = places::load_model(args.scenario.as_deref(), &args.world)?;
+        let model = places::load_model(args.scenario.as_deref(), &args.world, args.granular.soil_device)?;
         device::check(self.devices, &model)?;
         if !self.has_wire {
             places::check_answerable(&model)?;
