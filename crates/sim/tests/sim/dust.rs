@@ -72,6 +72,16 @@ fn soils_throw_none_by_default() {
 }
 
 #[test]
+fn a_wheel_in_the_air_throws_none() {
+    // They fall by 0.5 m in 0.79 s, with wheels that turn.
+    let mut world = world(&two_rovers("lunar_dust").replace("yaw_deg", "z_m: 0.5, yaw_deg"));
+    drive(&mut world, 70);
+    assert!(world.state().dust == Default::default());
+    drive(&mut world, 130);
+    assert!(world.state().dust != Default::default());
+}
+
+#[test]
 fn dust_moves_no_rover_and_no_ground() {
     let [mut with, mut without] = ["lunar_dust", "lunar"].map(|soil| world(&two_rovers(soil)));
     drive(&mut with, 60);
