@@ -1,15 +1,16 @@
 //! Dust in flight above the ground, and the balance of its mass: what each tile of the ground lost and gained, in whole
-//! micrograms. The mass in flight and the net gain of all tiles always add up to zero.
+//! micrograms. The mass in flight and the net gain of all tiles always add up to zero. Dust from and to a granular
+//! window is taken from its soil and given to it.
 //!
 //! At the end of a heartbeat each wheel on the soil, and each column of a granular window whose soil is fast, throws
 //! one parcel; where several processes share a world, when their parts are merged. A parcel stays in the list for the
 //! heartbeat in which it lands, so that a snapshot has all dust that flew since the one before.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use nalgebra::Vector2;
 use selene_base::SimTime;
-use selene_soil::DustParcel;
+use selene_soil::{DustParcel, WindowState};
 use selene_terrain::{GroundPatch, Node, Ruts, TileIndex, TileRect};
 use serde::{Deserialize, Serialize};
 
@@ -59,25 +60,30 @@ impl DustState {
 
     /// Adds the parcels of a heartbeat, in their order as far as there is room, so that processes which share a
     /// world leave out the same ones.
-    pub(crate) fn throw(&mut self, parcels: impl IntoIterator<Item = DustParcel>, model: &Model) {
+    pub(crate) fn throw(
+        &mut self,
+        parcels: impl IntoIterator<Item = DustParcel>,
+        model: &Model,
+        windows: &mut BTreeMap<u32, WindowState>,
+    ) {
         let mut thrown: Vec<_> = parcels.into_iter().collect();
         thrown.sort_by_key(DustParcel::order);
         thrown.truncate(PARCELS_MAX.saturating_sub(self.parcels.len()));
         for parcel in &thrown {
-            self.settle(tile_at(model, parcel.place_m.xy().into()), -(parcel.mass_ug as i64));
+            self.settle(parcel.place_m.xy().into(), -(parcel.mass_ug as i64), model, windows);
         }
         self.parcels.append(&mut thrown);
         self.parcels.sort_by_key(DustParcel::order);
     }
 
     /// Moves the mass of parcels that have landed by `time` to the ground.
-    pub(crate) fn land(&mut self, time: SimTime, model: &Model) {
+    pub(crate) fn land(&mut self, time: SimTime, model: &Model, windows: &mut BTreeMap<u32, WindowState>) {
         let all = std::mem::take(&mut self.parcels).into_iter();
         let (flying, landed): (Vec<_>, Vec<_>) = all.partition(|parcel| time < parcel.until);
         self.parcels = flying;
         for parcel in landed {
             let at_m = parcel.place_at_m(parcel.until, model.scenario().gravity_m_s2);
-            self.settle(tile_at(model, at_m.xy().into()), parcel.mass_ug as i64);
+            self.settle(at_m.xy().into(), parcel.mass_ug as i64, model, windows);
         }
     }
 
@@ -88,7 +94,13 @@ impl DustState {
         }
     }
 
-    fn settle(&mut self, tile: TileIndex, mass_ug: i64) {
+    /// Moves mass to the ground at a place, or from it, and to the soil of the window there.
+    fn settle(&mut self, at_m: [f64; 2], mass_ug: i64, model: &Model, windows: &mut BTreeMap<u32, WindowState>) {
+        let id = model.windows().iter().position(|window| window.contains(at_m));
+        if let Some(window) = id.and_then(|id| windows.get_mut(&(id as u32))) {
+            window.take_dust(mass_ug);
+        }
+        let tile = tile_at(model, at_m);
         match self.settled_ug.binary_search_by_key(&tile, |(known, _)| *known) {
             Ok(at) => self.settled_ug[at].1 += mass_ug,
             Err(at) => self.settled_ug.insert(at, (tile, mass_ug)),

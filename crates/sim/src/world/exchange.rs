@@ -235,7 +235,8 @@ impl World {
             state.rocks.insert(id, rock.clone());
         }
         merged.loose_rocks = merged.loose_rocks.iter().map(|reported| of_state(reported, &state.rocks)).collect();
-        state.dust.throw(parts.iter().flat_map(|part| part.dust.iter().copied()), model);
+        let thrown = parts.iter().flat_map(|part| part.dust.iter().copied());
+        state.dust.throw(thrown, model, &mut state.granular);
         merged.dust.clone_from(&state.dust.parcels);
         self.take_in_contacts(parts);
         let tiles = parts.iter().flat_map(|part| &part.memory.crumbs_m3).map(|(tile, _)| *tile).collect();

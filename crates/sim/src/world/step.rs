@@ -127,7 +127,7 @@ impl Model {
         for (rover, command) in inputs.commands {
             self.take(state, *rover, command);
         }
-        state.dust.land(state.time, self);
+        state.dust.land(state.time, self, &mut state.granular);
         self.prepare(state, scratch)?;
         let before = self.sensed_bodies(state, scratch);
         let edits = self.advance(state, inputs, scratch)?;
@@ -233,7 +233,7 @@ impl Model {
             rocks.sort_unstable();
             *written = Written { rocks, memory, thrown };
         } else {
-            state.dust.throw(thrown, self);
+            state.dust.throw(thrown, self, &mut state.granular);
         }
         self.pack_what_is_left(state, &members, spare);
         *spare = used;

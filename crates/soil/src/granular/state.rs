@@ -19,6 +19,8 @@ const SHOW_S: f64 = 0.02;
 const REPORTED_M: f32 = 0.0005;
 /// Milligrams in a kilogram.
 const MG_PER_KG: f64 = 1e6;
+/// Micrograms in a milligram.
+const UG_PER_MG: i64 = 1000;
 
 /// The state of a window.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -26,8 +28,12 @@ pub struct WindowState {
     /// Soil of each post above the window's floor, mg, x fastest; while the soil flows, only what was
     /// too shallow for a point.
     posts_mg: Vec<u64>,
-    /// Soil of posts and points together, mg: never changes.
+    /// Soil of posts and points together at the start, mg.
     total_mg: u64,
+    /// Dust that landed in the window less what was thrown from it, µg.
+    dust_ug: i64,
+    /// Whole milligrams of it that posts and points have got: with `total_mg` the soil that they have now.
+    gained_mg: i64,
     /// The points, while the soil flows.
     flowing: Option<Flowing>,
 }
@@ -57,9 +63,9 @@ impl Clone for WindowState {
 
     /// Reuses its allocations, since each heartbeat makes a copy.
     fn clone_from(&mut self, source: &Self) {
-        let Self { posts_mg, total_mg, flowing } = source;
+        let Self { posts_mg, total_mg, dust_ug, gained_mg, flowing } = source;
         self.posts_mg.clone_from(posts_mg);
-        self.total_mg = *total_mg;
+        (self.total_mg, self.dust_ug, self.gained_mg) = (*total_mg, *dust_ug, *gained_mg);
         self.flowing.clone_from(flowing);
     }
 }
@@ -125,6 +131,30 @@ impl WindowState {
         self.total_mg
     }
 
+    /// Dust that landed in the window less what was thrown from it, µg.
+    #[must_use]
+    pub fn dust_ug(&self) -> i64 {
+        self.dust_ug
+    }
+
+    /// Soil in the window, µg: that of posts and points, and what they have not yet got or given of the dust.
+    #[must_use]
+    pub fn soil_ug(&self) -> i64 {
+        (self.posts_mg() + self.points_mg()) as i64 * UG_PER_MG + self.dust_ug - self.gained_mg * UG_PER_MG
+    }
+
+    /// Gives the window dust that landed in it; a negative mass is dust that was thrown from it. Each whole milligram
+    /// goes to one point, or to one post while the soil is a height field, in turn.
+    pub fn take_dust(&mut self, mass_ug: i64) {
+        self.dust_ug += mass_ug;
+        let due_mg = self.dust_ug.div_euclid(UG_PER_MG) - self.gained_mg;
+        let turn = self.gained_mg.unsigned_abs() as usize;
+        self.gained_mg += match &mut self.flowing {
+            Some(flowing) => share_out(&mut flowing.points.points, change_point, turn, due_mg),
+            None => share_out(&mut self.posts_mg, change_post, turn, due_mg),
+        };
+    }
+
     /// Tops of the columns of cells above the floor when the points woke, m, x fastest; empty while the soil is a
     /// height field.
     pub(crate) fn tops_m(&self) -> &[f32] {
@@ -146,7 +176,7 @@ impl GranularWindow {
         let mg_per_m = self.soil().density_kg_m3 * self.posts.apart_m.powi(2) * MG_PER_KG;
         let mass_mg = |height_m: f64| ((height_m - self.corner_m.z).max(0.0) * mg_per_m).round() as u64;
         let posts_mg: Vec<u64> = self.posts.heights_m(&ground).into_iter().map(mass_mg).collect();
-        WindowState { total_mg: posts_mg.iter().sum(), posts_mg, flowing: None }
+        WindowState { total_mg: posts_mg.iter().sum(), posts_mg, ..WindowState::default() }
     }
 
     /// Whether a state, perhaps read from a file, is valid for this window.
@@ -162,7 +192,7 @@ impl GranularWindow {
         state.posts_mg.len() == self.posts.count() && flowing_fits && self.balance(state).is_ok()
     }
 
-    /// Checks that the window has as much soil as it began with.
+    /// Checks that the window has as much soil as it began with, and got as dust.
     ///
     /// # Errors
     /// When the sum differs by a milligram or more.
@@ -170,10 +200,11 @@ impl GranularWindow {
         let sum = |mg: &mut dyn Iterator<Item = u64>| mg.fold(0_u64, u64::saturating_add);
         let points_mg = sum(&mut state.points().iter().map(|point| u64::from(point.mass_mg)));
         let found_mg = sum(&mut state.posts_mg.iter().copied().chain([points_mg]));
-        if found_mg == state.total_mg {
+        let expected_mg = state.total_mg.saturating_add_signed(state.gained_mg);
+        if found_mg == expected_mg {
             return Ok(());
         }
-        Err(GranularError::Ledger { window: self.name().to_owned(), found_mg, expected_mg: state.total_mg })
+        Err(GranularError::Ledger { window: self.name().to_owned(), found_mg, expected_mg })
     }
 
     /// Turns the soil into points, unless it already flows.
@@ -343,6 +374,38 @@ fn corners([columns, rows]: [usize; 2], place: [f64; 2]) -> [(usize, f64); 4] {
     ]
 }
 
+/// Gives up to `due_mg` to the members of a list, one milligram to each in turn from the one at `turn` on, or takes them
+/// where that is negative. `change` adds a milligram (true) or takes one, and returns whether it could. Returns what
+/// was given.
+fn share_out<T>(list: &mut [T], change: impl Fn(&mut T, bool) -> bool, turn: usize, due_mg: i64) -> i64 {
+    let (mut left_mg, mut refused, mut at) = (due_mg, 0, turn);
+    while left_mg != 0 && refused < list.len() {
+        at %= list.len();
+        if change(&mut list[at], left_mg > 0) {
+            (left_mg, refused) = (left_mg - left_mg.signum(), 0);
+        } else {
+            refused += 1;
+        }
+        at += 1;
+    }
+    due_mg - left_mg
+}
+
+/// Adds a milligram to a point, or takes one; a point keeps at least one.
+fn change_point(point: &mut Point, more: bool) -> bool {
+    let mass_mg = if more { point.mass_mg.checked_add(1) } else { point.mass_mg.checked_sub(1) };
+    let changed = mass_mg.filter(|mass_mg| *mass_mg > 0);
+    point.mass_mg = changed.unwrap_or(point.mass_mg);
+    changed.is_some()
+}
+
+/// The same for a post, which may be left without soil.
+fn change_post(post_mg: &mut u64, more: bool) -> bool {
+    let changed = if more { post_mg.checked_add(1) } else { post_mg.checked_sub(1) };
+    *post_mg = changed.unwrap_or(*post_mg);
+    changed.is_some()
+}
+
 fn is_still(points: &[Point]) -> bool {
     let squares = points.iter().map(|point| f64::from(point.velocity_m_s.norm_squared()));
     let is_slow = squares.sum::<f64>() <= STILL_M_S.powi(2) * points.len() as f64;
@@ -401,6 +464,28 @@ mod tests {
             angular_velocity_rad_s: Vector3::zeros(),
             friction: 0.5,
         }
+    }
+
+    #[test]
+    fn dust_is_taken_from_points_or_posts_and_given_to_them_to_the_microgram() {
+        let (window, mut state, ground, _) = pit();
+        let begun_ug = state.soil_ug();
+        for (wakes, mass_ug) in [(false, -2600), (true, 1), (true, -5_000_401), (true, 999), (true, 7_000_000)] {
+            if wakes {
+                window.wake(&mut state, &ground);
+            }
+            let before_ug = state.soil_ug();
+            state.take_dust(mass_ug);
+            assert_eq!(state.soil_ug() - before_ug, mass_ug);
+            assert!(window.balance(&state).is_ok() && window.fits(&state));
+            let whole_mg = (begun_ug + state.dust_ug()).div_euclid(1000);
+            assert_eq!((state.posts_mg() + state.points_mg()) as i64, whole_mg);
+        }
+        assert_eq!(state.soil_ug() - begun_ug, state.dust_ug());
+        // A window without soil gives none.
+        let mut bare = WindowState::default();
+        bare.take_dust(-1500);
+        assert_eq!((bare.posts_mg(), bare.dust_ug(), bare.soil_ug()), (0, -1500, -1500));
     }
 
     #[test]

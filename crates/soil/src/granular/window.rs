@@ -43,13 +43,13 @@ pub enum GranularError {
         source: CrmError,
     },
     /// Soil was lost or created: a fault of Selene.
-    #[error("granular window '{window}' has {found_mg} mg of soil; it had {expected_mg} mg: please report this")]
+    #[error("granular window '{window}' has {found_mg} mg of soil; it must have {expected_mg} mg: please report this")]
     Ledger {
         /// Its name.
         window: String,
         /// Soil of its posts and points, mg.
         found_mg: u64,
-        /// Soil with which it began, mg.
+        /// Soil with which it began, and that it got as dust, mg.
         expected_mg: u64,
     },
     /// A drum with soil in it left the window, outside of which there are no points.
@@ -232,6 +232,12 @@ impl GranularWindow {
             let along_m = at_m[axis] - self.corner_m[axis];
             radius_m <= along_m && along_m <= sides[axis] - radius_m
         })
+    }
+
+    /// Whether a place, map x and y in m, is between the window's sides.
+    #[must_use]
+    pub fn contains(&self, [x_m, y_m]: [f64; 2]) -> bool {
+        self.is_between_sides(&Vector3::new(x_m, y_m, 0.0), 0.0)
     }
 
     /// Whether a ball around `at_m` (map frame) is between the window's sides and low enough for its soil to reach
