@@ -21,9 +21,9 @@ pub trait DeviceSoil: Debug + Send + Sync {
     /// Advances the soil by `duration_s`, while each of `bodies` moves along its twist, as [`crate::step()`] does.
     ///
     /// # Errors
-    /// When the duration or a body is not valid, there are more than 512 bodies, more than 100 000 substeps are needed, a point leaves the grid
-    /// through an open face, the soil becomes too fast, or the device fails. After the first two the soil is as before;
-    /// after the others it must be loaded again.
+    /// When the duration or a body is not valid, there are more than 512 bodies or four drums, or more than 100 000
+    /// substeps are needed at once: the soil is then as before. When more are needed later, a point leaves the grid
+    /// through an open face, the soil becomes too fast or too dense, or the device fails: it must then be loaded again.
     fn step(&mut self, bodies: &[Body], duration_s: f64) -> Result<StepResults, CrmError>;
 
     /// Sets the points of `state`, which are those that were loaded in the same order, to those on the device.

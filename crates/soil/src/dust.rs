@@ -167,6 +167,9 @@ pub struct DustParcel {
     pub spreading_m_s: f64,
 }
 
+/// The largest mass of a valid parcel, µg: a thousand tonnes.
+const MASS_MAX_UG: u64 = 1_000_000_000_000_000;
+
 impl DustParcel {
     /// Centre of the cloud at a time, map frame, m.
     #[must_use]
@@ -195,7 +198,7 @@ impl DustParcel {
         numbers.copied().all(f64::is_finite)
             && flight_ns.is_some_and(|ns| ns >= 0)
             && self.mass_ug > 0
-            && i64::try_from(self.mass_ug).is_ok()
+            && self.mass_ug <= MASS_MAX_UG
             && self.deviation_m > 0.0
             && self.cross_section_m2 >= 0.0
             && self.spreading_m_s >= 0.0

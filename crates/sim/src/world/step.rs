@@ -127,7 +127,6 @@ impl Model {
         for (rover, command) in inputs.commands {
             self.take(state, *rover, command);
         }
-        state.dust.land(state.time, self, &mut state.granular);
         self.prepare(state, scratch)?;
         let before = self.sensed_bodies(state, scratch);
         let edits = self.advance(state, inputs, scratch)?;
@@ -206,6 +205,7 @@ impl Model {
         members.retain(|of| share.is_none_or(|share| is_stepped_here(of, share)));
         // A group without granular soil cannot fail.
         let before = members.iter().any(|of| !of.windows.is_empty()).then(|| copied(state, windows_before));
+        state.dust.land(state.time, self, &mut state.granular);
         let mut groups: Vec<_> = members.iter().map(|of| Group::take(self, state, of, rovers, share, spare)).collect();
         let ran: Vec<_> = match &mut groups[..] {
             [alone] => vec![alone.run(self, steps, shared)],

@@ -1,8 +1,8 @@
 //! Granular windows: areas in which the height field becomes points (`selene_crm`) when a body
 //! enters, and the points become a height field again when they sleep.
 //!
-//! - **Ledger.** Each post of a window and each point owns a whole number of milligrams. Their
-//!   sum never changes: it is compared at each heartbeat.
+//! - **Ledger.** Each post of a window and each point owns a whole number of milligrams. Only dust
+//!   changes their sum: it is compared at each heartbeat.
 //! - **To points.** The soil above a cell of 2 × 2 points is shared among them, layer by layer,
 //!   with the stress of its weight; what is too shallow for a point stays with the posts.
 //! - **Surface.** Every 20 ms posts rise and sink as the points' tops have since they woke:

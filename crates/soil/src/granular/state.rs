@@ -21,6 +21,8 @@ const REPORTED_M: f32 = 0.0005;
 const MG_PER_KG: f64 = 1e6;
 /// Micrograms in a milligram.
 const UG_PER_MG: i64 = 1000;
+/// The most dust that a window of a valid state gained or lost, µg: a thousand tonnes.
+const DUST_MAX_UG: u64 = 1_000_000_000_000_000;
 
 /// The state of a window.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -34,6 +36,8 @@ pub struct WindowState {
     dust_ug: i64,
     /// Whole milligrams of it that posts and points have got: with `total_mg` the soil that they have now.
     gained_mg: i64,
+    /// Milligrams of dust that were given and taken so far: whose turn it is.
+    turn: u64,
     /// The points, while the soil flows.
     flowing: Option<Flowing>,
 }
@@ -63,9 +67,9 @@ impl Clone for WindowState {
 
     /// Reuses its allocations, since each heartbeat makes a copy.
     fn clone_from(&mut self, source: &Self) {
-        let Self { posts_mg, total_mg, dust_ug, gained_mg, flowing } = source;
+        let Self { posts_mg, total_mg, dust_ug, gained_mg, turn, flowing } = source;
         self.posts_mg.clone_from(posts_mg);
-        (self.total_mg, self.dust_ug, self.gained_mg) = (*total_mg, *dust_ug, *gained_mg);
+        (self.total_mg, self.dust_ug, self.gained_mg, self.turn) = (*total_mg, *dust_ug, *gained_mg, *turn);
         self.flowing.clone_from(flowing);
     }
 }
@@ -148,11 +152,12 @@ impl WindowState {
     pub fn take_dust(&mut self, mass_ug: i64) {
         self.dust_ug += mass_ug;
         let due_mg = self.dust_ug.div_euclid(UG_PER_MG) - self.gained_mg;
-        let turn = self.gained_mg.unsigned_abs() as usize;
-        self.gained_mg += match &mut self.flowing {
-            Some(flowing) => share_out(&mut flowing.points.points, change_point, turn, due_mg),
-            None => share_out(&mut self.posts_mg, change_post, turn, due_mg),
+        let given_mg = match &mut self.flowing {
+            Some(flowing) => deal(&mut flowing.points.points, change_point, self.turn as usize, due_mg),
+            None => deal(&mut self.posts_mg, change_post, self.turn as usize, due_mg),
         };
+        self.gained_mg += given_mg;
+        self.turn = self.turn.wrapping_add(given_mg.unsigned_abs());
     }
 
     /// Tops of the columns of cells above the floor when the points woke, m, x fastest; empty while the soil is a
@@ -189,7 +194,9 @@ impl GranularWindow {
             let times_fit = flowing.unshown_s.is_finite() && flowing.still_s.is_finite();
             lengths_fit && times_fit && flowing.shells.are_sound() && heights_m.all(|height_m| height_m.is_finite())
         });
-        state.posts_mg.len() == self.posts.count() && flowing_fits && self.balance(state).is_ok()
+        let dust_fits = state.dust_ug.unsigned_abs() <= DUST_MAX_UG
+            && (state.dust_ug.div_euclid(UG_PER_MG) - state.gained_mg).unsigned_abs() <= DUST_MAX_UG;
+        state.posts_mg.len() == self.posts.count() && flowing_fits && dust_fits && self.balance(state).is_ok()
     }
 
     /// Checks that the window has as much soil as it began with, and got as dust.
@@ -374,36 +381,38 @@ fn corners([columns, rows]: [usize; 2], place: [f64; 2]) -> [(usize, f64); 4] {
     ]
 }
 
-/// Gives up to `due_mg` to the members of a list, one milligram to each in turn from the one at `turn` on, or takes them
-/// where that is negative. `change` adds a milligram (true) or takes one, and returns whether it could. Returns what
-/// was given.
-fn share_out<T>(list: &mut [T], change: impl Fn(&mut T, bool) -> bool, turn: usize, due_mg: i64) -> i64 {
-    let (mut left_mg, mut refused, mut at) = (due_mg, 0, turn);
-    while left_mg != 0 && refused < list.len() {
-        at %= list.len();
-        if change(&mut list[at], left_mg > 0) {
-            (left_mg, refused) = (left_mg - left_mg.signum(), 0);
-        } else {
-            refused += 1;
-        }
-        at += 1;
+/// Gives `due_mg` to the members of a list, or takes it where that is negative: the same from each, and of the rest one
+/// milligram from each in turn, from the one at `turn` on. `change` adds to a member what fits there, and returns it.
+/// Returns what was given.
+fn deal<T>(list: &mut [T], change: impl Fn(&mut T, i64) -> i64, turn: usize, due_mg: i64) -> i64 {
+    let Some(each_mg) = due_mg.checked_div(list.len() as i64) else { return 0 };
+    let mut given_mg = 0;
+    if each_mg != 0 {
+        given_mg = list.iter_mut().map(|member| change(member, each_mg)).sum();
     }
-    due_mg - left_mg
+    for after in 0..list.len() {
+        if given_mg == due_mg {
+            break;
+        }
+        let at = turn.wrapping_add(after) % list.len();
+        given_mg += change(&mut list[at], due_mg.signum());
+    }
+    given_mg
 }
 
-/// Adds a milligram to a point, or takes one; a point keeps at least one.
-fn change_point(point: &mut Point, more: bool) -> bool {
-    let mass_mg = if more { point.mass_mg.checked_add(1) } else { point.mass_mg.checked_sub(1) };
-    let changed = mass_mg.filter(|mass_mg| *mass_mg > 0);
-    point.mass_mg = changed.unwrap_or(point.mass_mg);
-    changed.is_some()
+/// A point keeps at least a milligram.
+fn change_point(point: &mut Point, by_mg: i64) -> i64 {
+    let before_mg = i64::from(point.mass_mg);
+    let after_mg = before_mg.saturating_add(by_mg).clamp(1, i64::from(u32::MAX));
+    point.mass_mg = after_mg as u32;
+    after_mg - before_mg
 }
 
-/// The same for a post, which may be left without soil.
-fn change_post(post_mg: &mut u64, more: bool) -> bool {
-    let changed = if more { post_mg.checked_add(1) } else { post_mg.checked_sub(1) };
-    *post_mg = changed.unwrap_or(*post_mg);
-    changed.is_some()
+/// A post may be left without soil.
+fn change_post(post_mg: &mut u64, by_mg: i64) -> i64 {
+    let before_mg = *post_mg;
+    *post_mg = before_mg.saturating_add_signed(by_mg);
+    post_mg.wrapping_sub(before_mg) as i64
 }
 
 fn is_still(points: &[Point]) -> bool {
@@ -482,6 +491,17 @@ mod tests {
             assert_eq!((state.posts_mg() + state.points_mg()) as i64, whole_mg);
         }
         assert_eq!(state.soil_ug() - begun_ug, state.dust_ug());
+        // Whoever gives and gets a milligram is the next one each time.
+        let masses = |state: &WindowState| -> Vec<u32> { state.points().iter().map(|point| point.mass_mg).collect() };
+        let before = masses(&state);
+        for _ in 0..before.len() {
+            state.take_dust(-30_000);
+            state.take_dust(30_000);
+        }
+        let most = masses(&state).iter().zip(&before).map(|(now, then)| now.abs_diff(*then)).max();
+        assert!(most <= Some(60), "{most:?} mg");
+        // A state that no dust can lead to is refused.
+        assert!(!window.fits(&WindowState { dust_ug: i64::MAX, ..state.clone() }));
         // A window without soil gives none.
         let mut bare = WindowState::default();
         bare.take_dust(-1500);
