@@ -51,5 +51,5 @@ pub use scratch::Scratch;
 pub use shape::BodyShape;
 pub use spec::{CrmSpec, Preset};
 pub use state::{Filling, Point, State};
-pub use step::{SUBSTEPS_MAX, StepResults, step};
+pub use step::{SORTED_CELLS, StepResults, divide, step};
 pub use substep::next_substep;

@@ -7,7 +7,6 @@ use rayon::prelude::*;
 
 use crate::body::{Body, Reaction};
 use crate::error::CrmError;
-use crate::kernel::{SORTED_CELLS, WAY_CELLS};
 use crate::model::Model;
 use crate::passes::Passes;
 use crate::scratch::{InitialCondition, Scratch};
@@ -16,7 +15,11 @@ use crate::state::{Point, State};
 use crate::substep::next_substep;
 
 /// The most substeps of a step.
-pub const SUBSTEPS_MAX: u32 = 100_000;
+const SUBSTEPS_MAX: u32 = 100_000;
+/// The most that points move in a substep, cells.
+pub(crate) const WAY_CELLS: f64 = 0.5;
+/// The most that points move between two sorts, cells.
+pub const SORTED_CELLS: f64 = 0.99;
 
 /// Results of a step beside the new state of the soil.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -109,11 +112,13 @@ impl<'a> Stepping<'a> {
 
     fn substep(&mut self) -> Result<(), CrmError> {
         let cell_m = self.model.grid().cell_m;
-        if self.way_m > f64::from(SORTED_CELLS) * cell_m {
+        if self.way_m > SORTED_CELLS * cell_m {
             self.scratch.sort(self.model, self.bodies.len())?;
             self.way_m = 0.0;
         }
-        let (substep_s, is_last) = self.next_substep()?;
+        let speed_m_s = self.speed_m_s.max(self.body_speed_m_s);
+        let remaining_s = self.duration_s - self.elapsed_s;
+        let (substep_s, is_last) = divide(self.model, remaining_s, speed_m_s, self.outcome.substeps)?;
         let end_s = if is_last { self.duration_s } else { self.elapsed_s + substep_s };
         self.move_soil(substep_s, end_s);
         self.outcome.substeps += 1;
@@ -123,17 +128,6 @@ impl<'a> Stepping<'a> {
             return Ok(());
         }
         Err(CrmError::Unstable { speed_m_s: self.speed_m_s, substep_s })
-    }
-
-    /// Length of the next substep, s, and whether it is the last.
-    fn next_substep(&self) -> Result<(f64, bool), CrmError> {
-        let way_m = f64::from(WAY_CELLS) * self.model.grid().cell_m;
-        let speed_m_s = self.speed_m_s.max(self.body_speed_m_s);
-        let limit_s = self.model.substep_max_s().min(way_m / speed_m_s);
-        let remaining_s = self.duration_s - self.elapsed_s;
-        let allowed = SUBSTEPS_MAX - self.outcome.substeps;
-        let too_many = |needed| CrmError::Substeps { duration_s: remaining_s, needed, limit_s, allowed };
-        next_substep(remaining_s, limit_s, allowed).map_err(too_many)
     }
 
     fn move_soil(&mut self, substep_s: f64, end_s: f64) {
@@ -159,6 +153,18 @@ impl<'a> Stepping<'a> {
             self.outcome.walls_n_s += block[rows - 1].impulse_n_s;
         }
     }
+}
+
+/// Length of the next substep, s, and whether it is the last. `speed_m_s` is that of the fastest point or body, and
+/// `substeps` were made before.
+///
+/// # Errors
+/// When the step needs more substeps than are allowed.
+pub fn divide(model: &Model, remaining_s: f64, speed_m_s: f64, substeps: u32) -> Result<(f64, bool), CrmError> {
+    let limit_s = model.substep_max_s().min(WAY_CELLS * model.grid().cell_m / speed_m_s);
+    let allowed = SUBSTEPS_MAX.saturating_sub(substeps);
+    let too_many = |needed| CrmError::Substeps { duration_s: remaining_s, needed, limit_s, allowed };
+    next_substep(remaining_s, limit_s, allowed).map_err(too_many)
 }
 
 /// Checks the number of shells.

@@ -2,7 +2,7 @@
 //! CPU, and those that sensors name. If a device fails while it traces, `selene_observe::Device` replaces it by the CPU.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use selene_crm::SoilDevice;
 use selene_gpu::GpuTracer;
@@ -13,10 +13,9 @@ use crate::args;
 use crate::fault::Fault;
 
 /// The open GPUs of this process: each is opened once.
-static GPUS: LazyLock<Gpus> = LazyLock::new(Gpus::default);
+static GPUS: Gpus = Gpus(Mutex::new(BTreeMap::new()));
 
 /// Open GPUs by their index in `GpuTracer::adapters`. All scenes, and granular soil, share them.
-#[derive(Default)]
 struct Gpus(Mutex<BTreeMap<usize, OpenGpu>>);
 
 /// An open GPU, for rays and for granular soil.
@@ -74,14 +73,7 @@ fn refusal(name: &str, adapters: &[String]) -> DeviceError {
 pub(crate) fn open(device: args::Device) -> Result<Devices, Fault> {
     let usual = match device {
         args::Device::Cpu => Device::cpu(),
-        args::Device::Gpu if GpuTracer::adapters().is_empty() => {
-            return Err(Fault::input("--device gpu: no GPU and no software Vulkan device found; use --device cpu"));
-        }
-        args::Device::Gpu => {
-            let opened =
-                GPUS.open(0).map_err(|error| Fault::input(format!("--device gpu: {error}; use --device cpu")))?;
-            opened.device
-        }
+        args::Device::Gpu => first_gpu().map_err(|what| refused("--device", &what))?.device,
         args::Device::Auto => real_gpu().unwrap_or_else(Device::cpu),
     };
     Ok(Devices::new(usual, |name| GPUS.named(name)))
@@ -92,12 +84,20 @@ pub(crate) fn open_for_soil(device: args::SoilDevice) -> Result<Option<SoilDevic
     if device == args::SoilDevice::Cpu {
         return Ok(None);
     }
-    let refuse = |what: String| Fault::input(format!("--soil-device gpu: {what}; use --soil-device cpu"));
+    let opened = first_gpu().and_then(|gpu| gpu.tracer.soil_device().map_err(|error| error.to_string()));
+    opened.map(Some).map_err(|what| refused("--soil-device", &what))
+}
+
+/// The best GPU, or a software device.
+fn first_gpu() -> Result<OpenGpu, String> {
     if GpuTracer::adapters().is_empty() {
-        return Err(refuse("no GPU and no software Vulkan device found".to_owned()));
+        return Err("no GPU and no software Vulkan device found".to_owned());
     }
-    let opened = GPUS.open(0).map_err(refuse)?;
-    opened.tracer.soil_device().map(Some).map_err(|error| refuse(error.to_string()))
+    GPUS.open(0)
+}
+
+fn refused(option: &str, what: &str) -> Fault {
+    Fault::input(format!("{option} gpu: {what}; use {option} cpu"))
 }
 
 /// Refuses a world whose sensors name unknown devices.

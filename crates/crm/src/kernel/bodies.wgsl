@@ -90,7 +90,7 @@ fn slide(relative: vec3<f32>, normal: vec3<f32>, friction: f32) -> vec3<f32> {
 fn add_exact(at: u32, number: f32) {
     let size = abs(number);
     let whole = floor(size);
-    var low = u32((size - whole) * 4294967296.0);
+    var low = u32((size - whole) * REACTION_SCALE);
     var high = u32(whole);
     if number < 0.0 {
         low = ~low + 1u;

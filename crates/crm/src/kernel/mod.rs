@@ -36,10 +36,6 @@ pub const BODIES_MAX: usize = 512;
 pub const PLANES: usize = 6;
 /// Bytes of the sums and of the velocities of a block's nodes.
 pub const NODE_BYTES_A_BLOCK: u64 = 16 * BLOCK_NODES as u64;
-/// The most that points move in a substep, cells.
-pub const WAY_CELLS: f32 = 0.5;
-/// The most that points move between two sorts, cells.
-pub const SORTED_CELLS: f32 = 0.99;
 /// Reactions of one body or of the walls are added in so many places.
 const PLACES: usize = 16;
 /// Numbers of a reaction.
@@ -57,8 +53,11 @@ const POINT_MASSES_MAX: f64 = 1.0;
 const FALL_MIN: f64 = 4.0;
 /// The largest share of a point at a node, cell masses: 0.75³ of a point, eight of which fill a cell.
 const SHARE: f64 = 0.421_875 / 8.0;
+/// Walls that soil leaves through, and that it sticks to, in a record.
 const OPEN: f32 = -1.0;
 const ROUGH: f32 = -2.0;
+/// Reactions count in this fraction of a cell mass times 1 m/s (and times a cell).
+const REACTION_SCALE: f64 = 4_294_967_296.0;
 
 /// What a step does not change.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
@@ -375,7 +374,7 @@ pub fn reaction_bytes(bodies: usize) -> u64 {
 /// Reactions of bodies, and last that of the walls, from the sums of a step.
 #[must_use]
 pub fn reactions(model: &Model, sums: &[[u32; 2]]) -> Vec<Reaction> {
-    let unit_n_s = cell_mass_kg(model) / f64::from(1_u32 << 16).powi(2);
+    let unit_n_s = cell_mass_kg(model) / REACTION_SCALE;
     let cell_m = model.grid().cell_m;
     let total = |row: &[[u32; 2]], number: usize| -> f64 {
         let places = row.chunks_exact(NUMBERS).map(|place| place[number]);
@@ -489,14 +488,15 @@ mod tests {
             ("GROUPS_MAX", f64::from(super::GROUPS_MAX)),
             ("PLANES", super::PLANES as f64),
             ("PLACES", super::PLACES as f64),
-            ("WAY_CELLS", f64::from(super::WAY_CELLS)),
-            ("SORTED_CELLS", f64::from(super::SORTED_CELLS)),
+            ("WAY_CELLS", crate::step::WAY_CELLS),
+            ("SORTED_CELLS", f64::from(crate::step::SORTED_CELLS as f32)),
             ("BODY_WORDS", super::BODIES_MAX as f64 / 32.0),
             ("SHELLS_MAX", crate::shells::SHELLS_MAX as f64),
             ("SKIN_CELLS", f64::from(crate::shells::SKIN_CELLS as f32)),
             ("STENCIL_CELLS", f64::from(crate::shells::STENCIL_CELLS as f32)),
             ("HALF_TILE_CELLS", crate::shells::HALF_TILE_CELLS),
             ("TOO_DENSE", f64::from(super::TOO_DENSE)),
+            ("REACTION_SCALE", super::REACTION_SCALE),
             ("OPEN_RATIO", f64::from(crate::law::OPEN_RATIO)),
             ("TILE_NODES", crate::block::TILE_NODES as f64),
             ("BLOCK_NODES", crate::block::BLOCK_NODES as f64),

@@ -15,7 +15,7 @@ struct Model {
     cell_m: f32,
     gravity: vec3<f32>,
     substep_max_s: f32,
-    // Of the low and the high wall of each axis: -1 open, -2 rough, else the coefficient of friction.
+    // Of the low and the high wall of each axis: OPEN, ROUGH, or the coefficient of friction.
     low_walls: vec3<f32>,
     duration_s: f32,
     high_walls: vec3<f32>,
@@ -99,6 +99,11 @@ const GROUPS_MAX: u32 = 65535u;
 const POINT_LANES: u32 = 128u;
 // Integers in a cell mass.
 const MASS_SCALE: f32 = 16777216.0;
+// Walls that soil leaves through, and that it sticks to.
+const OPEN: f32 = -1.0;
+const ROUGH: f32 = -2.0;
+// Reactions count in this fraction of a cell mass times 1 m/s (and times a cell).
+const REACTION_SCALE: f32 = 4294967296.0;
 // The most that points move in a substep, and between two sorts, cells.
 const WAY_CELLS: f32 = 0.5;
 const SORTED_CELLS: f32 = 0.99;
@@ -224,9 +229,9 @@ fn tile_index(place: vec3<i32>) -> u32 {
     return u32((place.z * TILE_SIDE + place.y) * TILE_SIDE + place.x);
 }
 
-// Index in the arrays of nodes of a tile's node; NO_NODE beyond walls.
 const NO_NODE: u32 = 0xffffffffu;
 
+// Index in the arrays of nodes of a tile's node; NO_NODE beyond walls.
 fn node_of_tile(at: u32, block: vec3<i32>) -> u32 {
     let n = i32(at);
     let in_tile = vec3<i32>(n % TILE_SIDE, n / TILE_SIDE % TILE_SIDE, n / (TILE_SIDE * TILE_SIDE));

@@ -217,10 +217,10 @@ fn at_walls(number: vec3<i32>, before: vec3<f32>) -> vec3<f32> {
 }
 
 fn at_wall(wall: f32, inward: vec3<f32>, velocity: vec3<f32>) -> vec3<f32> {
-    if wall == -1.0 {
+    if wall == OPEN {
         return velocity;
     }
-    if wall == -2.0 {
+    if wall == ROUGH {
         return vec3<f32>(0.0);
     }
     return slide(velocity, inward, wall);
@@ -273,11 +273,9 @@ fn move_point(at: u32, index: u32, is_near_shell: bool) {
         own = sides_at(before);
     }
     var on_shells: ShellReactions;
-    if SHELLS && is_near_shell && is_beside_shell(own, in_tile(stencil(point.position).base, block), block) {
-        gather_divided(&point, block, own, &on_shells);
-    } else {
-        gather(&point, block);
-    }
+    let first = in_tile(stencil(point.position).base, block);
+    let is_beside = SHELLS && is_near_shell && is_beside_shell(own, first, block);
+    gather(&point, block, own, is_beside, &on_shells);
     advance(&point, substep_s);
     let l = point.affine;
     point.volume_ratio *= 1.0 + (l[0].x + l[1].y + l[2].z) * substep_s;
@@ -299,35 +297,13 @@ fn react_shells(index: u32, on_shells: ptr<function, ShellReactions>) {
     }
 }
 
-// Gives a point the velocity of the nodes there and its gradient.
-fn gather(point: ptr<function, Point>, block: vec3<i32>) {
-    let around_point = stencil((*point).position);
-    let first = in_tile(around_point.base, block);
-    let weight = weights(around_point.offset);
-    var velocity = vec3<f32>(0.0);
-    var gradient = mat3x3<f32>();
-    for (var k = 0; k < 3; k++) {
-        for (var j = 0; j < 3; j++) {
-            for (var i = 0; i < 3; i++) {
-                let step = vec3<i32>(i, j, k);
-                let share = velocity_tile[tile_index(first + step)] * (weight[i].x * weight[j].y * weight[k].z);
-                let away = around_point.offset + vec3<f32>(step);
-                velocity += share;
-                gradient[0] += share * away.x;
-                gradient[1] += share * away.y;
-                gradient[2] += share * away.z;
-            }
-        }
-    }
-    (*point).velocity = velocity;
-    (*point).affine = gradient * (4.0 / model.cell_m);
-}
-
-// The same where surfaces lie between the point and some nodes: behind them the point has nodes of its own.
-fn gather_divided(
+// Gives a point the velocity of the nodes there and its gradient. Where surfaces lie between the point and some nodes,
+// the point has nodes of its own behind them.
+fn gather(
     point: ptr<function, Point>,
     block: vec3<i32>,
     own: vec4<u32>,
+    is_beside: bool,
     on_shells: ptr<function, ShellReactions>,
 ) {
     let around_point = stencil((*point).position);
@@ -337,9 +313,11 @@ fn gather_divided(
     let own_gradient = pushed(*point);
     let own_velocity = (*point).velocity + model.gravity * clock.substep_s;
     var normals: array<DrumNormals, SHELLS_MAX>;
-    for (var number = 0u; number < model.shell_count; number++) {
-        let drum = shell(number);
-        normals[number] = drum_normals(drum, in_frame(drum, at), drum.rotation);
+    if SHELLS && is_beside {
+        for (var number = 0u; number < model.shell_count; number++) {
+            let drum = shell(number);
+            normals[number] = drum_normals(drum, in_frame(drum, at), drum.rotation);
+        }
     }
     var velocity = vec3<f32>(0.0);
     var gradient = mat3x3<f32>();
@@ -347,18 +325,22 @@ fn gather_divided(
         for (var j = 0; j < 3; j++) {
             for (var i = 0; i < 3; i++) {
                 let step = vec3<i32>(i, j, k);
-                let sides = sides_in_tile(first + step, block);
-                let share = weight[i].x * weight[j].y * weight[k].z;
+                let weight_here = weight[i].x * weight[j].y * weight[k].z;
                 let away = around_point.offset + vec3<f32>(step);
                 var here = velocity_tile[tile_index(first + step)];
-                if is_divided(own, sides) {
-                    let pushed_here = own_velocity + own_gradient * (away * model.cell_m);
-                    here = meet_shells(pushed_here, at + away, own, sides, normals, share * (*point).mass, on_shells);
+                if SHELLS && is_beside {
+                    let sides = sides_in_tile(first + step, block);
+                    if is_divided(own, sides) {
+                        let pushed_here = own_velocity + own_gradient * (away * model.cell_m);
+                        let mass = weight_here * (*point).mass;
+                        here = meet_shells(pushed_here, at + away, own, sides, normals, mass, on_shells);
+                    }
                 }
-                velocity += share * here;
-                gradient[0] += share * here * away.x;
-                gradient[1] += share * here * away.y;
-                gradient[2] += share * here * away.z;
+                let share = here * weight_here;
+                velocity += share;
+                gradient[0] += share * away.x;
+                gradient[1] += share * away.y;
+                gradient[2] += share * away.z;
             }
         }
     }

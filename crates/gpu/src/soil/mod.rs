@@ -11,10 +11,10 @@ mod passes;
 use std::sync::Arc;
 
 use selene_crm::kernel::{
-    BodyRecord, ClockRecord, GROUPS_MAX, ModelRecord, POINT_LANES, SORTED_CELLS, WAY_CELLS, block_count,
-    check_resolution, fault, pack, reaction_bytes, reactions, unpack,
+    BodyRecord, ClockRecord, GROUPS_MAX, ModelRecord, POINT_LANES, block_count, check_resolution, fault, pack,
+    reaction_bytes, reactions, unpack,
 };
-use selene_crm::{Body, CrmError, DeviceSoil, Model, SUBSTEPS_MAX, SoilDevice, State, StepResults};
+use selene_crm::{Body, CrmError, DeviceSoil, Model, SORTED_CELLS, SoilDevice, State, StepResults, divide};
 use selene_scene::TraceError;
 
 use self::buffers::{Buffers, CLOCK_BYTES, Contacts, read_back};
@@ -119,16 +119,11 @@ impl GpuSoil {
         let cell_m = self.model.grid().cell_m;
         let (point_speed, way_m) = (f64::from(self.clock.speed), f64::from(self.clock.way_m));
         let speed_m_s = point_speed.max(Body::fastest_m_s(bodies));
-        let limit_s = self.model.substep_max_s().min(f64::from(WAY_CELLS) * cell_m / speed_m_s);
         let remaining_s = duration_s - f64::from(self.clock.elapsed_s);
-        let needed = (remaining_s / limit_s).ceil().max(1.0);
-        let allowed = SUBSTEPS_MAX.saturating_sub(self.clock.substeps);
-        if needed > f64::from(allowed) {
-            return Err(CrmError::Substeps { duration_s: remaining_s, needed, limit_s, allowed });
-        }
-        let substeps = (needed as u32).min(SUBSTEPS_A_SUBMISSION);
-        let way_after_m = way_m + point_speed * limit_s * f64::from(substeps);
-        Ok((substeps, !self.is_sorted || way_after_m > f64::from(SORTED_CELLS) * cell_m))
+        let (substep_s, _) = divide(&self.model, remaining_s, speed_m_s, self.clock.substeps)?;
+        let substeps = ((remaining_s / substep_s).round() as u32).clamp(1, SUBSTEPS_A_SUBMISSION);
+        let way_after_m = way_m + point_speed * substep_s * f64::from(substeps);
+        Ok((substeps, !self.is_sorted || way_after_m > SORTED_CELLS * cell_m))
     }
 
     fn sort(&self, encoder: &mut wgpu::CommandEncoder) {
