@@ -29,17 +29,17 @@ pub(super) struct Channels {
 
 #[derive(Default)]
 struct State {
-    last_channel: u32,
+    last_channel: u64,
     last_client: u64,
     /// Channels by their ids.
-    channels: BTreeMap<u32, Arc<Channel>>,
+    channels: BTreeMap<u64, Arc<Channel>>,
     clients: BTreeMap<u64, Arc<ClientQueue>>,
 }
 
 /// A topic that clients can subscribe to.
 pub(super) struct Channel {
     /// Unique during a run.
-    pub(super) id: u32,
+    pub(super) id: u64,
     pub(super) topic: Topic,
     live: Mutex<LatchedState>,
 }
@@ -110,7 +110,7 @@ impl Channels {
     }
 
     /// Subscribes a client to channel `id` and queues what is latched there. Returns whether there is such a channel.
-    pub(super) fn subscribe(&self, client: u64, subscription: u32, id: u32) -> bool {
+    pub(super) fn subscribe(&self, client: u64, subscription: u32, id: u64) -> bool {
         let state = self.state();
         let (Some(channel), Some(outbox)) = (state.channels.get(&id), state.clients.get(&client)) else { return false };
         let hearer = Subscriber { client, subscription, outbox: Arc::clone(outbox) };
@@ -122,7 +122,7 @@ impl Channels {
     }
 
     /// Ends a client's subscription to channel `id`.
-    pub(super) fn unsubscribe(&self, client: u64, subscription: u32, id: u32) {
+    pub(super) fn unsubscribe(&self, client: u64, subscription: u32, id: u64) {
         let state = self.state();
         if let Some(channel) = state.channels.get(&id) {
             let is_it = |hearer: &Subscriber| (hearer.client, hearer.subscription) == (client, subscription);

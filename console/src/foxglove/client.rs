@@ -6,6 +6,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::extract::ws::{Message, WebSocket};
+use foxglove::ws_protocol::JsonMessage;
+use foxglove::ws_protocol::client::{ClientMessage, Subscription};
+use foxglove::ws_protocol::server::{Status, Unadvertise};
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
@@ -13,7 +16,7 @@ use tokio::time::timeout;
 
 use super::Server;
 use super::client_queue::{ClientQueue, Next};
-use super::protocol::{self, ClientRequest, Level, SubscriptionRequest};
+use super::protocol;
 use crate::counts::RefusalReason;
 use crate::session::{Flow, breaks_protocol, close};
 
@@ -58,7 +61,7 @@ struct Client {
     number: u64,
     status_sender: mpsc::Sender<String>,
     /// The channel of each subscription.
-    subscriptions: BTreeMap<u32, u32>,
+    subscriptions: BTreeMap<u32, u64>,
     broken: u32,
     flow: Flow,
 }
@@ -95,16 +98,12 @@ impl Client {
     }
 
     fn take(&mut self, text: &str) -> Result<(), Disconnected> {
-        match serde_json::from_str(text) {
-            Ok(ClientRequest::Subscribe { subscriptions }) => {
-                subscriptions.iter().for_each(|wanted| self.subscribe(wanted))
+        match ClientMessage::parse_json(text) {
+            Ok(ClientMessage::Subscribe(wanted)) => wanted.subscriptions.iter().for_each(|one| self.subscribe(*one)),
+            Ok(ClientMessage::Unsubscribe(ended)) => {
+                ended.subscription_ids.into_iter().for_each(|subscription| self.unsubscribe(subscription));
             }
-            Ok(ClientRequest::Unsubscribe { subscription_ids }) => {
-                subscription_ids.into_iter().for_each(|subscription| self.unsubscribe(subscription));
-            }
-            Ok(ClientRequest::Other) => {
-                self.send_status(Level::Warning, "Selene only shows topics: it offers nothing of this")
-            }
+            Ok(_) => self.send_status(Status::warning("Selene only shows topics: it offers nothing of this")),
             Err(error) => return self.refuse(&format!("no message of Foxglove's protocol: {error}")),
         }
         Ok(())
@@ -114,32 +113,32 @@ impl Client {
     fn refuse(&mut self, why: &str) -> Result<(), Disconnected> {
         self.server.counts.add(RefusalReason::Message);
         self.broken += 1;
-        self.send_status(Level::Error, why);
+        self.send_status(Status::error(why));
         if self.broken < BROKEN_MAX { Ok(()) } else { Err(Disconnected) }
     }
 
     /// Sends a status text, unless the queue is full because the client does not read.
-    fn send_status(&self, level: Level, message: &str) {
-        let _ = self.status_sender.try_send(protocol::status(level, message));
+    fn send_status(&self, status: Status) {
+        let _ = self.status_sender.try_send(status.to_string());
     }
 
     /// Subscribes to a channel. A second subscription to it is refused: so the number of channels limits what a client
     /// can demand.
-    fn subscribe(&mut self, &SubscriptionRequest { id, channel_id }: &SubscriptionRequest) {
+    fn subscribe(&mut self, Subscription { id, channel_id }: Subscription) {
         if self.subscriptions.contains_key(&id) || self.subscriptions.values().any(|channel| *channel == channel_id) {
             let reported = format!("subscription {id} or channel {channel_id} is subscribed to already");
-            self.send_status(Level::Warning, &reported);
+            self.send_status(Status::warning(reported));
         } else if self.server.channels.subscribe(self.number, id, channel_id) {
             self.subscriptions.insert(id, channel_id);
         } else {
-            self.send_status(Level::Warning, &format!("there is no channel {channel_id} now"));
+            self.send_status(Status::warning(format!("there is no channel {channel_id} now")));
         }
     }
 
     fn unsubscribe(&mut self, subscription: u32) {
         match self.subscriptions.remove(&subscription) {
             Some(channel) => self.server.channels.unsubscribe(self.number, subscription, channel),
-            None => self.send_status(Level::Warning, &format!("there is no subscription {subscription}")),
+            None => self.send_status(Status::warning(format!("there is no subscription {subscription}"))),
         }
     }
 }
@@ -151,7 +150,7 @@ struct Writer {
     statuses: mpsc::Receiver<String>,
     to_client: SplitSink<WebSocket, Message>,
     /// The ids of the channels that the client knows.
-    advertised: BTreeSet<u32>,
+    advertised: BTreeSet<u64>,
 }
 
 impl Writer {
@@ -178,17 +177,21 @@ impl Writer {
     /// Sends which channels were added and removed since the last time.
     async fn report_topics(&mut self) -> Result<(), Disconnected> {
         let all = self.server.channels.all();
-        let ids: BTreeSet<u32> = all.iter().map(|channel| channel.id).collect();
-        let gone: Vec<u32> = self.advertised.difference(&ids).copied().collect();
+        let ids: BTreeSet<u64> = all.iter().map(|channel| channel.id).collect();
+        let gone: Vec<u64> = self.advertised.difference(&ids).copied().collect();
         let new: Vec<_> = all.into_iter().filter(|channel| !self.advertised.contains(&channel.id)).collect();
         let is_first = self.advertised.is_empty();
         self.advertised = ids;
         if !gone.is_empty() {
-            self.send(protocol::unadvertise(&gone).into()).await?;
+            self.send(Unadvertise::new(gone).to_string().into()).await?;
         }
         // A new client gets a list even if it is empty.
         if !new.is_empty() || is_first {
-            self.send(protocol::advertise(&new).into()).await?;
+            let reported = protocol::advertise(&new).map_err(|error| {
+                tracing::error!("Foxglove's list of topics: {error}");
+                Disconnected
+            })?;
+            self.send(reported.into()).await?;
         }
         Ok(())
     }
