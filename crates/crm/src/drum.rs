@@ -74,10 +74,17 @@ impl DrumNormals {
     pub(crate) fn between(self, own: DrumSides, other: DrumSides) -> impl Iterator<Item = Vector3<f64>> + use<> {
         let between = own.between(other);
         let disc = if own.slice() > other.slice() { self.disc } else { -self.disc };
-        let panels = (0..SCOOPS_MAX).filter(move |scoop| between & (1 << (SLICE_BITS + scoop)) != 0);
         let panel = move |scoop| if own.is_below(scoop) { -self.panel } else { self.panel };
+        let panels = scoops_of(between);
         (between & SLICE != 0).then_some(disc).into_iter().chain(panels.map(panel))
     }
+}
+
+/// The scoops whose panels have their bits set.
+fn scoops_of(bits: u16) -> impl Iterator<Item = u32> {
+    let left = |bits: u16| (bits != 0).then_some(bits);
+    let panels = std::iter::successors(left(bits >> SLICE_BITS), move |bits| left(bits & (bits - 1)));
+    panels.map(u16::trailing_zeros)
 }
 
 impl Drum {
@@ -117,20 +124,44 @@ impl Drum {
 
     /// The sides of the drum's surfaces that a position (m, in the drum's frame) is on.
     pub(crate) fn sides(&self, at: &Vector3<f64>) -> DrumSides {
+        self.sides_and_clearance(at).0
+    }
+
+    /// The sides, and a way, m, that a position can go in any direction without meeting one of these surfaces.
+    pub(crate) fn sides_and_clearance(&self, at: &Vector3<f64>) -> (DrumSides, f64) {
         let (across, slice) = (at.xy().norm(), self.slice_at(at.z));
         let near = if across < self.radius_m { SLICE } else { 0 };
         let mut sides = DrumSides { near, side: slice };
+        let mut clearance_m = if near == 0 { f64::INFINITY } else { self.discs_off_m(at.z, slice) };
         if (1..=self.slices as u16).contains(&slice) {
-            let angle = at.y.atan2(at.x);
-            for scoop in 0..self.scoops {
-                let behind = self.behind_rad(angle, slice, scoop);
-                if behind <= self.extent_rad() {
-                    sides.near |= 1 << (SLICE_BITS + scoop);
-                    sides.side |= u16::from(across < self.panel_m(behind)) << (SLICE_BITS + scoop);
-                }
+            // From half of the radius on, r − ρ changes at most so fast along any way.
+            let steepest = (1.0 + (2.0 * self.rise_m_rad() / across).powi(2)).sqrt();
+            for (scoop, behind) in self.panels_at(at.y.atan2(at.x), slice) {
+                let above_m = across - self.panel_m(behind);
+                sides.near |= 1 << (SLICE_BITS + scoop);
+                sides.side |= u16::from(above_m < 0.0) << (SLICE_BITS + scoop);
+                clearance_m = clearance_m.min(above_m.abs() / steepest).min(0.5 * across);
             }
         }
-        sides
+        (sides, clearance_m)
+    }
+
+    /// Distance of `z_m` from the discs at the ends of its slice, m.
+    fn discs_off_m(&self, z_m: f64, slice: u16) -> f64 {
+        let from_low_m = if slice > 0 { z_m - self.disc_m(slice - 1) } else { f64::INFINITY };
+        let from_high_m = if u32::from(slice) <= self.slices { self.disc_m(slice) - z_m } else { f64::INFINITY };
+        from_low_m.min(from_high_m).max(0.0)
+    }
+
+    /// The panels of a slice that reach over an angle, each with the angle behind its lip, rad.
+    fn panels_at(&self, angle: f64, slice: u16) -> impl Iterator<Item = (u32, f64)> + use<> {
+        let (pitch_rad, extent_rad, scoops) = (self.pitch_rad(), self.extent_rad(), self.scoops);
+        let turned = f64::from(slice) / f64::from(self.slices) - angle / pitch_rad;
+        let whole = turned.floor();
+        let (first, fraction) = ((-whole).rem_euclid(f64::from(scoops)) as u32, turned - whole);
+        (0..scoops)
+            .map(move |n| ((first + n) % scoops, (fraction + f64::from(n)) * pitch_rad))
+            .take_while(move |(_, behind)| *behind <= extent_rad)
     }
 
     /// Normals of the drum's surfaces at `at` (m, in the drum's frame).
@@ -147,12 +178,11 @@ impl Drum {
         let between = own.between(other);
         let mut place = *to;
         if between & SLICE != 0 {
-            let disc_m = |number: u16| f64::from(number) * self.slice_m() - self.half_length_m;
             let is_ahead = own.slice() > other.slice();
-            place.z = if is_ahead { disc_m(own.slice() - 1) + skin_m } else { disc_m(own.slice()) - skin_m };
+            place.z = if is_ahead { self.disc_m(own.slice() - 1) + skin_m } else { self.disc_m(own.slice()) - skin_m };
         }
         let (across, angle) = (to.xy().norm(), to.y.atan2(to.x));
-        for scoop in (0..self.scoops).filter(|scoop| between & (1 << (SLICE_BITS + scoop)) != 0) {
+        for scoop in scoops_of(between) {
             let panel_m = self.panel_m(self.behind_rad(angle, own.slice(), scoop));
             let wanted_m = if own.is_below(scoop) { panel_m - skin_m } else { panel_m + skin_m };
             place.x = to.x * wanted_m / across;
@@ -165,6 +195,11 @@ impl Drum {
     fn slice_at(&self, z_m: f64) -> u16 {
         let along = ((z_m + self.half_length_m) / self.slice_m()).floor() + 1.0;
         along.clamp(0.0, f64::from(self.slices + 1)) as u16
+    }
+
+    /// Where the disc behind a slice is, m.
+    fn disc_m(&self, slice: u16) -> f64 {
+        f64::from(slice) * self.slice_m() - self.half_length_m
     }
 
     fn slice_m(&self) -> f64 {

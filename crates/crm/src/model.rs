@@ -9,8 +9,9 @@ use crate::grid::Grid;
 use crate::law::Law;
 use crate::spec::CrmSpec;
 
-/// The longest substep, as a fraction of the time that a pressure wave takes through a cell.
-const COURANT: f64 = 0.4;
+/// The longest substep, as a fraction of the time that a pressure wave takes through a cell. Shaken beds of regular and
+/// of random points, with Poisson's ratios of 0 to 0.45, come to rest up to 1.2; from 1.3 on, some of them never do.
+const COURANT: f64 = 0.8;
 
 /// Soil parameters, grid and gravity of a simulation.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,7 +55,7 @@ impl Model {
         self.gravity_m_s2
     }
 
-    /// The longest substep for slow soil, s: 0.4 of the time that a pressure wave takes through a cell.
+    /// The longest substep for slow soil, s: 0.8 of the time that a pressure wave takes through a cell.
     #[must_use]
     pub fn substep_max_s(&self) -> f64 {
         COURANT * self.grid.cell_m / self.soil.wave_speed_m_s()

@@ -36,9 +36,12 @@ impl Passes<'_> {
     fn find_sides(&self, scratch: &mut Scratch) {
         let Self { model, shells, .. } = self;
         let Scratch { points, groups, touched, nodes_of, sides, beside, .. } = scratch;
-        if shells.are_there() {
-            touched.par_iter().map(|block| shells.block_sides(model, *block)).collect_into_vec(sides);
+        if !shells.are_there() {
+            beside.clear();
+            beside.resize_with(groups.len(), || None);
+            return;
         }
+        touched.par_iter().map(|block| shells.block_sides(model, *block)).collect_into_vec(sides);
         let points = self.unmoved.unwrap_or(points);
         let near = |group: &BlockPoints| {
             let tile = || tile_sides(model, group.block, sides, nodes_of);

@@ -62,7 +62,8 @@ impl BodyShape {
             Self::Sphere { radius_m } => radius_m,
             Self::Cuboid { half_m } => Vector3::from(half_m).norm(),
             Self::Cylinder { radius_m, half_length_m } | Self::Drum(Drum { radius_m, half_length_m, .. }) => {
-                radius_m.hypot(half_length_m)
+                // Sizes are within 1e-6 to 1e4 m; `hypot` is several times slower.
+                (radius_m * radius_m + half_length_m * half_length_m).sqrt()
             }
         }
     }

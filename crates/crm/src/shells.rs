@@ -79,13 +79,22 @@ struct Shell {
 pub(crate) struct Shells {
     shells: Vec<Shell>,
     cell_m: f64,
+    /// The most that any place of a shell moves in the substep, m.
+    body_way_m: f64,
 }
 
 /// Sides of the nodes of a block's tile and of the block's points, where a surface may lie between them.
 #[derive(Clone, Debug)]
 pub(crate) struct NearbySides {
     pub(crate) tile: Box<TileSides>,
-    pub(crate) points: Vec<Sides>,
+    pub(crate) points: Vec<PointSides>,
+}
+
+/// The sides that a point is on, and a way that it can go before it may meet a surface.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PointSides {
+    pub(crate) sides: Sides,
+    pub(crate) clearance_m: f64,
 }
 
 /// A point that gathers from nodes: from the grid's where no wall is between, elsewhere from its own.
@@ -106,7 +115,9 @@ impl Shells {
             BodyShape::Drum(drum) => Some(Shell { drum, index, body: body.moved(from_s), later: body.moved(to_s) }),
             _ => None,
         };
-        Self { shells: bodies.iter().enumerate().filter_map(shell).collect(), cell_m: model.grid().cell_m }
+        let shells: Vec<Shell> = bodies.iter().enumerate().filter_map(shell).collect();
+        let fastest_m_s = shells.iter().map(|shell| shell.body.speed_max_m_s()).fold(0.0, f64::max);
+        Self { shells, cell_m: model.grid().cell_m, body_way_m: fastest_m_s * (to_s - from_s) }
     }
 
     pub(crate) fn are_there(&self) -> bool {
@@ -147,20 +158,26 @@ impl Shells {
 
     /// Finds the sides of a block's points, beside those of its tile.
     pub(crate) fn beside(&self, tile: Box<TileSides>, points: &[Point]) -> NearbySides {
-        NearbySides { tile, points: points.iter().map(|point| self.sides(&point.position_m)).collect() }
+        NearbySides { tile, points: points.iter().map(|point| self.point_sides(&point.position_m)).collect() }
     }
 
     /// Sides of a position, m in the grid's frame. A position that is farther from a drum than the nodes of a stencil
     /// can be from a point in it is beside none of its surfaces.
     fn sides(&self, at: &Vector3<f64>) -> Sides {
-        let mut sides = Sides::default();
+        self.point_sides(at).sides
+    }
+
+    fn point_sides(&self, at: &Vector3<f64>) -> PointSides {
+        let mut found = PointSides { sides: Sides::default(), clearance_m: f64::INFINITY };
         for (n, shell) in self.shells.iter().enumerate() {
             let at = in_frame(&shell.body, at);
             if shell.drum.is_near(&at, STENCIL_CELLS * self.cell_m) {
-                sides.put(n, shell.drum.sides(&at));
+                let (sides, clearance_m) = shell.drum.sides_and_clearance(&at);
+                found.sides.put(n, sides);
+                found.clearance_m = found.clearance_m.min(clearance_m);
             }
         }
-        sides
+        found
     }
 
     /// For each shell near a point on the sides `own`, the normals of its surfaces there, in the grid's frame.
@@ -198,6 +215,12 @@ impl Shells {
             velocity = after;
         }
         velocity
+    }
+
+    /// Whether a point that moves by `way_m` in the substep stays off the shells' surfaces.
+    #[inline]
+    pub(crate) fn stays_off(&self, own: &PointSides, way_m: f64) -> bool {
+        way_m + self.body_way_m + SKIN_CELLS * self.cell_m < own.clearance_m
     }
 
     /// Sets a point that moved from `before_m` back to its side of each surface. Adds the impulse on the body to

@@ -1,5 +1,5 @@
 //! One step of the soil: sorts the points if needed, then runs substeps. A substep transfers points to tiles, tiles to
-//! nodes, and the nodes' velocities back to points. It lasts at most 0.4 of the time that a pressure wave takes through
+//! nodes, and the nodes' velocities back to points. It lasts at most 0.8 of the time that a pressure wave takes through
 //! a cell, and no longer than it takes the fastest point or body to move half a cell.
 
 use nalgebra::Vector3;

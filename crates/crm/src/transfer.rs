@@ -127,11 +127,11 @@ fn add_beside<S: Simd>(
     let (stress_factor, cell_m) = (stress_factor(model, substep_s), model.grid().cell_m as f32);
     for (point, own) in points.iter().zip(&beside.points) {
         let stencil = model.layout.stencil(point, block);
-        if own.is_clear(&beside.tile, &stencil) {
+        if own.sides.is_clear(&beside.tile, &stencil) {
             let push = PointContribution::new(simd, point, stress_factor, cell_m, &stencil);
             push.add(simd, &stencil, &mut tile.as_flattened_mut()[4 * stencil.first..][..SPAN]);
         } else {
-            add_divided((point, *own), (stress_factor, cell_m), &stencil, &beside.tile, tile);
+            add_divided((point, own.sides), (stress_factor, cell_m), &stencil, &beside.tile, tile);
         }
     }
 }
@@ -297,18 +297,22 @@ fn move_beside<S: Simd>(
         for ((point, own), before_m) in eight.iter_mut().zip(sides).zip(&mut before_m) {
             let stencil = model.layout.stencil(point, block);
             *before_m = point.position_m;
-            if own.is_clear(&beside.tile, &stencil) {
+            if own.sides.is_clear(&beside.tile, &stencil) {
                 take_velocity(simd, &way, &stencil, numbers, point);
             } else {
                 let nodes = (tile, &*beside.tile);
-                let gathered = gather_divided(model, substep_s, (&stencil, nodes), shells, (point, *own), reactions);
+                let gathered =
+                    gather_divided(model, substep_s, (&stencil, nodes), shells, (point, own.sides), reactions);
                 gathered.give(way.per_cell, &stencil, point);
             }
         }
-        advance(simd, model, &way, eight);
-        for ((point, own), before_m) in eight.iter_mut().zip(sides).zip(&before_m) {
-            shells.hold(point, (before_m, *own), reactions);
-            let square = if point.is_sound() { point.velocity_m_s.norm_squared() } else { f32::INFINITY };
+        let squares = advance(simd, model, &way, eight);
+        for (lane, ((point, own), before_m)) in eight.iter_mut().zip(sides).zip(&before_m).enumerate() {
+            let mut square = squares[lane];
+            if square.is_finite() && !shells.stays_off(own, f64::from(square).sqrt() * substep_s) {
+                shells.hold(point, (before_m, own.sides), reactions);
+                square = square.max(point.velocity_m_s.norm_squared());
+            }
             moved = moved.and(MotionStatistics { square, is_outside: !way.holds(point) });
         }
     }

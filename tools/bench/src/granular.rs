@@ -45,7 +45,8 @@ const HALF_WIDTH_M: f64 = 0.33;
 const SPACING_M: f64 = 0.02;
 const POSTS_M: f64 = 0.02;
 const DEPTH_M: f64 = 0.12;
-const EXCHANGE_S: f64 = 0.001;
+const STRIP_EXCHANGE_S: f64 = 0.002;
+const HEARTBEAT: SimTime = SimTime::from_nanos(10_000_000);
 const SPEED_M_S: f64 = 0.15;
 /// Points under each of RASSOR's drums, whose axes are 0.68 m before and behind its middle; how deep its arms go, how
 /// fast its drums turn (20 turns a minute are the most), when they are down, and how long they dig.
@@ -53,6 +54,7 @@ const PIT_M: [f64; 2] = [0.33, 0.99];
 const PIT_HALF_WIDTH_M: f64 = 0.36;
 const PIT_DEPTH_M: f64 = 0.12;
 const PIT_SPACING_M: f64 = 0.015;
+const PIT_EXCHANGE_S: f64 = 0.001;
 const ARM_RAD: f64 = -0.3;
 const DRUM_RAD_S: f64 = 2.0;
 const DIGS_FROM: SimTime = SimTime::from_nanos(2_000_000_000);
@@ -130,6 +132,7 @@ pub(crate) fn grains_per_s() -> Result<f64, BenchError> {
 pub(crate) fn viper_wall_over_sim(setting: &Setting) -> Result<f64, BenchError> {
     let mut scenario = setting.scenario("polar")?;
     scenario.rovers[0].start = Start::default();
+    scenario.heartbeat = HEARTBEAT;
     scenario.granular = vec![strip("left", WHEELS_Y_M), strip("right", -WHEELS_Y_M)];
     let mut world = start_on(scenario, Terrain::flat(POSTS_M, 20.0))?;
     drive(&mut world, ROVER, SPEED_M_S, 0.0)?;
@@ -163,21 +166,22 @@ fn run_until(world: &mut World, end: SimTime) -> Result<(), BenchError> {
 }
 
 fn strip(name: &str, y_m: f64) -> WindowSpec {
-    window(name, STRIP_M, [y_m - HALF_WIDTH_M, y_m + HALF_WIDTH_M], [DEPTH_M, SPACING_M])
+    let across_m = [y_m - HALF_WIDTH_M, y_m + HALF_WIDTH_M];
+    window(name, STRIP_M, across_m, [DEPTH_M, SPACING_M], STRIP_EXCHANGE_S)
 }
 
 fn pit(name: &str, x_m: [f64; 2]) -> WindowSpec {
-    window(name, x_m, [-PIT_HALF_WIDTH_M, PIT_HALF_WIDTH_M], [PIT_DEPTH_M, PIT_SPACING_M])
+    window(name, x_m, [-PIT_HALF_WIDTH_M, PIT_HALF_WIDTH_M], [PIT_DEPTH_M, PIT_SPACING_M], PIT_EXCHANGE_S)
 }
 
-fn window(name: &str, x_m: [f64; 2], y_m: [f64; 2], [depth_m, spacing_m]: [f64; 2]) -> WindowSpec {
+fn window(name: &str, x_m: [f64; 2], y_m: [f64; 2], [depth_m, spacing_m]: [f64; 2], exchange_s: f64) -> WindowSpec {
     WindowSpec {
         name: name.to_owned(),
         from_m: [x_m[0], y_m[0]],
         to_m: [x_m[1], y_m[1]],
         depth_m,
         spacing_m,
-        exchange_s: Some(EXCHANGE_S),
+        exchange_s: Some(exchange_s),
         grains: None,
     }
 }

@@ -16,7 +16,7 @@ const UNDER_BALL: CrmSpec =
 const ASPECTS: [f64; 3] = [0.5, 1.0, 1.5];
 const COLUMN_CELLS: u32 = 10;
 const DROPS_M: [f64; 3] = [0.05, 0.1, 0.2];
-const BALL_CELLS: u32 = 8;
+const BALL_CELLS: u32 = 12;
 const WALL_FRICTION: f64 = 0.3;
 const BLADE_FRICTION: f64 = 0.3;
 const BLADE_CELLS: u32 = 6;
@@ -157,7 +157,7 @@ fn chart(measured: &Measured) -> Chart {
     }
 }
 
-const TEXT: &str = "Points of `selene_crm` on coarse cells, as `tests/validation` runs them: columns of 10 cells a radius, balls of 8 a \
+const TEXT: &str = "Points of `selene_crm` on coarse cells, as `tests/validation` runs them: columns of 10 cells a radius, balls of 12 a \
 diameter, silos of 8 a width, plates of 10 a side. The limits are the scatter of the experiments: 10 % of Janssen's stress.
 
 Columns: `Δr/r₀ = 1.24 a` (Lube et al. 2004, a < 1.7), height a below 0.74 radii and 0.74 above (Lajeunesse et al. 2004). Beads \

@@ -1,7 +1,8 @@
 //! Soil at rest, and slopes that stand or slide.
 
 use nalgebra::Vector3;
-use selene_crm::{CrmSpec, Edges, Grid, Model, State};
+use selene_base::random::{RngExt, stream};
+use selene_crm::{CrmSpec, Edges, Grid, Model, Scratch, State, step};
 
 use crate::{FLOOR, SAND, down, filled, model, run};
 
@@ -42,6 +43,32 @@ fn a_bed_at_rest_bears_its_weight() {
     let k0 = across / vertical;
     assert!((vertical / weight - 1.0).abs() < 0.01, "mean σzz is {} of ρ g z", vertical / weight);
     assert!((k0 - 0.3 / 0.7).abs() < 0.005, "K0 is {k0}");
+}
+
+/// A shaken bed of points at random places comes to rest at the longest substep: a step that is too long keeps it in
+/// motion by itself (from 1.3 of a wave's time through a cell on; the longest is 0.8).
+#[test]
+fn a_shaken_bed_comes_to_rest_at_the_longest_substep() {
+    const SIDE_M: f64 = 0.24;
+    let grid = Grid { cell_m: 0.02, cells: [12; 3], edges: [Edges::Periodic, Edges::Periodic, FLOOR] };
+    let model = model(&CrmSpec { cohesion_pa: 1e5, ..SAND }, &grid, down(9.81));
+    let mut state = filled(&model, [0.0; 3], [SIDE_M, SIDE_M, 0.16], true);
+    let mut random = stream(1, "shaken bed");
+    let mut spread = |most: f64| Vector3::from_fn(|_, _| random.random_range(-most..most));
+    for point in &mut state.points {
+        let moved_m = point.position_m + spread(0.2 * model.grid().cell_m);
+        point.position_m =
+            Vector3::new(moved_m.x.rem_euclid(SIDE_M), moved_m.y.rem_euclid(SIDE_M), moved_m.z.max(1e-3));
+        point.velocity_m_s = spread(0.01).cast();
+    }
+    let (step_s, mut scratch, steps) = (model.substep_max_s(), Scratch::default(), 3000);
+    for n in 0..steps {
+        let outcome = step(&model, &mut state, &[], step_s, &mut scratch).expect("a step");
+        assert!(outcome.substeps == 1 || n < 100, "{} substeps", outcome.substeps);
+    }
+    let squares = state.points.iter().map(|point| f64::from(point.velocity_m_s.norm_squared()));
+    let speed_m_s = (squares.sum::<f64>() / state.points.len() as f64).sqrt();
+    assert!(speed_m_s < 1e-3, "{speed_m_s} m/s after {steps} steps");
 }
 
 /// A layer on an incline stands below the angle atan μ and slides above it.

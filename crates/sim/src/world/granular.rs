@@ -198,16 +198,17 @@ impl GroupWindow {
         self.window.nodes()
     }
 
-    /// Steps its points with the bodies in it, if an exchange is due at this step of the heartbeat.
-    pub(crate) fn exchange(
+    /// Finds the bodies in it, if an exchange is due at this step of the heartbeat. Returns whether its points are to
+    /// be stepped.
+    pub(crate) fn meet(
         &mut self,
         step: usize,
         rovers: &[GroupRover],
         rocks: &mut [LooseRock],
         ground: &GroundPatch,
-    ) -> Result<(), GranularError> {
+    ) -> Result<bool, GranularError> {
         if !step.is_multiple_of(self.window.exchange_steps()) {
-            return Ok(());
+            return Ok(false);
         }
         let found = self.bodies(rovers, rocks, ground);
         self.check_drums(&found, rovers)?;
@@ -221,10 +222,16 @@ impl GroupWindow {
         }
         self.inside.clear();
         if self.state.is_flowing() {
-            let bodies: Vec<_> = found.iter().map(|found| (found.at.number(), found.body)).collect();
-            let wrenches = self.window.step(&mut self.state, &bodies, &mut self.solver)?;
-            self.inside.extend(found.into_iter().zip(wrenches));
+            self.inside.extend(found.into_iter().map(|body| (body, Wrench::default())));
         }
+        Ok(self.state.is_flowing())
+    }
+
+    /// Steps its points to the next exchange, with the bodies in it.
+    pub(crate) fn step(&mut self) -> Result<(), GranularError> {
+        let bodies: Vec<_> = self.inside.iter().map(|(found, _)| (found.at.number(), found.body)).collect();
+        let wrenches = self.window.step(&mut self.state, &bodies, &mut self.solver)?;
+        self.inside.iter_mut().zip(wrenches).for_each(|((_, wrench), of_points)| *wrench = of_points);
         Ok(())
     }
 

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use nalgebra::Vector3;
+use rayon::prelude::*;
 use selene_base::SimTime;
 use selene_base::Wrench;
 use selene_base::random::stream_at;
@@ -250,7 +251,15 @@ impl Group {
             return Ok(());
         }
         let Self { windows, rovers, rocks, on_rocks, scratch, .. } = self;
-        windows.iter_mut().try_for_each(|window| window.exchange(step, rovers, rocks, &scratch.ground))?;
+        let mut due = Vec::new();
+        for window in windows.iter_mut() {
+            if window.meet(step, rovers, rocks, &scratch.ground)? {
+                due.push(window);
+            }
+        }
+        // Windows do not touch, so they step at once. Of several errors the first window's is returned.
+        let stepped: Vec<_> = due.into_par_iter().map(GroupWindow::step).collect();
+        stepped.into_iter().collect::<Result<(), _>>()?;
         rovers.iter_mut().for_each(|rover| rover.scratch.leave_points());
         on_rocks.fill(None);
         windows.iter().for_each(|window| window.share_out(rovers, on_rocks, &scratch.ground));

@@ -717,7 +717,7 @@ mod tests {
             let spec = WindowSpec { exchange_s: Some(exchange_s), ..spec() };
             GranularWindow::new(&spec, &soils(), &flat, &CONDITIONS).expect("a window").remark()
         };
-        assert_eq!(remark(0.001), None);
-        assert!(remark(0.005).is_some_and(|reported| reported.contains("'pit': each 0.005 s are made in 5 substeps")));
+        assert_eq!(remark(0.002), None);
+        assert!(remark(0.005).is_some_and(|reported| reported.contains("'pit': each 0.005 s are made in 3 substeps")));
     }
 }

@@ -212,7 +212,7 @@ impl GranularWindow {
         (substeps > 1.0).then(|| {
             format!(
                 "granular window '{}': each {step_s} s are made in {substeps} substeps or more, \
-                 since its soil is stable for {limit_s:.6} s",
+                 since one lasts at most {limit_s:.6} s in its soil",
                 self.name
             )
         })
