@@ -187,11 +187,7 @@ impl Writer {
         }
         // A new client gets a list even if it is empty.
         if !new.is_empty() || is_first {
-            let reported = protocol::advertise(&new).map_err(|error| {
-                tracing::error!("Foxglove's list of topics: {error}");
-                Disconnected
-            })?;
-            self.send(reported.into()).await?;
+            self.send(protocol::advertise(&new).into()).await?;
         }
         Ok(())
     }

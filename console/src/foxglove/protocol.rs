@@ -1,11 +1,10 @@
 //! What Selene says in the Foxglove WebSocket protocol. The messages are those of Foxglove's own SDK; only its server
 //! is not used, because it lets pages of any site in.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::body::Bytes;
-use foxglove::ws_protocol::schema::{EncodeError, Schema};
-use foxglove::ws_protocol::server::advertise::ChannelBuilder;
 use foxglove::ws_protocol::server::server_info::Capability;
 use foxglove::ws_protocol::server::{self, Advertise, MessageData, ServerInfo, Time};
 use foxglove::ws_protocol::{BinaryMessage, JsonMessage};
@@ -30,18 +29,20 @@ pub(super) fn server_info(session: &str) -> String {
 }
 
 /// Announces new channels, with encoding and schema as in a bag.
-///
-/// # Errors
-/// When a message definition is not UTF-8.
-pub(super) fn advertise(channels: &[Arc<Channel>]) -> Result<String, EncodeError> {
-    let reported: Result<Vec<_>, _> = channels.iter().map(|channel| advertised(channel)).collect();
-    Ok(Advertise::new(reported?).to_string())
+pub(super) fn advertise(channels: &[Arc<Channel>]) -> String {
+    Advertise::new(channels.iter().map(|channel| advertised(channel))).to_string()
 }
 
-fn advertised(channel: &Channel) -> Result<server::Channel<'_>, EncodeError> {
-    let schema = Schema::new(channel.topic.type_name, "ros2msg", channel.topic.definition.as_bytes());
-    let builder: ChannelBuilder = server::Channel::builder(channel.id, &channel.topic.name, "cdr");
-    builder.with_schema(schema).build()
+fn advertised(channel: &Channel) -> server::Channel<'_> {
+    server::Channel {
+        id: channel.id,
+        topic: channel.topic.name.as_str().into(),
+        encoding: "cdr".into(),
+        schema_name: channel.topic.type_name.into(),
+        schema_encoding: Some("ros2msg".into()),
+        schema: channel.topic.definition.into(),
+        metadata: BTreeMap::new(),
+    }
 }
 
 /// The frame of a message: the client's id of the subscription, the stamp and the CDR bytes.

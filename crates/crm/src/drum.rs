@@ -8,7 +8,7 @@
 //!
 //! This follows the principle of RASSOR's drum; its drawing is not published.
 
-use std::f64::consts::TAU;
+use std::f64::consts::{PI, TAU};
 
 use nalgebra::{UnitQuaternion, Vector3};
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,11 @@ use serde::{Deserialize, Serialize};
 /// The most slices and scoops: `DrumSides` has 16 bits.
 const SLICES_MAX: u32 = 14;
 const SCOOPS_MAX: u32 = 12;
+/// The fewest scoops: one panel alone would close its own way in.
+const SCOOPS_MIN: u32 = 2;
+/// The most that a panel reaches round, rad: the way from its tail on to its lip is then longer than any that
+/// `sides_and_clearance` gives.
+const EXTENT_MAX: f64 = TAU - PI / 6.0;
 /// Bits that hold the number of a slice.
 const SLICE_BITS: u32 = 4;
 const SLICE: u16 = (1 << SLICE_BITS) - 1;
@@ -31,7 +36,7 @@ pub struct Drum {
     pub half_length_m: f64,
     /// Slices along its axis, 1 to 14.
     pub slices: u32,
-    /// Scoops per slice, 1 to 12.
+    /// Scoops per slice, 2 to 12.
     pub scoops: u32,
     /// Depth of the gap below a lip, through which soil enters, m.
     pub channel_m: f64,
@@ -94,11 +99,11 @@ impl Drum {
         if !(1..=SLICES_MAX).contains(&slices) {
             return Some(format!("a drum of {slices} slices: must be 1 to {SLICES_MAX}"));
         }
-        if !(1..=SCOOPS_MAX).contains(&scoops) {
-            return Some(format!("a drum of {scoops} scoops a slice: must be 1 to {SCOOPS_MAX}"));
+        if !(SCOOPS_MIN..=SCOOPS_MAX).contains(&scoops) {
+            return Some(format!("a drum of {scoops} scoops a slice: must be {SCOOPS_MIN} to {SCOOPS_MAX}"));
         }
-        if !(overlap_rad >= 0.0 && self.extent_rad() < TAU) {
-            let most = TAU - self.pitch_rad();
+        if !(overlap_rad >= 0.0 && self.extent_rad() <= EXTENT_MAX) {
+            let most = EXTENT_MAX - self.pitch_rad();
             return Some(format!("panels of a drum that overlap by {overlap_rad} rad: must be 0 to {most:.3}"));
         }
         if !(channel_m > 0.0 && self.panel_m(self.extent_rad()) >= TAIL_MIN * radius_m) {
@@ -132,9 +137,9 @@ impl Drum {
         let (across, slice) = (at.xy().norm(), self.slice_at(at.z));
         let near = if across < self.radius_m { SLICE } else { 0 };
         let mut sides = DrumSides { near, side: slice };
-        let mut clearance_m = if near == 0 { f64::INFINITY } else { self.discs_off_m(at.z, slice) };
+        let mut clearance_m = self.discs_off_m(at.z, slice);
         if (1..=self.slices as u16).contains(&slice) {
-            // From half of the radius on, r − ρ changes at most so fast along any way.
+            // Along a way of at most half the distance from the axis, r − ρ changes at most so fast.
             let steepest = (1.0 + (2.0 * self.rise_m_rad() / across).powi(2)).sqrt();
             for (scoop, behind) in self.panels_at(at.y.atan2(at.x), slice) {
                 let above_m = across - self.panel_m(behind);
@@ -182,11 +187,12 @@ impl Drum {
             place.z = if is_ahead { self.disc_m(own.slice() - 1) + skin_m } else { self.disc_m(own.slice()) - skin_m };
         }
         let (across, angle) = (to.xy().norm(), to.y.atan2(to.x));
-        for scoop in scoops_of(between) {
-            let panel_m = self.panel_m(self.behind_rad(angle, own.slice(), scoop));
-            let wanted_m = if own.is_below(scoop) { panel_m - skin_m } else { panel_m + skin_m };
-            place.x = to.x * wanted_m / across;
-            place.y = to.y * wanted_m / across;
+        for (scoop, behind) in self.panels_at(angle, own.slice()) {
+            if between & (1 << (SLICE_BITS + scoop)) != 0 {
+                let wanted_m = self.panel_m(behind) + if own.is_below(scoop) { -skin_m } else { skin_m };
+                place.x = to.x * wanted_m / across;
+                place.y = to.y * wanted_m / across;
+            }
         }
         place
     }
@@ -218,14 +224,6 @@ impl Drum {
         self.channel_m / self.pitch_rad()
     }
 
-    /// Angle of a position behind a lip, rad: 0 to 2π.
-    fn behind_rad(&self, angle: f64, slice: u16, scoop: u32) -> f64 {
-        let stagger = f64::from(slice) / f64::from(self.slices);
-        let behind = self.pitch_rad() * (f64::from(scoop) + stagger) - angle;
-        // As `rem_euclid`, which is several times slower.
-        behind - TAU * (behind / TAU).floor()
-    }
-
     /// Radius of a panel at an angle behind its lip, m.
     fn panel_m(&self, behind_rad: f64) -> f64 {
         self.radius_m - self.rise_m_rad() * behind_rad
@@ -241,6 +239,7 @@ impl DrumSides {
 #[cfg(test)]
 mod tests {
     use nalgebra::Vector3;
+    use selene_base::random::{RngExt, stream};
 
     use super::Drum;
 
@@ -291,12 +290,26 @@ mod tests {
     }
 
     #[test]
+    fn a_way_within_the_clearance_meets_no_surface() {
+        let mut random = stream(1, "ways by a drum");
+        for drum in [DRUM, Drum { slices: 4, ..DRUM }, Drum { scoops: 2, overlap_rad: 2.6, ..DRUM }] {
+            for _ in 0..100_000 {
+                let from = Vector3::from_fn(|axis, _| random.random_range(-1.0..1.0) * [0.25, 0.25, 0.12][axis]);
+                let along = Vector3::from_fn(|_, _| random.random_range(-1.0..1.0)).normalize();
+                let (sides, clearance_m) = drum.sides_and_clearance(&from);
+                let to = from + along * (clearance_m.min(0.05) * random.random_range(0.0..0.9999));
+                assert_eq!(sides.between(drum.sides(&to)), 0, "from {from} to {to} in {drum:?}");
+            }
+        }
+    }
+
+    #[test]
     fn drums_that_cannot_be_are_reported() {
         assert_eq!(DRUM.fault(), None);
         for (drum, reported) in [
             (Drum { slices: 0, ..DRUM }, "0 slices: must be 1 to 14"),
-            (Drum { scoops: 13, ..DRUM }, "13 scoops a slice: must be 1 to 12"),
-            (Drum { overlap_rad: 4.5, ..DRUM }, "overlap by 4.5 rad: must be 0 to 4.189"),
+            (Drum { scoops: 13, ..DRUM }, "13 scoops a slice: must be 2 to 12"),
+            (Drum { overlap_rad: 4.5, ..DRUM }, "overlap by 4.5 rad: must be 0 to 3.665"),
             (Drum { channel_m: 0.2, ..DRUM }, "channel of 0.2 m: must be more than 0, to 0.1083 m"),
             (Drum { channel_m: f64::NAN, ..DRUM }, "channel of NaN m"),
         ] {

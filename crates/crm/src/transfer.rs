@@ -311,7 +311,7 @@ fn move_beside<S: Simd>(
             let mut square = squares[lane];
             if square.is_finite() && !shells.stays_off(own, f64::from(square).sqrt() * substep_s) {
                 shells.hold(point, (before_m, own.sides), reactions);
-                square = square.max(point.velocity_m_s.norm_squared());
+                square = if point.is_sound() { point.velocity_m_s.norm_squared() } else { f32::INFINITY };
             }
             moved = moved.and(MotionStatistics { square, is_outside: !way.holds(point) });
         }

@@ -158,7 +158,7 @@ fn chart(measured: &Measured) -> Chart {
 }
 
 const TEXT: &str = "Points of `selene_crm` on coarse cells, as `tests/validation` runs them: columns of 10 cells a radius, balls of 12 a \
-diameter, silos of 8 a width, plates of 10 a side. The limits are the scatter of the experiments: 10 % of Janssen's stress.
+diameter (of 8: 28 %), silos of 8 a width, plates of 10 a side. The limits are the scatter of the experiments: 10 % of Janssen's stress.
 
 Columns: `Δr/r₀ = 1.24 a` (Lube et al. 2004, a < 1.7), height a below 0.74 radii and 0.74 above (Lajeunesse et al. 2004). Beads \
 have μ(I) of Jop et al. (2006), sand μ = 0.6. The laws hold for both; a continuum of constant friction knows of it alone, so that \

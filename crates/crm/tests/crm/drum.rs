@@ -110,5 +110,5 @@ fn five_drums_and_drums_that_cannot_be_are_refused() {
     let five = [bench.drum; 5];
     assert!(reported(&mut bench, &five).contains("body 4 in granular soil: more than 4 drums at once"));
     let bare = Body { shape: BodyShape::Drum(Drum { scoops: 0, ..DRUM }), ..bench.drum };
-    assert!(reported(&mut bench, &[bare]).contains("0 scoops a slice: must be 1 to 12"));
+    assert!(reported(&mut bench, &[bare]).contains("0 scoops a slice: must be 2 to 12"));
 }

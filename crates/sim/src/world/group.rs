@@ -257,7 +257,7 @@ impl Group {
                 due.push(window);
             }
         }
-        // Windows do not touch, so they step at once. Of several errors the first window's is returned.
+        // Windows do not touch, so they step at once. Of errors in their steps the first window's is returned.
         let stepped: Vec<_> = due.into_par_iter().map(GroupWindow::step).collect();
         stepped.into_iter().collect::<Result<(), _>>()?;
         rovers.iter_mut().for_each(|rover| rover.scratch.leave_points());

@@ -204,7 +204,7 @@ impl GranularWindow {
         })
     }
 
-    /// A remark for the log, where exchanges longer than the stability limit need several substeps.
+    /// A remark for the log, where exchanges longer than the longest substep are divided.
     #[must_use]
     pub fn remark(&self) -> Option<String> {
         let (step_s, limit_s) = (self.exchange_s, self.model.substep_max_s());
