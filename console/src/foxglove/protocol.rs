@@ -59,3 +59,38 @@ pub(super) fn time(time: SimTime) -> Bytes {
 fn nanoseconds(time: SimTime) -> u64 {
     time.nanos().max(0).cast_unsigned()
 }
+
+#[cfg(test)]
+mod tests {
+    use foxglove::ws_protocol::client::{ClientMessage, Subscribe, Subscription, Unsubscribe};
+    use selene_base::SimTime;
+    use selene_ros::Encoded;
+
+    use super::{message_data, time};
+    use crate::foxglove::client_queue::Queued;
+
+    /// Reads the examples of the protocol's specification.
+    #[test]
+    fn questions_read_as_the_specification_writes_them() {
+        let read = |text| ClientMessage::parse_json(text).ok();
+        let subscribe =
+            r#"{"op": "subscribe", "subscriptions": [{"id": 0, "channelId": 3}, {"id": 1, "channelId": 5}]}"#;
+        let wanted = Subscribe::new([Subscription::new(0, 3), Subscription::new(1, 5)]);
+        assert_eq!(read(subscribe), Some(ClientMessage::Subscribe(wanted)));
+        let unsubscribe = r#"{"op": "unsubscribe", "subscriptionIds": [0, 1]}"#;
+        assert_eq!(read(unsubscribe), Some(ClientMessage::Unsubscribe(Unsubscribe::new([0, 1]))));
+        let other = read(r#"{"op": "getParameters", "parameterNames": ["/a"]}"#);
+        assert!(matches!(other, Some(ClientMessage::GetParameters(_))), "{other:?}");
+        for broken in ["", "[]", "{}", r#"{"op": "subscribe"}"#, r#"{"op": "unsubscribe", "subscriptionIds": [-1]}"#] {
+            assert_eq!(read(broken), None, "{broken}");
+        }
+    }
+
+    #[test]
+    fn frames_are_little_endian() {
+        let message = Encoded::from_bytes(vec![0xab, 0xcd]);
+        let queued = Queued { subscription: 0x0102_0304, stamp: SimTime::from_nanos(0x05), message };
+        assert_eq!(&message_data(&queued)[..], [1, 4, 3, 2, 1, 5, 0, 0, 0, 0, 0, 0, 0, 0xab, 0xcd]);
+        assert_eq!(&time(SimTime::from_nanos(0x0607))[..], [2, 7, 6, 0, 0, 0, 0, 0, 0]);
+    }
+}

@@ -137,7 +137,7 @@ impl Drum {
         let (across, slice) = (at.xy().norm(), self.slice_at(at.z));
         let near = if across < self.radius_m { SLICE } else { 0 };
         let mut sides = DrumSides { near, side: slice };
-        let mut clearance_m = self.discs_off_m(at.z, slice);
+        let mut clearance_m = self.distance_to_discs_m(at.z, slice);
         if (1..=self.slices as u16).contains(&slice) {
             // Along a way of at most half the distance from the axis, r − ρ changes at most so fast.
             let steepest = (1.0 + (2.0 * self.rise_m_rad() / across).powi(2)).sqrt();
@@ -152,7 +152,7 @@ impl Drum {
     }
 
     /// Distance of `z_m` from the discs at the ends of its slice, m.
-    fn discs_off_m(&self, z_m: f64, slice: u16) -> f64 {
+    fn distance_to_discs_m(&self, z_m: f64, slice: u16) -> f64 {
         let from_low_m = if slice > 0 { z_m - self.disc_m(slice - 1) } else { f64::INFINITY };
         let from_high_m = if u32::from(slice) <= self.slices { self.disc_m(slice) - z_m } else { f64::INFINITY };
         from_low_m.min(from_high_m).max(0.0)
