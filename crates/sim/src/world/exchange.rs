@@ -19,18 +19,21 @@
 //! that this process wrote recently then takes another process's height only if that is lower, so that late
 //! parts never raise pressed soil again.
 
+mod numbers;
 mod packed;
+mod readings;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use nalgebra::Vector3;
 use selene_soil::{DustParcel, KnownNode, NodeMemory, WrittenMemory};
 use selene_terrain::{Edit, Print, TileIndex};
 use selene_vehicle::contact::{Collider, ContactMemory, LooseRockState};
 use serde::{Deserialize, Serialize};
 
+pub use readings::RoverReadings;
+
 use crate::world::entity::EntityId;
-use crate::world::snapshot::{LinkLoad, RockPose, RoverSnapshot, Snapshot, WheelTruth};
+use crate::world::snapshot::{RockPose, RoverSnapshot, Snapshot};
 use crate::world::state::RoverEntityState;
 use crate::world::world::World;
 
@@ -45,9 +48,9 @@ pub struct Part {
     pub rocks: Vec<(u32, LooseRockState)>,
     /// Memory of the contacts of its rovers and rocks.
     pub contacts: ContactMemory,
-    /// Ground that it changed.
+    /// Ground that it changed: sound edits, ascending by tile and node, one of a node.
     pub edits: Vec<Edit>,
-    /// Soil memory that it wrote.
+    /// Soil memory that it wrote, ascending by tile and node.
     pub memory: WrittenMemory,
     /// Dust that its rovers' wheels threw.
     pub dust: Vec<DustParcel>,
@@ -62,28 +65,6 @@ pub struct RoverPart {
     pub state: RoverEntityState,
     /// What the step found out besides.
     pub readings: RoverReadings,
-}
-
-/// What a step found out about a rover that does not follow from its state: fields of [`RoverSnapshot`].
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct RoverReadings {
-    pub(crate) joint_effort: Vec<f64>,
-    pub(crate) base_acceleration: Vector3<f64>,
-    pub(crate) wheels: Vec<WheelTruth>,
-    pub(crate) link_loads: Vec<LinkLoad>,
-    pub(crate) drum_loads_kg: Vec<f64>,
-}
-
-impl RoverReadings {
-    fn of(rover: &RoverSnapshot) -> Self {
-        Self {
-            joint_effort: rover.joint_effort.clone(),
-            base_acceleration: rover.base_acceleration,
-            wheels: rover.wheels.clone(),
-            link_loads: rover.link_loads.clone(),
-            drum_loads_kg: rover.drum_loads_kg.clone(),
-        }
-    }
 }
 
 /// A process's share of the world: which rovers it does not step, and whether it leads.
@@ -128,6 +109,10 @@ pub(crate) struct Written {
 /// A node of the ground: its tile, and its index in the tile.
 type NodeAddress = (TileIndex, u16);
 
+fn address(edit: &Edit) -> NodeAddress {
+    (edit.tile_index(), edit.node)
+}
+
 /// What a process wrote to a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct NodeWrite {
@@ -167,8 +152,8 @@ impl World {
             rovers: snapshot.rovers.iter().filter(own).filter_map(rover).collect(),
             rocks: written.rocks.iter().filter_map(|id| Some((*id, state.rocks.get(id)?.clone()))).collect(),
             contacts: ContactMemory::default(),
-            edits: snapshot.edits.clone(),
-            memory: in_order(&written.memory),
+            edits: edits_in_order(&snapshot.edits),
+            memory: memory_in_order(&written.memory),
             dust: written.thrown.clone(),
         };
         part.contacts = state.contacts.of(|party| part.has(party));
@@ -303,7 +288,7 @@ fn latest(parts: &[Part]) -> Vec<Part> {
 /// What a part wrote to each node, in order; of several values for one node the last.
 fn given(part: &Part, is_here: bool) -> Vec<GivenNode> {
     let height = |edit: &Edit| GivenNode {
-        at: (edit.tile_index(), edit.node),
+        at: address(edit),
         given: NodeWrite { height_m: Some(edit.height_m), print: edit.print, memory: None },
         is_here,
     };
@@ -381,8 +366,22 @@ fn memories<'a>(given: impl Iterator<Item = &'a GivenNode>) -> Vec<KnownNode> {
     given.filter_map(known).collect()
 }
 
+/// The sound edits, sorted by tile and node; of several of a node the last.
+fn edits_in_order(edits: &[Edit]) -> Vec<Edit> {
+    let mut edits: Vec<_> = edits.iter().copied().filter(Edit::is_sound).collect();
+    edits.sort_by_key(address);
+    edits.dedup_by(|next, kept| {
+        let is_same = address(next) == address(kept);
+        if is_same {
+            *kept = *next;
+        }
+        is_same
+    });
+    edits
+}
+
 /// Sorts memory by tile and node: it is a sequence of groups, each of which is sorted.
-fn in_order(memory: &WrittenMemory) -> WrittenMemory {
+fn memory_in_order(memory: &WrittenMemory) -> WrittenMemory {
     let mut memory = memory.clone();
     memory.nodes.sort_by_key(|node| (node.tile, node.within));
     memory.crumbs_m3.sort_by_key(|(tile, _)| *tile);
@@ -436,6 +435,14 @@ mod tests {
     /// A node of one height, with this print, as one part gives it.
     fn pressed(print: Print, is_here: bool) -> GivenNode {
         GivenNode { at: (TILE, 7), given: NodeWrite { height_m: Some(-0.02), print, memory: None }, is_here }
+    }
+
+    #[test]
+    fn edits_of_a_part_are_sound_in_order_and_one_of_a_node() {
+        let edit = |node: usize, height_m: f32| Edit::new(TILE, node, height_m);
+        let north = Edit::new(TileIndex { row: 4, ..TILE }, 2, 0.5);
+        let given = [north, edit(9, 0.1), edit(7, 0.2), edit(9, 0.3), edit(9, f32::NAN), edit(8, f32::INFINITY)];
+        assert_eq!(edits_in_order(&given), [edit(7, 0.2), edit(9, 0.3), north]);
     }
 
     #[test]

@@ -135,7 +135,7 @@ impl Model {
         self.check(state)?;
         self.move_windows(state);
         scratch.prefetch.look_ahead(self, state);
-        let mut snapshot = self.snapshot(state, scratch, edits)?;
+        let mut snapshot = self.snapshot(state, scratch, edits, inputs.share.is_some())?;
         self.remember_step(state, &before, &mut snapshot);
         Ok(snapshot)
     }
@@ -167,7 +167,7 @@ impl Model {
         // Results of an earlier step in the working memory do not belong to this state.
         scratch.rovers.clear();
         self.prepare(state, scratch)?;
-        self.snapshot(state, scratch, edits)
+        self.snapshot(state, scratch, edits, false)
     }
 
     /// Brings the working memory of every rover to its state, and gives it its targets.
@@ -342,7 +342,14 @@ impl Model {
         }
     }
 
-    fn snapshot(&self, state: &mut State, scratch: &Scratch, edits: Vec<Edit>) -> Result<Snapshot, WorldError> {
+    /// The snapshot of a state. If other processes share the world, it has what they get.
+    fn snapshot(
+        &self,
+        state: &mut State,
+        scratch: &Scratch,
+        edits: Vec<Edit>,
+        is_shared: bool,
+    ) -> Result<Snapshot, WorldError> {
         let terrain_sequence = state.terrain_sequence;
         state.terrain_sequence += edits.len() as u64;
         let heartbeat_s = self.scenario().heartbeat.secs_f64();
@@ -350,6 +357,7 @@ impl Model {
             let (kind, at_hand) = (self.rovers().get(id)?, scratch.rovers.get(id)?);
             let drum_loads_kg = granular::drum_loads_kg(self, &state.granular, *id, kind);
             let readings = RoverReadings { drum_loads_kg, ..readings(kind, at_hand, heartbeat_s) };
+            let readings = if is_shared { readings.rounded() } else { readings };
             Some(rover_snapshot(*id, of, &at_hand.rover, readings))
         };
         let object =

@@ -46,16 +46,28 @@ fn share(world: &World, own: &[&str]) -> ProcessShare {
     ProcessShare { ghosts, standing: BTreeSet::new(), leads: own.contains(&EntityId(1)) }
 }
 
-/// Steps both worlds and merges their parts in this or the reversed order; returns the merged snapshots and the parts.
+/// A part as another process reads it.
+fn sent(part: &Part) -> Part {
+    let read = postcard::from_bytes(&postcard::to_allocvec(part).unwrap()).unwrap();
+    assert_eq!(*part, read);
+    read
+}
+
+/// Steps both worlds and merges in each its own part and that which the other sends, in this or the reversed order; returns
+/// the merged snapshots and the parts.
 fn beat(worlds: &mut [World; 2], reversed: bool) -> ([Snapshot; 2], [Part; 2]) {
     let snapshots = worlds.each_mut().map(|world| world.heartbeat().unwrap());
     let own = [0, 1].map(|i| worlds[i].part(&snapshots[i]));
-    let mut parts = own.to_vec();
+    let mut parts = [[own[0].clone(), sent(&own[1])], [sent(&own[0]), own[1].clone()]];
     if reversed {
-        parts.reverse();
+        parts.iter_mut().for_each(|parts| parts.reverse());
     }
-    let mut snapshots = snapshots.into_iter();
-    (worlds.each_mut().map(|world| world.merge(snapshots.next().unwrap(), &parts)), own)
+    let mut given = snapshots.into_iter().zip(parts);
+    let merged = worlds.each_mut().map(|world| {
+        let (snapshot, parts) = given.next().unwrap();
+        world.merge(snapshot, &parts)
+    });
+    (merged, own)
 }
 
 fn two(text: &str) -> [World; 2] {

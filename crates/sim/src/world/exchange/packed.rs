@@ -1,13 +1,14 @@
-//! A part as it goes to other processes. Numbers of nodes are columns, so that compression finds equal high bytes: for
-//! each tile the steps from node to node, then heights, prints and memory as byte planes (`selene_terrain::planes`). The
-//! height of a pressed node follows from its memory in nearly all cases and is then left out.
+//! A part as it goes to other processes. Numbers of nodes are columns: for each tile the steps from node to node, then
+//! memory and heights (`numbers`), and prints. Nearly all edits are of nodes whose memory was written too: they take its
+//! address, and the height that follows from it.
 
 use selene_soil::{DustParcel, KnownNode, NodeMemory, WrittenMemory};
-use selene_terrain::{Edit, Print, TileIndex, planes};
+use selene_terrain::{Edit, Print, TileIndex};
 use selene_vehicle::contact::{ContactMemory, LooseRockState};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{NodeAddress, Part, RoverPart};
+use super::numbers::{PackedNumbers, of_steps, signed, steps, unsigned};
+use super::{NodeAddress, Part, RoverPart, address};
 
 #[derive(Serialize)]
 struct PackedPartRef<'a> {
@@ -15,8 +16,8 @@ struct PackedPartRef<'a> {
     rovers: &'a [RoverPart],
     rocks: &'a [(u32, LooseRockState)],
     contacts: &'a ContactMemory,
-    edits: PackedEdits,
     nodes: PackedMemory,
+    edits: PackedEdits,
     crumbs_m3: &'a [(TileIndex, f64)],
     dust: &'a [DustParcel],
 }
@@ -27,8 +28,8 @@ struct PackedPart {
     rovers: Vec<RoverPart>,
     rocks: Vec<(u32, LooseRockState)>,
     contacts: ContactMemory,
-    edits: PackedEdits,
     nodes: PackedMemory,
+    edits: PackedEdits,
     crumbs_m3: Vec<(TileIndex, f64)>,
     dust: Vec<DustParcel>,
 }
@@ -40,26 +41,34 @@ struct PackedAddresses {
     steps: Vec<i16>,
 }
 
+/// Edits in order, one of a node.
 #[derive(Serialize, Deserialize)]
 struct PackedEdits {
-    at: PackedAddresses,
-    /// For each edit, whether its height is not that of its node's memory: 0 or 1.
+    /// For each node with memory, which edit it has: [`NO_EDIT`], [`EDIT_AS_MEMORY`] or [`EDIT_APART`].
     #[serde(with = "serde_bytes")]
-    has_height: Vec<u8>,
-    /// Those heights.
-    #[serde(with = "serde_bytes")]
-    heights_m: Vec<u8>,
+    edit_of_node: Vec<u8>,
+    /// Nodes with an edit and without memory.
+    alone: PackedAddresses,
+    /// Steps between the bits of the heights of all edits but those as memory.
+    heights_m: PackedNumbers,
     /// High bytes of the prints, then their low bytes.
     #[serde(with = "serde_bytes")]
     prints: Vec<u8>,
 }
 
+/// The node has memory and no edit.
+const NO_EDIT: u8 = 0;
+/// The node's edit has the height of its memory.
+const EDIT_AS_MEMORY: u8 = 1;
+/// The node's edit has another height than its memory.
+const EDIT_APART: u8 = 2;
+
 #[derive(Serialize, Deserialize)]
 struct PackedMemory {
     at: PackedAddresses,
-    /// The four columns of [`NodeMemory::bits`], one after the other.
-    #[serde(with = "serde_bytes")]
-    columns: Vec<u8>,
+    /// Steps between the bits of the initial heights, steps between those of the sinkages, then the mobilised shares along
+    /// x and along y.
+    columns: PackedNumbers,
 }
 
 impl Serialize for Part {
@@ -72,8 +81,8 @@ impl Serialize for Part {
             rovers,
             rocks,
             contacts,
-            edits: PackedEdits::of(edits, nodes),
             nodes: PackedMemory::of(nodes),
+            edits: PackedEdits::of(edits, nodes),
             crumbs_m3,
             dust,
         };
@@ -83,7 +92,7 @@ impl Serialize for Part {
 
 impl<'de> Deserialize<'de> for Part {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let PackedPart { sequence, rovers, rocks, contacts, edits, nodes, crumbs_m3, dust } =
+        let PackedPart { sequence, rovers, rocks, contacts, nodes, edits, crumbs_m3, dust } =
             PackedPart::deserialize(deserializer)?;
         let refuse = |what: &str| serde::de::Error::custom(format!("a part of a heartbeat: {what}"));
         let nodes = nodes.unpacked().ok_or_else(|| refuse("as many columns of memory as nodes are needed"))?;
@@ -124,63 +133,90 @@ impl PackedAddresses {
     }
 }
 
-/// Height of a node by its memory, m, if `nodes` has it; they are in order.
-fn height_m(nodes: &[KnownNode], at: NodeAddress) -> Option<f32> {
-    let found = nodes.binary_search_by_key(&at, |node| (node.tile, node.within)).ok()?;
-    Some(nodes[found].memory.initial_m - nodes[found].memory.plastic_m)
+/// The height that follows from a node's memory, m.
+fn height_m(node: &KnownNode) -> f32 {
+    node.memory.initial_m - node.memory.plastic_m
 }
 
 impl PackedEdits {
+    /// Edits and nodes are in order.
     fn of(edits: &[Edit], nodes: &[KnownNode]) -> Self {
-        let address = |edit: &Edit| (edit.tile_index(), edit.node);
-        let of_memory = |edit: &Edit| height_m(nodes, address(edit));
-        let is_apart = |edit: &Edit| of_memory(edit).is_none_or(|known_m| known_m.to_bits() != edit.height_m.to_bits());
-        let apart: Vec<_> = edits.iter().filter(|edit| is_apart(edit)).map(|edit| edit.height_m.to_bits()).collect();
+        let (mut edit_of_node, mut alone, mut heights_m) = (vec![NO_EDIT; nodes.len()], Vec::new(), Vec::new());
+        for edit in edits {
+            let known = nodes.binary_search_by_key(&address(edit), |node| (node.tile, node.within)).ok();
+            let is_as_memory = known.is_some_and(|i| height_m(&nodes[i]).to_bits() == edit.height_m.to_bits());
+            match known {
+                Some(i) => edit_of_node[i] = if is_as_memory { EDIT_AS_MEMORY } else { EDIT_APART },
+                None => alone.push(address(edit)),
+            }
+            if !is_as_memory {
+                heights_m.push(edit.height_m.to_bits());
+            }
+        }
         let [high, low] = [8, 0].map(|shift| edits.iter().map(move |edit| (edit.print.bits() >> shift) as u8));
         Self {
-            at: PackedAddresses::of(edits.iter().map(address)),
-            has_height: edits.iter().map(|edit| is_apart(edit).into()).collect(),
-            heights_m: planes::of(&apart),
+            edit_of_node,
+            alone: PackedAddresses::of(alone.into_iter()),
+            heights_m: PackedNumbers::of(steps(heights_m.into_iter())),
             prints: high.chain(low).collect(),
         }
     }
 
     fn unpacked(&self, nodes: &[KnownNode]) -> Option<Vec<Edit>> {
-        let at = self.at.unpacked()?;
-        let apart = planes::read(&self.heights_m, self.has_height.iter().filter(|has| **has != 0).count())?;
+        let at = self.addresses(nodes)?;
+        let sent = self.heights_m.unpacked()?;
+        if sent.len() != at.iter().filter(|(_, height_m)| height_m.is_none()).count() {
+            return None;
+        }
+        let mut sent_m = of_steps(sent.into_iter()).map(f32::from_bits);
         let (high, low) = self.prints.split_at_checked(at.len()).filter(|(high, low)| high.len() == low.len())?;
-        let (mut apart, is_complete) = (apart.into_iter(), self.has_height.len() == at.len());
-        let edit = |(i, (tile, within)): (usize, NodeAddress)| {
-            let of_memory = || height_m(nodes, (tile, within));
-            let height_m = if self.has_height[i] == 0 { of_memory()? } else { f32::from_bits(apart.next()?) };
-            let print = Print::from_bits(u16::from_be_bytes([high[i], low[i]]));
+        let prints = high.iter().zip(low).map(|(&high, &low)| Print::from_bits(u16::from_be_bytes([high, low])));
+        let edit = |(((tile, within), height_m), print): ((NodeAddress, Option<f32>), Print)| {
+            let height_m = height_m.or_else(|| sent_m.next())?;
             Some(Edit::new(tile, usize::from(within), height_m).with_print(print))
         };
-        is_complete.then(|| at.into_iter().enumerate().map(edit).collect()).flatten()
+        at.into_iter().zip(prints).map(edit).collect()
+    }
+
+    /// The edits' nodes in order, and their heights as far as these follow from memory, m.
+    fn addresses(&self, nodes: &[KnownNode]) -> Option<Vec<(NodeAddress, Option<f32>)>> {
+        if self.edit_of_node.len() != nodes.len() || self.edit_of_node.iter().any(|edit| *edit > EDIT_APART) {
+            return None;
+        }
+        let with_edit = nodes.iter().zip(&self.edit_of_node).filter(|(_, edit)| **edit != NO_EDIT);
+        let of_node = |(node, edit): (&KnownNode, &u8)| {
+            ((node.tile, node.within), (*edit == EDIT_AS_MEMORY).then(|| height_m(node)))
+        };
+        let alone = self.alone.unpacked()?.into_iter().map(|at| (at, None));
+        let mut all: Vec<_> = with_edit.map(of_node).chain(alone).collect();
+        all.sort_by_key(|(at, _)| *at);
+        Some(all)
     }
 }
 
 impl PackedMemory {
     fn of(nodes: &[KnownNode]) -> Self {
-        let column = |i: usize| planes::of(&nodes.iter().map(|node| node.memory.bits()[i]).collect::<Vec<_>>());
+        let memory = || nodes.iter().map(|node| node.memory);
+        let heights =
+            steps(memory().map(|of| of.initial_m.to_bits())).chain(steps(memory().map(|of| of.plastic_m.to_bits())));
+        let along = |axis: usize| memory().map(move |of| unsigned(of.mobilised_units()[axis]));
         let at = PackedAddresses::of(nodes.iter().map(|node| (node.tile, node.within)));
-        Self { at, columns: (0..4).flat_map(column).collect() }
+        Self { at, columns: PackedNumbers::of(heights.chain(along(0)).chain(along(1))) }
     }
 
     fn unpacked(&self) -> Option<Vec<KnownNode>> {
-        let at = self.at.unpacked()?;
-        let columns = self.columns.chunks(4 * at.len().max(1)).map(|planes| planes::read(planes, at.len()));
-        let columns: Vec<Vec<u32>> = columns.collect::<Option<_>>()?;
-        if at.is_empty() {
-            return self.columns.is_empty().then(Vec::new);
+        let (at, columns) = (self.at.unpacked()?, self.columns.unpacked()?);
+        if columns.len() != at.len().checked_mul(4)? {
+            return None;
         }
-        let [initial, plastic, x, y] = &columns[..] else { return None };
-        let node = |(i, (tile, within)): (usize, NodeAddress)| {
-            let mobilised = [x[i], y[i]].map(u32::cast_signed);
-            let memory = NodeMemory::new(f32::from_bits(initial[i]), f32::from_bits(plastic[i]), mobilised);
+        let column = |i: usize| columns[i * at.len()..][..at.len()].iter().copied();
+        let heights_m = of_steps(column(0)).zip(of_steps(column(1)));
+        let mobilised = column(2).zip(column(3));
+        let node = |(((tile, within), (initial, plastic)), (x, y))| {
+            let memory = NodeMemory::new(f32::from_bits(initial), f32::from_bits(plastic), [x, y].map(signed));
             KnownNode { tile, within, memory }
         };
-        Some(at.into_iter().enumerate().map(node).collect())
+        Some(at.iter().copied().zip(heights_m).zip(mobilised).map(node).collect())
     }
 }
 
@@ -207,30 +243,31 @@ mod tests {
     }
 
     #[test]
-    fn edits_are_read_as_they_were_written_whether_memory_has_their_height_or_not() {
+    fn edits_are_read_as_they_were_written_whether_memory_has_their_node_and_height_or_not() {
         let print = Print::of_grousers(0.3, 1.0, 0.05);
         let edits = [
             Edit::new(TILES[0], 5, 1.0 - 0.03).with_print(print),
             Edit::new(TILES[0], 6, 0.4),
             Edit::new(TILES[0], 4095, -0.9),
-            // Of one node twice, and out of order.
-            Edit::new(TILES[0], 5, 0.1),
             Edit::new(TILES[1], 0, 0.2 - 0.01),
+            Edit::new(TILES[1], 9, 0.3).with_print(print),
         ];
         let packed = PackedEdits::of(&edits, &nodes());
-        assert_eq!(packed.has_height, [0, 1, 1, 1, 0]);
+        assert_eq!(packed.edit_of_node, [1, 2, 1]);
         assert_eq!(packed.unpacked(&nodes()), Some(edits.to_vec()));
         assert_eq!(PackedEdits::of(&[], &nodes()).unpacked(&nodes()), Some(Vec::new()));
+        assert_eq!(PackedEdits::of(&edits, &[]).unpacked(&[]), Some(edits.to_vec()));
     }
 
     #[test]
     fn what_does_not_fit_together_is_refused() {
         let edits = [Edit::new(TILES[0], 5, 1.0 - 0.03), Edit::new(TILES[0], 6, 0.4)];
-        let spoil: [fn(&mut PackedEdits); 5] = [
-            |packed| packed.at.steps.truncate(1),
-            |packed| packed.at.tiles[0].1 = 3,
-            |packed| packed.has_height.truncate(1),
-            |packed| packed.heights_m.truncate(3),
+        let spoil: [fn(&mut PackedEdits); 6] = [
+            |packed| packed.edit_of_node.truncate(1),
+            |packed| packed.edit_of_node[1] = 3,
+            |packed| packed.alone.steps.clear(),
+            |packed| packed.alone.tiles[0].1 = 3,
+            |packed| packed.heights_m.lengths.clear(),
             |packed| packed.prints.truncate(3),
         ];
         for spoil in spoil {
@@ -239,10 +276,10 @@ mod tests {
             assert_eq!(packed.unpacked(&nodes()), None);
         }
         assert_eq!(PackedEdits::of(&edits, &nodes()).unpacked(&[]), None, "the memory that has a height is missing");
-        for kept in [0, 47, 64] {
+        for kept in [0, 11, 13] {
             let mut packed = PackedMemory::of(&nodes());
-            packed.columns.resize(kept, 0);
-            assert_eq!(packed.unpacked(), None, "{kept} bytes");
+            packed.columns.lengths.resize(kept, 0);
+            assert_eq!(packed.unpacked(), None, "{kept} numbers");
         }
     }
 }
