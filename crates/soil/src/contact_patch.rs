@@ -12,6 +12,7 @@
 use std::f64::consts::PI;
 use std::sync::LazyLock;
 
+use arrayvec::ArrayVec;
 use nalgebra::Vector3;
 use selene_base::Wrench;
 
@@ -155,11 +156,21 @@ fn smooth_normal(surface: &CachedSurface, at: &Vector3<f64>, reach_m: f64) -> Op
 
 /// Directions from a disc's centre to the points of its rim.
 struct Rim {
-    points: [Vector3<f64>; POINTS_MAX],
-    count: usize,
+    points: ArrayVec<Vector3<f64>, POINTS_MAX>,
+}
+
+/// A point of a rim over the surface.
+#[derive(Clone, Copy)]
+struct RimDepth {
+    /// From the disc's centre, m.
+    point: Vector3<f64>,
+    depth_m: f64,
+    /// Slope of the surface there along x and y.
+    slope: [f64; 2],
 }
 
 impl Rim {
+    #[inline]
     fn new(axle: &Vector3<f64>, normal: &Vector3<f64>, radius_m: f64, spacing_m: f64) -> Self {
         let outward = axle * normal.dot(axle) - normal;
         let sine = outward.norm();
@@ -171,57 +182,66 @@ impl Rim {
         let sides = (reach * radius_m / spacing_m).ceil().clamp(SIDE_POINTS_MIN, SIDE_POINTS_MAX);
         // Around the whole rim, the first point follows the last at the same spacing.
         let reach = if is_tipped { PI * 2.0 * sides / (2.0 * sides + 1.0) } else { reach };
-        let mut points = [Vector3::zeros(); POINTS_MAX];
         let count = 2 * sides as usize + 1;
         let known = (count == FEWEST && !is_tipped).then(|| &*FEWEST_TURNS);
-        for (i, point) in points[..count].iter_mut().enumerate() {
-            let (sin, cos) = known.map_or_else(|| turn(i, sides, reach), |turns| turns[i]);
-            *point = (down * cos + ahead * sin) * radius_m;
-        }
-        Self { points, count }
+        let turns = (0..count).map(|i| known.map_or_else(|| turn(i, sides, reach), |turns| turns[i]));
+        let mut points = ArrayVec::new();
+        turns.for_each(|(sin, cos)| points.push((down * cos + ahead * sin) * radius_m));
+        Self { points }
     }
 
     fn disc(&self, surface: &CachedSurface, centre_m: Vector3<f64>) -> Disc {
-        let (depths_m, deepest_m) = self.depths(surface, &centre_m);
+        let mut looked = ArrayVec::new();
+        let deepest_m = self.look(surface, &centre_m, &mut looked);
         if deepest_m <= -BLEND_M {
             return Disc::default();
         }
         let (mut total, mut arm_m, mut up) = (0.0, Vector3::zeros(), Vector3::zeros());
-        for (point, depth_m) in self.points[..self.count].iter().zip(&depths_m) {
+        for RimDepth { point, depth_m, slope } in &looked {
             let lengths = (depth_m - deepest_m) / BLEND_M;
             if lengths < SHARELESS {
                 continue;
             }
-            let at = centre_m + point;
-            let Some(place) = surface.at(at.x, at.y) else { continue };
             // Most discs stand on one point: e⁰ and ln 1 are exact.
             let share = if lengths == 0.0 { 1.0 } else { lengths.exp() };
             total += share;
             arm_m += point * share;
-            up += Vector3::new(-place.slope[0], -place.slope[1], 1.0) * share;
+            up += Vector3::new(-slope[0], -slope[1], 1.0) * share;
         }
         let depth_m = if total == 1.0 { deepest_m } else { deepest_m + BLEND_M * f64::ln(total) };
         Disc { depth_m, point_m: centre_m + arm_m / total, up: up / total }
     }
 
-    /// Depth of each point of a disc, m, and the greatest of them. Points that lie too high to have a share, whatever
-    /// the surface is like among the posts there, and points off the ground have none.
-    fn depths(&self, surface: &CachedSurface, centre_m: &Vector3<f64>) -> ([f64; POINTS_MAX], f64) {
-        let mut depths_m = [f64::NEG_INFINITY; POINTS_MAX];
+    /// Lists the points of a disc that may have a share; returns the greatest of their depths, m. Points that lie too high,
+    /// whatever the surface is like among the posts there, and points off the ground have none.
+    #[inline]
+    fn look(
+        &self,
+        surface: &CachedSurface,
+        centre_m: &Vector3<f64>,
+        looked: &mut ArrayVec<RimDepth, POINTS_MAX>,
+    ) -> f64 {
         let mut deepest_m = f64::NEG_INFINITY;
-        // The lowest point of an upright wheel is the middle one: from it outward, most others need no look.
-        let middle = self.count / 2;
-        let outward = std::iter::once(middle).chain((1..=middle).flat_map(|i| [middle - i, middle + i]));
-        for i in outward {
-            let at = centre_m + self.points[i];
+        for i in 0..self.points.len() {
+            let point = *self.outward(i);
+            let at = centre_m + point;
             if surface.bound_m(at.x, at.y) - at.z < deepest_m + SHARELESS * BLEND_M {
                 continue;
             }
-            let Some(height_m) = surface.height_m(at.x, at.y) else { continue };
-            depths_m[i] = height_m - at.z;
-            deepest_m = deepest_m.max(depths_m[i]);
+            let Some(place) = surface.at(at.x, at.y) else { continue };
+            let depth_m = place.height_m - at.z;
+            deepest_m = deepest_m.max(depth_m);
+            looked.push(RimDepth { point, depth_m, slope: place.slope });
         }
-        (depths_m, deepest_m)
+        deepest_m
+    }
+
+    /// The `i`-th point from the middle one outward. The lowest point of an upright wheel is the middle one: once it is
+    /// known, most others need no look.
+    #[inline]
+    fn outward(&self, i: usize) -> &Vector3<f64> {
+        let (middle, steps) = (self.points.len() / 2, i.div_ceil(2));
+        &self.points[if i % 2 == 1 { middle - steps } else { middle + steps }]
     }
 }
 
@@ -242,6 +262,7 @@ mod tests {
     use super::{BLEND_M, ContactPatch, Disc, Rim, SHARELESS, reach_m};
     use crate::surface::{CachedSurface, Surface};
     use crate::wheel::{WheelMotion, WheelShape};
+    use arrayvec::ArrayVec;
     use nalgebra::{UnitQuaternion, Vector3};
     use selene_base::Pose;
     use selene_terrain::{GroundPatch, Level};
@@ -311,6 +332,11 @@ mod tests {
         assert!(
             ContactPatch::find(&Surface::now(&ground), &WHEEL, &motion(Vector3::x() * 5.0, 0.0, 0.0, 0.0)).is_none()
         );
+        for far in [Vector3::x(), Vector3::y()].map(|axis| axis * 1e12) {
+            for centre_m in [far, -far] {
+                assert!(ContactPatch::find(&Surface::now(&ground), &WHEEL, &motion(centre_m, 0.0, 0.0, 0.0)).is_none());
+            }
+        }
         let up = motion(Vector3::z() * 0.3, 0.0, 0.0, 0.0);
         let contact_patch = ContactPatch::find(&Surface::now(&ground), &WHEEL, &up).expect("on the site");
         assert!(contact_patch.stand(&up, |depth_m, _| depth_m).is_none());
@@ -318,7 +344,7 @@ mod tests {
 
     /// A disc by its definition: every point of the rim is looked at.
     fn disc_of_all_points(rim: &Rim, surface: &CachedSurface, centre_m: Vector3<f64>) -> Disc {
-        let found = rim.points[..rim.count].iter().filter_map(|point| {
+        let found = (0..rim.points.len()).map(|i| rim.outward(i)).filter_map(|point| {
             let at = centre_m + point;
             surface.at(at.x, at.y).map(|place| (point, place.height_m - at.z, place.slope))
         });
@@ -371,9 +397,10 @@ mod tests {
                     [of.depth_m, of.point_m.x, of.point_m.y, of.point_m.z, of.up.x, of.up.y].map(f64::to_bits)
                 };
                 assert_eq!(bits_of(&ours), bits_of(&all), "{ours:?} {all:?}");
-                let (depths_m, deepest_m) = rim.depths(surface, &centre_m);
-                let sharing = depths_m.iter().filter(|m| (**m - deepest_m) / BLEND_M >= SHARELESS).count();
-                skipped += rim.count - depths_m[..rim.count].iter().filter(|m| m.is_finite()).count();
+                let mut looked = ArrayVec::new();
+                let deepest_m = rim.look(surface, &centre_m, &mut looked);
+                let sharing = looked.iter().filter(|of| (of.depth_m - deepest_m) / BLEND_M >= SHARELESS).count();
+                skipped += rim.points.len() - looked.len();
                 touching += usize::from(all.depth_m > 0.0);
                 several += usize::from(sharing > 1 && deepest_m.is_finite());
             }

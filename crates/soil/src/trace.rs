@@ -7,6 +7,8 @@
 //! The pattern is a sine along the trace with the grousers' pitch, shortened by slip:
 //! (1 − s) 2πR/grousers. A pitch of less than two posts does not show in heights: it is stored as the posts' `Print`.
 
+use std::cell::LazyCell;
+
 use nalgebra::Vector3;
 use selene_terrain::{GroundPatch, Node, Print};
 
@@ -68,44 +70,59 @@ impl Trace {
         };
         let spacing_m = ground.spacing_m();
         let is_shown = self.pitch_m >= 2.0 * spacing_m;
-        let heading_rad = line.ahead[1].atan2(line.ahead[0]);
-        for (node, ahead_m) in line.nodes(ground) {
+        // Most steps change no post's height and need no print.
+        let heading_rad = LazyCell::new(|| line.ahead[1].atan2(line.ahead[0]));
+        for node in line.nodes_around(ground) {
+            let Some(ahead_m) = line.ahead_m(ground, node) else { continue };
             let phase = f64::from(wheel.grousers) * self.turned_rad + std::f64::consts::TAU * ahead_m / self.pitch_m;
             let pattern_m = if is_shown { self.amplitude_m * phase.sin() } else { 0.0 };
-            let shown = if is_shown { Print::SMOOTH } else { Print::of_grousers(heading_rad, phase, self.pitch_m) };
+            let shown = || if is_shown { Print::SMOOTH } else { Print::of_grousers(*heading_rad, phase, self.pitch_m) };
             print(ground, memory, node, depth_m, pattern_m, shown);
         }
     }
 }
 
-fn print(ground: &mut GroundPatch, memory: &mut MemoryPatch, node: Node, depth_m: f64, pattern_m: f64, shown: Print) {
+fn print(
+    ground: &mut GroundPatch,
+    memory: &mut MemoryPatch,
+    node: Node,
+    depth_m: f64,
+    pattern_m: f64,
+    shown: impl FnOnce() -> Print,
+) {
     let now_m = ground.node_height_m(node);
     let Some(soil) = memory.touch(node, now_m as f32) else { return };
     soil.plastic_m = soil.plastic_m.max(depth_m as f32);
     let height_m = f64::from(soil.initial_m - soil.plastic_m) + pattern_m;
     if (height_m - now_m).abs() > REPORTED_M {
-        ground.press_node(node, height_m, shown);
+        ground.press_node(node, height_m, shown());
     }
 }
 
 impl Line {
-    /// Nodes within half a post spacing of the line, with their distance ahead of it, m.
-    fn nodes(&self, ground: &GroundPatch) -> Vec<(Node, f64)> {
-        let ([ahead_x, ahead_y], half_width_m) = (self.ahead, self.half_width_m);
-        let half_length_m = 0.5 * ground.spacing_m();
+    /// Half of the length of ground that counts as under the line, m.
+    fn half_length_m(ground: &GroundPatch) -> f64 {
+        0.5 * ground.spacing_m()
+    }
+
+    /// All nodes that may be under the line.
+    fn nodes_around(&self, ground: &GroundPatch) -> impl Iterator<Item = Node> + use<> {
+        let ([ahead_x, ahead_y], half_width_m, half_length_m) =
+            (self.ahead, self.half_width_m, Self::half_length_m(ground));
         let [reach_x, reach_y] =
             [[ahead_x, ahead_y], [ahead_y, ahead_x]].map(|[a, b]| a.abs() * half_length_m + b.abs() * half_width_m);
         let at_m = self.middle_m;
         let bounds_m = [[at_m.x - reach_x, at_m.y - reach_y], [at_m.x + reach_x, at_m.y + reach_y]];
-        let nodes = ground.nodes_within(bounds_m, 0).into_iter().flat_map(|rect| rect.nodes());
-        let ahead_of_line_m = |node: Node| {
-            let [x, y] = ground.node_xy_m(node);
-            let [x, y] = [x - at_m.x, y - at_m.y];
-            let (along_m, across_m) = (x * ahead_x + y * ahead_y, y * ahead_x - x * ahead_y);
-            let is_under = along_m.abs() <= half_length_m && across_m.abs() <= half_width_m;
-            is_under.then_some((node, along_m))
-        };
-        nodes.filter_map(ahead_of_line_m).collect()
+        ground.nodes_within(bounds_m, 0).into_iter().flat_map(|rect| rect.nodes())
+    }
+
+    /// Distance of a node ahead of the line, m, if it is within half a post spacing of it.
+    fn ahead_m(&self, ground: &GroundPatch, node: Node) -> Option<f64> {
+        let ([ahead_x, ahead_y], [x, y]) = (self.ahead, ground.node_xy_m(node));
+        let [x, y] = [x - self.middle_m.x, y - self.middle_m.y];
+        let (along_m, across_m) = (x * ahead_x + y * ahead_y, y * ahead_x - x * ahead_y);
+        let is_under = along_m.abs() <= Self::half_length_m(ground) && across_m.abs() <= self.half_width_m;
+        is_under.then_some(along_m)
     }
 }
 

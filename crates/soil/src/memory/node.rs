@@ -106,7 +106,7 @@ impl NodeMemory {
         self.is_touched() && self.mobilised != [0; 2]
     }
 
-    pub(super) fn is_touched(&self) -> bool {
+    pub(crate) fn is_touched(&self) -> bool {
         !self.initial_m.is_nan()
     }
 }

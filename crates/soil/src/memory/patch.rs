@@ -122,6 +122,13 @@ impl MemoryPatch {
         Some(tile.nodes[node.within()]).filter(NodeMemory::is_touched)
     }
 
+    /// Memories of a node and of the nodes after it in its tile; none if no wheel has touched the tile.
+    #[inline]
+    pub(crate) fn nodes_from(&self, node: Node) -> Option<&[NodeMemory]> {
+        let tile = self.tiles[self.rect.index(node.tile())?].as_ref()?.open();
+        Some(&tile.nodes[node.within()..])
+    }
+
     /// The node's memory, made at height `surface_m` on first touch; none off the patch.
     pub(crate) fn touch(&mut self, node: Node, surface_m: f32) -> Option<&mut NodeMemory> {
         let memory = self.own(node.tile())?.write(node.within());

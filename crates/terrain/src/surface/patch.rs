@@ -160,8 +160,7 @@ impl GroundPatch {
     #[must_use]
     pub fn node_before(&self, x: f64, y: f64) -> Node {
         let Neighbourhood { spacing_m, origin_m, .. } = *self.around;
-        let cell = |m: f64, origin_m: f64| floor((m - origin_m) / spacing_m);
-        Node { column: cell(x, origin_m[0]), row: cell(y, origin_m[1]) }
+        Node::before([(x - origin_m[0]) / spacing_m, (y - origin_m[1]) / spacing_m])
     }
 
     /// The nodes within bounds, given as least and greatest x and y, m, that are at least `margin` nodes inside the end
@@ -202,6 +201,17 @@ impl GroundPatch {
         f64::from(self.height_of(node))
     }
 
+    /// Heights of a node and of the nodes east of it in its tile, m; none outside the patch.
+    #[inline]
+    #[must_use]
+    pub fn heights_in_row_m(&self, node: Node) -> Option<&[f32]> {
+        let (at, within) = (self.around.rect.index(node.tile())?, node.within());
+        match &self.driven[at] {
+            Some(tile) => Some(&tile.heights_m[within..(within / TILE_NODES + 1) * TILE_NODES]),
+            None => Some(&self.around.row_m(at, within / TILE_NODES)?[within % TILE_NODES..]),
+        }
+    }
+
     /// Height of a node before any change, m; NaN outside the patch.
     #[must_use]
     pub fn natural_height_m(&self, node: Node) -> f64 {
@@ -230,17 +240,10 @@ impl GroundPatch {
         let mut done = 0;
         while done < to.len() {
             let node = Node { column: first.column + done as i32, ..first };
-            let (from, row) = (node.within() % TILE_NODES, node.within() / TILE_NODES);
-            let count = (TILE_NODES - from).min(to.len() - done);
+            let count = (TILE_NODES - node.within() % TILE_NODES).min(to.len() - done);
             let part = &mut to[done..done + count];
-            let at = self.around.rect.index(node.tile());
-            let driven = at.and_then(|at| self.driven[at].as_ref());
-            let heights_m = match driven {
-                Some(tile) => Some(&tile.heights_m[row * TILE_NODES..][..TILE_NODES]),
-                None => at.and_then(|at| self.around.row_m(at, row)),
-            };
-            match heights_m {
-                Some(heights_m) => part.copy_from_slice(&heights_m[from..from + count]),
+            match self.heights_in_row_m(node) {
+                Some(heights_m) => part.copy_from_slice(&heights_m[..count]),
                 None => part.fill(f32::NAN),
             }
             done += count;
@@ -331,20 +334,12 @@ impl GroundPatch {
 /// The last node of a terrain whose x and y are at most these.
 pub(crate) fn node_before(terrain: &Terrain, x: f64, y: f64) -> Node {
     let [origin_x, origin_y] = terrain.origin_m();
-    let cell = |m: f64, origin_m: f64| ((m - origin_m) / terrain.spacing_m()).floor() as i32;
-    Node { column: cell(x, origin_x), row: cell(y, origin_y) }
+    Node::before([(x - origin_x) / terrain.spacing_m(), (y - origin_y) / terrain.spacing_m()])
 }
 
 fn last_node(rect: &TileRect) -> Node {
     let Node { column, row } = rect.first.node(0);
     Node { column: column + (rect.columns * TILE_NODES) as i32 - 1, row: row + (rect.rows * TILE_NODES) as i32 - 1 }
-}
-
-/// `value.floor() as i32`, without the call into the C library that `floor` is where the processor may lack SSE 4.1.
-#[inline]
-fn floor(value: f64) -> i32 {
-    let toward_zero = value as i32;
-    if f64::from(toward_zero) > value { toward_zero.saturating_sub(1) } else { toward_zero }
 }
 
 #[cfg(test)]
@@ -365,18 +360,6 @@ mod tests {
 
     fn endless() -> Terrain {
         Terrain::of_formula(&[LevelSpec { spacing_m: 0.05, side_m: 16.0 }], plane)
-    }
-
-    #[test]
-    fn the_floor_of_a_number_is_that_of_the_standard_library() {
-        let tiny = f64::MIN_POSITIVE;
-        let beyond = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e300, -1e300, -0.0, tiny, -tiny];
-        let near = (-40..40).map(|quarter| f64::from(quarter) * 0.25);
-        let ends = [i32::MIN, i32::MIN + 1, i32::MAX - 1, i32::MAX].map(f64::from);
-        let around = |value: f64| [value, value.next_up(), value.next_down(), value + 0.5, value - 0.5];
-        for value in near.chain(ends).flat_map(around).chain(beyond) {
-            assert_eq!(super::floor(value), value.floor() as i32, "{value}");
-        }
     }
 
     #[test]

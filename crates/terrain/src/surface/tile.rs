@@ -56,6 +56,13 @@ pub struct TileRect {
 }
 
 impl Node {
+    /// The last node at or before a place, which is given in node spacings from node zero along x and y.
+    #[inline]
+    #[must_use]
+    pub fn before([columns, rows]: [f64; 2]) -> Self {
+        Self { column: floor(columns), row: floor(rows) }
+    }
+
     /// The tile that contains the node; for a node beyond the numbered tiles, one at their border.
     #[inline]
     #[must_use]
@@ -206,9 +213,28 @@ impl TileRect {
     }
 }
 
+/// `value.floor() as i32`, without the call into the C library that `floor` is where the processor may lack SSE 4.1.
+#[inline]
+fn floor(value: f64) -> i32 {
+    let toward_zero = value as i32;
+    if f64::from(toward_zero) > value { toward_zero.saturating_sub(1) } else { toward_zero }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Node, TILE_NODES, TileIndex, TileRect};
+
+    #[test]
+    fn the_floor_of_a_number_is_that_of_the_standard_library() {
+        let tiny = f64::MIN_POSITIVE;
+        let beyond = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e300, -1e300, -0.0, tiny, -tiny];
+        let near = (-40..40).map(|quarter| f64::from(quarter) * 0.25);
+        let ends = [i32::MIN, i32::MIN + 1, i32::MAX - 1, i32::MAX].map(f64::from);
+        let around = |value: f64| [value, value.next_up(), value.next_down(), value + 0.5, value - 0.5];
+        for value in near.chain(ends).flat_map(around).chain(beyond) {
+            assert_eq!(super::floor(value), value.floor() as i32, "{value}");
+        }
+    }
 
     #[test]
     fn a_node_is_found_again_in_its_tile_on_both_sides_of_the_origin() {
