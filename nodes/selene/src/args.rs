@@ -40,7 +40,9 @@ pub(crate) use link::{LateFrames, LinkArgs};
 pub(crate) use nodes::{NodeArgs, RunArgs, SimulationArgs, TracingNodeArgs};
 pub(crate) use rig::{PlateArgs, RigCommand, SlopeArgs, WheelArgs};
 pub(crate) use sky::SkyArgs;
-pub(crate) use study::{Method, StudyCommand, StudyConvoyArgs, StudyHeadingArgs, StudyScalingArgs, TerrainArg};
+pub(crate) use study::{
+    DriverArg, Method, StudyCommand, StudyConvoyArgs, StudyHeadingArgs, StudyScalingArgs, TerrainArg,
+};
 pub(crate) use terrain::{
     CropArgs, ExportArgs, HeightArg, InfoArgs, LayerArg, PreviewArgs, SampleArgs, SourceArgs, TerrainCommand,
 };

@@ -44,12 +44,16 @@ NOISE, LASTS = 0.15, 0.95
 # Loss of this difference between two actions changes from its square to its amount.
 BEND = 0.05
 # PPO: decisions of a collection, control steps for which the noise of a decision is held (a truck answers slowly: noise
-# of single steps would hardly move it), passes over a collection, and the rest of the parameters.
-DECISIONS, HELD, EPOCHS, BATCH = 64, 4, 8, 512
-IMITATION_RATE, POLICY_RATE, VALUE_RATE = 1e-3, 5e-5, 1e-3
-DISCOUNT, TRACE, CLIP, DEVIATION, KL_MAX, GRADIENT_MAX = 0.96, 0.95, 0.2, 0.1, 0.02, 0.5
+# of single steps would hardly move it), passes of policy and value function over a collection, and the rest of the
+# parameters. The policy is good already and what an action gains is small beside what a course brings: at a higher rate,
+# the first parts of a collection alone move all actions to one side.
+DECISIONS, HELD, POLICY_PASSES, VALUE_PASSES, BATCH = 96, 4, 4, 8, 512
+IMITATION_RATE, POLICY_RATE, VALUE_RATE = 1e-3, 1.2e-5, 1e-3
+DISCOUNT, TRACE, CLIP, KL_MAX, GRADIENT_MAX = 0.9, 0.95, 0.2, 0.02, 0.5
+# Standard deviations of steering and acceleration.
+DEVIATIONS = (0.05, 0.12)
 # Collections for the value function alone at first, and collections between two evaluations.
-VALUE_ALONE, EVALUATE_EVERY = 4, 10
+VALUE_ALONE, EVALUATE_EVERY = 3, 6
 
 
 def tensors(seen):
@@ -199,7 +203,7 @@ def advantages(kept, last):
 
 
 def improve_value(value, optimiser, more, worth):
-    for _ in range(EPOCHS):
+    for _ in range(VALUE_PASSES):
         for part in torch.randperm(len(worth)).split(BATCH):
             optimiser.zero_grad()
             ((value(more[part]) - worth[part]) / WORTH).square().mean().backward()
@@ -209,7 +213,7 @@ def improve_value(value, optimiser, more, worth):
 
 def improve_policy(policy, optimiser, deviation, flat, gained):
     gained = (gained - gained.mean()) / (gained.std() + 1e-8)
-    for _ in range(EPOCHS):
+    for _ in range(POLICY_PASSES):
         for part in torch.randperm(len(gained)).split(BATCH):
             chosen = Normal(policy(flat["images"][part], flat["numbers"][part]), deviation)
             difference = chosen.log_prob(flat["actions"][part]).sum(1) - flat["chances"][part]
@@ -225,7 +229,7 @@ def improve_policy(policy, optimiser, deviation, flat, gained):
 
 def improve(policy, convoys, seen, best, until):
     """Improves the policy by its own experience until a time."""
-    value, deviation = Value(), torch.full((2,), DEVIATION)
+    value, deviation = Value(), torch.tensor(DEVIATIONS)
     optimisers = torch.optim.Adam(policy.parameters(), POLICY_RATE), torch.optim.Adam(value.parameters(), VALUE_RATE)
     update = 0
     while time.monotonic() < until:

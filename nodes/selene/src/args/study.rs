@@ -84,7 +84,7 @@ const CONVOY_EXAMPLES: &str = "Examples:
   selene study convoy                                  four courses on rigid ground, hard and soft soil; under out/convoy
   selene study convoy --full                           the paper's 128 courses
   selene study convoy --courses 8 --terrain rigid
-  selene study convoy --plain-only                     the plain controller alone, which takes no images
+  selene study convoy --driver plain                   the plain controller alone, which takes no images
   selene study convoy --weights out/follower.safetensors    followers that you trained
 
 A. Young et al., Enabling Artificial Intelligence Studies in Off-Road Mobility Through Physics-Based Simulation of \
@@ -115,9 +115,9 @@ pub(crate) struct StudyConvoyArgs {
     /// Weights of the trained follower [default: config/network/convoy_follower.safetensors]
     #[arg(long, value_name = "FILE")]
     pub(crate) weights: Option<PathBuf>,
-    /// Drive the plain controller alone
-    #[arg(long, conflicts_with = "weights")]
-    pub(crate) plain_only: bool,
+    /// Drivers of the followers, separated by commas [default: all]
+    #[arg(long, value_name = "NAMES", value_enum, value_delimiter = ',')]
+    pub(crate) driver: Vec<DriverArg>,
     /// Folder for table, chart and courses; made if missing
     #[arg(long, value_name = "DIR", default_value = "out/convoy")]
     pub(crate) out: PathBuf,
@@ -135,6 +135,15 @@ pub(crate) enum TerrainArg {
     Hard,
     /// Soft soil, snow-like
     Soft,
+}
+
+/// Choices of `--driver`: what drives the followers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DriverArg {
+    /// The plain controller
+    Plain,
+    /// The trained follower
+    Learned,
 }
 
 const SCALING_EXAMPLES: &str = "Examples:

@@ -7,7 +7,7 @@ use selene_studies::convoy::{
     COURSES, ConvoyCourse, CourseGround, Follower, Policy, TruckResult, chart, csv, drive, judge, scenario, table,
 };
 
-use crate::args::{StudyConvoyArgs, TerrainArg};
+use crate::args::{DriverArg, StudyConvoyArgs, TerrainArg};
 use crate::bar::Work;
 use crate::fault::Fault;
 use crate::output::print_line;
@@ -78,14 +78,22 @@ impl Plan<'_> {
     }
 }
 
-/// The drivers of the followers: the plain controller, and a learned one beside it if it is not left out.
+/// The drivers of the followers.
 fn followers(args: &StudyConvoyArgs) -> Result<Vec<Follower>, Fault> {
-    if args.plain_only {
-        return Ok(vec![Follower::Plain]);
+    let all = [DriverArg::Plain, DriverArg::Learned];
+    let drivers = if args.driver.is_empty() { &all[..] } else { &args.driver };
+    if args.weights.is_some() && !drivers.contains(&DriverArg::Learned) {
+        return Err(Fault::input("--weights: no follower uses them; let --driver have learned too"));
     }
-    let file = args.weights.clone().map_or_else(|| places::config_file(WEIGHTS), Ok)?;
-    let learned = Policy::load(&file).map_err(Fault::input)?;
-    Ok(vec![Follower::Plain, Follower::Learned(Box::new(learned))])
+    let learned = || {
+        let file = args.weights.clone().map_or_else(|| places::config_file(WEIGHTS), Ok)?;
+        Ok(Follower::Learned(Box::new(Policy::load(&file).map_err(Fault::input)?)))
+    };
+    let of = |arg: &DriverArg| match arg {
+        DriverArg::Plain => Ok(Follower::Plain),
+        DriverArg::Learned => learned(),
+    };
+    drivers.iter().map(of).collect()
 }
 
 fn terrains(args: &StudyConvoyArgs) -> Vec<CourseGround> {
