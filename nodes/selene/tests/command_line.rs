@@ -90,6 +90,9 @@ fn arguments_out_of_range_are_refused_with_what_is_allowed() {
     assert_refused(&run(&["rig", "slope", rover, "--soil", "lunar", "--slope", "0:50:10"]), &["--slope", "-45 to 45"]);
     assert_refused(&run(&["rig", "slope", rover, "--soil", "lunar", "--speed", "3"]), &["speed", "limits"]);
     assert_refused(&run(&["validate", "--data", "no/such/folder"]), &["--data", "no/such/folder"]);
+    let plain = ["study", "convoy", "--driver", "plain", "--weights", "x.safetensors"];
+    assert_refused(&run(&plain), &["--weights x.safetensors", "--driver learned"]);
+    assert_refused(&run(&["study", "convoy", "--driver", "taught"]), &["taught", "plain, learned"]);
     assert_refused(&run(&["hash", "config/scenario/polar.yaml", "--for", "1", "--threads", "0"]), &["1 to"]);
     assert_refused(&run(&["bench", "speed"]), &["speed", "cpu_rays_per_s"]);
     assert_refused(&run(&["simulation", "--participants", "camera,radar"]), &["radar", "lidar"]);

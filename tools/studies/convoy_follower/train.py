@@ -45,12 +45,12 @@ NOISE, LASTS = 0.15, 0.95
 BEND = 0.05
 # PPO: decisions of a collection, control steps for which the noise of a decision is held (a truck answers slowly: noise
 # of single steps would hardly move it), passes of policy and value function over a collection, and the rest of the
-# parameters. The policy is good already and what an action gains is small beside what a course brings: at a higher rate,
-# the first parts of a collection alone move all actions to one side.
+# parameters. The policy is good before PPO begins: at a higher rate, the first parts of a collection push all actions to
+# one side.
 DECISIONS, HELD, POLICY_PASSES, VALUE_PASSES, BATCH = 96, 4, 4, 8, 512
 IMITATION_RATE, POLICY_RATE, VALUE_RATE = 1e-3, 1.2e-5, 1e-3
 DISCOUNT, TRACE, CLIP, KL_MAX, GRADIENT_MAX = 0.9, 0.95, 0.2, 0.02, 0.5
-# Standard deviations of steering and acceleration.
+# Standard deviations of the noise of steering and acceleration.
 DEVIATIONS = (0.05, 0.12)
 # Collections for the value function alone at first, and collections between two evaluations.
 VALUE_ALONE, EVALUATE_EVERY = 3, 6

@@ -4,7 +4,7 @@
 //! followers use the plain controller (`follower`) or a learned policy with a camera (`policy`) and a memory (`trail`).
 //! The results are the paper's six metrics (`metrics`) and the obstacles that each truck hits, on rigid ground and on
 //! hard and soft soil by SCM. The policy is trained in the same worlds (`practice`) by imitation of a
-//! teacher (`teacher`).
+//! teacher (`teacher`), then by PPO.
 //!
 //! Differences from the paper: all four trucks are in one world, obstacles are fixed cylinders that stop a truck, the
 //! leader is no faster than 5 m/s, and positions are without error.

@@ -122,7 +122,7 @@ pub(crate) struct StudyConvoyArgs {
     #[arg(long, value_name = "DIR", default_value = "out/convoy")]
     pub(crate) out: PathBuf,
     /// Write the courses' scenarios without driving them
-    #[arg(long)]
+    #[arg(long, conflicts_with = "driver")]
     pub(crate) courses_only: bool,
 }
 

@@ -19,11 +19,15 @@ const WEIGHTS: &str = "network/convoy_follower.safetensors";
 
 /// Drives the convoys, prints the figures, and writes table and chart.
 pub(super) fn study(args: &StudyConvoyArgs, verbosity: Verbosity) -> Result<(), Fault> {
+    let drivers = chosen([DriverArg::Plain, DriverArg::Learned], &args.driver);
+    if let Some(file) = args.weights.as_ref().filter(|_| !drivers.contains(&DriverArg::Learned)) {
+        return Err(Fault::input(format!("--weights {}: is for --driver learned", file.display())));
+    }
     places::check_folder("--out", &args.out)?;
     let [rows, picture] = ["convoy.csv", "convoy.png"].map(|name| args.out.join(name));
     places::check_writable("--out", &rows, &CSV)?;
     places::check_writable("--out", &picture, &PNG)?;
-    let followers = if args.courses_only { Vec::new() } else { followers(args)? };
+    let followers = if args.courses_only { Vec::new() } else { followers(args, &drivers)? };
     let options = LoadOptions { configuration: places::config_dirs(), ..LoadOptions::default() };
     let count = if args.full { COURSES } else { args.courses };
     let terrains = terrains(args);
@@ -79,12 +83,7 @@ impl Plan<'_> {
 }
 
 /// The drivers of the followers.
-fn followers(args: &StudyConvoyArgs) -> Result<Vec<Follower>, Fault> {
-    let all = [DriverArg::Plain, DriverArg::Learned];
-    let drivers = if args.driver.is_empty() { &all[..] } else { &args.driver };
-    if args.weights.is_some() && !drivers.contains(&DriverArg::Learned) {
-        return Err(Fault::input("--weights: no follower uses them; let --driver have learned too"));
-    }
+fn followers(args: &StudyConvoyArgs, drivers: &[DriverArg]) -> Result<Vec<Follower>, Fault> {
     let learned = || {
         let file = args.weights.clone().map_or_else(|| places::config_file(WEIGHTS), Ok)?;
         Ok(Follower::Learned(Box::new(Policy::load(&file).map_err(Fault::input)?)))
@@ -97,10 +96,16 @@ fn followers(args: &StudyConvoyArgs) -> Result<Vec<Follower>, Fault> {
 }
 
 fn terrains(args: &StudyConvoyArgs) -> Vec<CourseGround> {
-    let of = |arg: &TerrainArg| match arg {
+    let of = |arg| match arg {
         TerrainArg::Rigid => CourseGround::Rigid,
         TerrainArg::Hard => CourseGround::Hard,
         TerrainArg::Soft => CourseGround::Soft,
     };
-    if args.terrain.is_empty() { CourseGround::ALL.to_vec() } else { args.terrain.iter().map(of).collect() }
+    let all = [TerrainArg::Rigid, TerrainArg::Hard, TerrainArg::Soft];
+    chosen(all, &args.terrain).into_iter().map(of).collect()
+}
+
+/// Those of `all` that are named, each once, or all if none is.
+fn chosen<T: PartialEq>(all: impl IntoIterator<Item = T>, named: &[T]) -> Vec<T> {
+    all.into_iter().filter(|of| named.is_empty() || named.contains(of)).collect()
 }
