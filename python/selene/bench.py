@@ -5,7 +5,7 @@ All environments drive, each by its own action, which changes every step. Timing
 time, when the ground around the start has been made. Python's share is the part of the time that is not spent in Rust.
 
 MuJoCo runs the native rollout of its package on the same number of threads: a rover of the same size, mass and wheels
-on a rigid height field, elliptic friction cones, steps of 5 ms, and no observations, rewards or episodes. `_SOIL` says
+on a rigid height field, elliptic friction cones, steps of 10 ms, and no observations, rewards or episodes. `_SOIL` says
 how the grounds differ.
 """
 
@@ -71,10 +71,10 @@ _SOIL = (
     "laws of soil, and SCM keeps their tracks. Selene's steps include observations, rewards and episodes, MuJoCo's do not."
 )
 _WHEELS = [(x, y) for x in (-0.2, 0.2) for y in (-0.22, 0.22)]
-_MUJOCO_STEPS = 10
+_MUJOCO_STEPS = 5
 _MUJOCO_ROVER = """
 <mujoco>
-  <option timestep="0.005" gravity="0 0 -1.62" cone="elliptic" integrator="implicitfast"/>
+  <option timestep="0.01" gravity="0 0 -1.62" cone="elliptic" integrator="implicitfast"/>
   <asset><hfield name="plain" nrow="512" ncol="512" size="12.8 12.8 0.05 0.1"/></asset>
   <worldbody>
     <geom type="hfield" hfield="plain" friction="0.6 0.005 0.0001"/>

@@ -405,11 +405,11 @@ mod tests {
         assert!(batch.step(&[0.0; 16]).is_ok());
     }
 
-    /// Compares the paths with steps of 5 ms and heartbeats of 50 ms with those of the scenario's own steps.
+    /// Compares the paths with steps of 10 ms and heartbeats of 50 ms with those of the scenario's own steps.
     #[test]
     fn long_steps_and_heartbeats_drive_as_short_ones_do() {
         const TOLERANCE_M: f64 = 0.05;
-        let plain = changed("waypoint", "step_s: 0.005\nheartbeat_s: 0.05", "step_s: 0.001\nheartbeat_s: 0.01");
+        let plain = changed("waypoint", "step_s: 0.01\nheartbeat_s: 0.05", "step_s: 0.001\nheartbeat_s: 0.01");
         let places = [plain.expect("good"), Course::load(&file("waypoint"), &LoadOptions::default()).expect("good")];
         let places = places.map(|course| {
             let mut batch = batch(&Arc::new(course), 4, Autoreset::NextStep, 2);
@@ -675,7 +675,7 @@ mod tests {
             ),
             ("waypoint_seen", "camera: learning_camera", "camera: ex1_camera", ["bayer_rggb16", "mono8 or rgb8"]),
             ("waypoint", "control_s: 0.05", "control_s: 0.055", ["control_s: value 0.055", "of 0.05 s"]),
-            ("waypoint", "heartbeat_s: 0.05", "heartbeat_s: 0.049", ["heartbeat_s: value 0.049", "steps of 0.005 s"]),
+            ("waypoint", "heartbeat_s: 0.05", "heartbeat_s: 0.049", ["heartbeat_s: value 0.049", "steps of 0.01 s"]),
             ("waypoint", "heartbeat_s: 0.05", "heartbeat_s: 0.5", ["heartbeat_s: value 0.5", "for rovers of"]),
             ("waypoint", "  waypoint:", "  way:", ["line ", "way"]),
             ("obstacle_field", "low: 1.58", "low: -1", ["line ", "0.1 to 30"]),

@@ -7,16 +7,18 @@ use selene_soil::{
 };
 use selene_vehicle::{Rover, RoverModel, TyreCurveSpec, TyreDirectionSpec, TyreSpec, TyreTrailSpec};
 
-/// The shapes of a rover's wheels for the soil's laws.
+/// The shapes and masses of a rover's wheels for the soil's laws.
 #[must_use]
 pub fn wheel_shapes(model: &RoverModel) -> Vec<WheelShape> {
-    let shape = |wheel: &selene_vehicle::Wheel| WheelShape {
+    let shape = |(wheel, [mass_kg, rim_kg]): (&selene_vehicle::Wheel, [f64; 2])| WheelShape {
         grouser_height_m: wheel.grouser_height_m,
         grousers: wheel.grousers,
         tyre: wheel.tyre.as_ref().map(tyre),
+        mass_kg,
+        rim_kg,
         ..WheelShape::plain(wheel.radius_m, wheel.width_m)
     };
-    model.wheels().iter().map(shape).collect()
+    model.wheels().iter().zip(model.wheel_masses_kg()).map(shape).collect()
 }
 
 /// The tyre's parameters for its law.

@@ -3,7 +3,7 @@
 //! returns little of its force when it unloads: ground does not throw a wheel up.
 
 use crate::contact_patch::{DISCS, NormalReaction};
-use crate::grip::{Spring, most_damping_n_s_m, stiffest_n_m};
+use crate::grip::{Load, Spring};
 use crate::wheel::Conditions;
 
 /// Share of its force that the stop returns while it unloads, reached at `OPENING_M_S`.
@@ -21,10 +21,10 @@ pub(crate) struct Bearing {
 
 impl Bearing {
     /// A spring under a load, with a stop at a depth.
-    pub(crate) fn new(spring: Spring, stop_m: f64, load_n: f64, conditions: &Conditions) -> Self {
+    pub(crate) fn new(spring: Spring, stop_m: f64, load: &Load, conditions: &Conditions) -> Self {
         let stop = Spring {
-            stiffness_n_m: stiffest_n_m(load_n, conditions).max(spring.stiffness_n_m),
-            damping_n_s_m: most_damping_n_s_m(load_n, conditions),
+            stiffness_n_m: load.stiffest_n_m(conditions).max(spring.stiffness_n_m),
+            damping_n_s_m: load.most_damping_n_s_m(conditions),
         };
         Self { spring, stop_m, stop }
     }

@@ -13,6 +13,7 @@ use std::f64::consts::PI;
 use std::sync::LazyLock;
 
 use arrayvec::ArrayVec;
+use fearless_simd::{Level, dispatch};
 use nalgebra::Vector3;
 use selene_base::Wrench;
 
@@ -26,6 +27,8 @@ pub(crate) const DISCS: usize = 5;
 const BLEND_M: f64 = 5e-5;
 /// Angle to each side of the lowest point up to which a rim has points, rad.
 const REACH_RAD: f64 = 0.8;
+/// More than the sine of that angle.
+const REACH_SINE: f64 = 0.72;
 /// Sine of 30°: a wheel whose axle is within 30° of the normal is tipped.
 const TIPPED_SINE: f64 = 0.5;
 /// Widens the spacing of the discs so that the outer ones are the end caps: a tipped wheel stands on their edge.
@@ -80,13 +83,22 @@ pub(crate) struct NormalReaction {
 impl ContactPatch {
     /// The discs of a wheel over the surface; none off the detailed ground.
     pub(crate) fn find(surface: &Surface, wheel: &WheelShape, motion: &WheelMotion) -> Option<Self> {
+        // With the processor's widest vectors: the same operations, and the same bits.
+        dispatch!(Level::new(), _ => Self::find_inline(surface, wheel, motion))
+    }
+
+    #[inline(always)]
+    fn find_inline(surface: &Surface, wheel: &WheelShape, motion: &WheelMotion) -> Option<Self> {
         let centre_m = motion.world_from_wheel.translation.vector;
         let axle = motion.world_from_wheel.rotation * Vector3::y();
         let surface = &surface.nearby([centre_m.x, centre_m.y], reach_m(wheel, &axle));
         let normal = smooth_normal(surface, &centre_m, NORMAL_REACH * wheel.radius_m)?;
-        let rim = Rim::new(&axle, &normal, wheel.radius_m, surface.spacing_m());
+        let rim = Rim::new(surface, &centre_m, &axle, &normal, wheel.radius_m);
         let place = |i: usize| ((i as f64 + 0.5) / DISCS as f64 - 0.5) * wheel.width_m;
-        let discs = std::array::from_fn(|i| rim.disc(surface, centre_m + axle * (place(i) * WIDEN)));
+        let mut discs = [Disc::default(); DISCS];
+        for (i, disc) in discs.iter_mut().enumerate() {
+            *disc = rim.disc(surface, centre_m + axle * (place(i) * WIDEN));
+        }
         Some(Self { discs, normal })
     }
 
@@ -141,12 +153,14 @@ pub(crate) fn point_velocity(motion: &WheelMotion, axle: &Vector3<f64>, arm_m: &
 }
 
 /// Distance along x and y within which an upright wheel reads the surface, m.
+#[inline(always)]
 fn reach_m(wheel: &WheelShape, axle: &Vector3<f64>) -> [f64; 2] {
     let (ahead_m, aside_m) = (REACH_RAD.sin() * wheel.radius_m, 0.5 * wheel.width_m);
     let along = |ahead: f64, aside: f64| ahead.abs() * ahead_m + aside.abs() * aside_m;
     [along(axle.y, axle.x), along(axle.x, axle.y)].map(|reach_m| reach_m.max(NORMAL_REACH * wheel.radius_m))
 }
 
+#[inline(always)]
 fn smooth_normal(surface: &CachedSurface, at: &Vector3<f64>, reach_m: f64) -> Option<Vector3<f64>> {
     let height_m = |dx: f64, dy: f64| surface.at(at.x + dx, at.y + dy).map(|place| place.height_m);
     let rise_x = height_m(reach_m, 0.0)? - height_m(-reach_m, 0.0)?;
@@ -156,7 +170,48 @@ fn smooth_normal(surface: &CachedSurface, at: &Vector3<f64>, reach_m: f64) -> Op
 
 /// Directions from a disc's centre to the points of its rim.
 struct Rim {
+    /// From the middle one outward, to both sides in turn.
     points: ArrayVec<Vector3<f64>, POINTS_MAX>,
+    bowl: Option<Bowl>,
+}
+
+/// An upright rim over a plane that the surface nowhere exceeds and that is square to the normal. The direction ahead is
+/// along the plane, so the middle point is the lowest above it, and to each side the points rise steadily.
+struct Bowl {
+    /// Slope of the plane along x and y.
+    slope: [f64; 2],
+    /// A place on the plane, m.
+    on_plane_m: Vector3<f64>,
+    /// Distance along x and y within which all points are, m.
+    reach_m: [f64; 2],
+}
+
+impl Bowl {
+    /// The bowl of a wheel at `centre_m`; none where posts are not copied. `down` and `ahead` are the directions to the
+    /// rim's middle point and to the point a quarter of a turn further.
+    #[inline(always)]
+    fn new(
+        surface: &CachedSurface,
+        centre_m: &Vector3<f64>,
+        [down, ahead]: [&Vector3<f64>; 2],
+        normal: &Vector3<f64>,
+        radius_m: f64,
+    ) -> Option<Self> {
+        let slope = [-normal.x / normal.z, -normal.y / normal.z];
+        let plane_m = surface.plane_above_m([centre_m.x, centre_m.y], slope)?;
+        let reach_m = |down: f64, ahead: f64| radius_m * (down.abs() + ahead.abs() * REACH_SINE);
+        Some(Self {
+            slope,
+            on_plane_m: Vector3::new(centre_m.x, centre_m.y, plane_m),
+            reach_m: [reach_m(down.x, ahead.x), reach_m(down.y, ahead.y)],
+        })
+    }
+}
+
+/// How much a way rises over a plane of this slope.
+#[inline(always)]
+fn rise(way: &Vector3<f64>, slope: [f64; 2]) -> f64 {
+    way.z - slope[0] * way.x - slope[1] * way.y
 }
 
 /// A point of a rim over the surface.
@@ -170,8 +225,15 @@ struct RimDepth {
 }
 
 impl Rim {
-    #[inline]
-    fn new(axle: &Vector3<f64>, normal: &Vector3<f64>, radius_m: f64, spacing_m: f64) -> Self {
+    /// The rims of a wheel at `centre_m`, with an axle and a normal of the surface under it.
+    #[inline(always)]
+    fn new(
+        surface: &CachedSurface,
+        centre_m: &Vector3<f64>,
+        axle: &Vector3<f64>,
+        normal: &Vector3<f64>,
+        radius_m: f64,
+    ) -> Self {
         let outward = axle * normal.dot(axle) - normal;
         let sine = outward.norm();
         let any = || axle.cross(&if axle.x.abs() < 0.7 { Vector3::x() } else { Vector3::y() }).normalize();
@@ -179,17 +241,22 @@ impl Rim {
         let ahead = down.cross(axle);
         let is_tipped = sine < TIPPED_SINE;
         let reach = if is_tipped { PI } else { REACH_RAD };
-        let sides = (reach * radius_m / spacing_m).ceil().clamp(SIDE_POINTS_MIN, SIDE_POINTS_MAX);
+        let sides = (reach * radius_m / surface.spacing_m()).ceil().clamp(SIDE_POINTS_MIN, SIDE_POINTS_MAX);
         // Around the whole rim, the first point follows the last at the same spacing.
         let reach = if is_tipped { PI * 2.0 * sides / (2.0 * sides + 1.0) } else { reach };
         let count = 2 * sides as usize + 1;
-        let known = (count == FEWEST && !is_tipped).then(|| &*FEWEST_TURNS);
-        let turns = (0..count).map(|i| known.map_or_else(|| turn(i, sides, reach), |turns| turns[i]));
         let mut points = ArrayVec::new();
-        turns.for_each(|(sin, cos)| points.push((down * cos + ahead * sin) * radius_m));
-        Self { points }
+        let mut add = |(sin, cos): (f64, f64)| points.push((down * cos + ahead * sin) * radius_m);
+        if count == FEWEST && !is_tipped {
+            FEWEST_TURNS.iter().for_each(|turn| add(*turn));
+        } else {
+            (0..count).for_each(|i| add(turn(i, sides, reach)));
+        }
+        let bowl = if is_tipped { None } else { Bowl::new(surface, centre_m, [&down, &ahead], normal, radius_m) };
+        Self { points, bowl }
     }
 
+    #[inline(always)]
     fn disc(&self, surface: &CachedSurface, centre_m: Vector3<f64>) -> Disc {
         let mut looked = ArrayVec::new();
         let deepest_m = self.look(surface, &centre_m, &mut looked);
@@ -208,40 +275,71 @@ impl Rim {
             arm_m += point * share;
             up += Vector3::new(-slope[0], -slope[1], 1.0) * share;
         }
-        let depth_m = if total == 1.0 { deepest_m } else { deepest_m + BLEND_M * f64::ln(total) };
+        if total == 1.0 {
+            return Disc { depth_m: deepest_m, point_m: centre_m + arm_m, up };
+        }
+        let depth_m = deepest_m + BLEND_M * f64::ln(total);
         Disc { depth_m, point_m: centre_m + arm_m / total, up: up / total }
     }
 
-    /// Lists the points of a disc that may have a share; returns the greatest of their depths, m. Points that lie too high,
-    /// whatever the surface is like among the posts there, and points off the ground have none.
-    #[inline]
+    /// Lists the points of a disc that may have a share; returns the greatest of their depths, m. Points off the ground
+    /// have none.
+    #[inline(always)]
     fn look(
         &self,
         surface: &CachedSurface,
         centre_m: &Vector3<f64>,
         looked: &mut ArrayVec<RimDepth, POINTS_MAX>,
     ) -> f64 {
+        let in_bowl = |bowl: &&Bowl| surface.holds([centre_m.x, centre_m.y], bowl.reach_m);
+        if let Some(bowl) = self.bowl.as_ref().filter(in_bowl) {
+            return self.look_up(bowl, surface, centre_m, looked);
+        }
         let mut deepest_m = f64::NEG_INFINITY;
-        for i in 0..self.points.len() {
-            let point = *self.outward(i);
+        for point in &self.points {
             let at = centre_m + point;
-            if surface.bound_m(at.x, at.y) - at.z < deepest_m + SHARELESS * BLEND_M {
-                continue;
-            }
             let Some(place) = surface.at(at.x, at.y) else { continue };
             let depth_m = place.height_m - at.z;
             deepest_m = deepest_m.max(depth_m);
-            looked.push(RimDepth { point, depth_m, slope: place.slope });
+            looked.push(RimDepth { point: *point, depth_m, slope: place.slope });
         }
         deepest_m
     }
 
-    /// The `i`-th point from the middle one outward. The lowest point of an upright wheel is the middle one: once it is
-    /// known, most others need no look.
-    #[inline]
-    fn outward(&self, i: usize) -> &Vector3<f64> {
-        let (middle, steps) = (self.points.len() / 2, i.div_ceil(2));
-        &self.points[if i % 2 == 1 { middle - steps } else { middle + steps }]
+    /// The same for a bowl above copied posts: each side is followed from the middle point up to the first one that is
+    /// too high above the plane over the surface to have a share, since the points after it are still higher. On even
+    /// ground three points remain of nine.
+    #[inline(always)]
+    fn look_up(
+        &self,
+        bowl: &Bowl,
+        surface: &CachedSurface,
+        centre_m: &Vector3<f64>,
+        looked: &mut ArrayVec<RimDepth, POINTS_MAX>,
+    ) -> f64 {
+        let mut deepest_m = f64::NEG_INFINITY;
+        let above_m = rise(&(centre_m - bowl.on_plane_m), bowl.slope);
+        // A bit for each side.
+        let mut open = 0b11_u32;
+        for (i, point) in self.points.iter().enumerate() {
+            let side = 1 << (i & 1);
+            if open & side == 0 {
+                continue;
+            }
+            if above_m + rise(point, bowl.slope) > -deepest_m - SHARELESS * BLEND_M {
+                open &= !side;
+                if open == 0 {
+                    break;
+                }
+                continue;
+            }
+            let at = centre_m + point;
+            let place = surface.at_copied(at.x, at.y);
+            let depth_m = place.height_m - at.z;
+            deepest_m = deepest_m.max(depth_m);
+            looked.push(RimDepth { point: *point, depth_m, slope: place.slope });
+        }
+        deepest_m
     }
 }
 
@@ -252,14 +350,16 @@ const FEWEST: usize = 2 * SIDE_POINTS_MIN as usize + 1;
 static FEWEST_TURNS: LazyLock<[(f64, f64); FEWEST]> =
     LazyLock::new(|| std::array::from_fn(|i| turn(i, SIDE_POINTS_MIN, REACH_RAD)));
 
-/// Sine and cosine of the angle of a point of a rim.
+/// Sine and cosine of the angle of the `i`-th point of a rim, counted from the middle one outward.
 fn turn(i: usize, sides: f64, reach_rad: f64) -> (f64, f64) {
-    ((i as f64 / sides - 1.0) * reach_rad).sin_cos()
+    let steps = i.div_ceil(2) as f64;
+    let place = if i % 2 == 1 { sides - steps } else { sides + steps };
+    ((place / sides - 1.0) * reach_rad).sin_cos()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{BLEND_M, ContactPatch, Disc, Rim, SHARELESS, reach_m};
+    use super::{BLEND_M, ContactPatch, Disc, NORMAL_REACH, Rim, SHARELESS, reach_m, smooth_normal};
     use crate::surface::{CachedSurface, Surface};
     use crate::wheel::{WheelMotion, WheelShape};
     use arrayvec::ArrayVec;
@@ -267,8 +367,16 @@ mod tests {
     use selene_base::Pose;
     use selene_terrain::{GroundPatch, Level};
 
-    const WHEEL: WheelShape =
-        WheelShape { radius_m: 0.25, width_m: 0.2, grouser_height_m: 0.0, grousers: 0, grip: 1.0, tyre: None };
+    const WHEEL: WheelShape = WheelShape {
+        radius_m: 0.25,
+        width_m: 0.2,
+        grouser_height_m: 0.0,
+        grousers: 0,
+        grip: 1.0,
+        tyre: None,
+        mass_kg: 0.0,
+        rim_kg: 0.0,
+    };
     /// Neighbouring points of a rim add a part of the blend length.
     const DEPTH_TOLERANCE_M: f64 = 5e-5;
 
@@ -344,7 +452,7 @@ mod tests {
 
     /// A disc by its definition: every point of the rim is looked at.
     fn disc_of_all_points(rim: &Rim, surface: &CachedSurface, centre_m: Vector3<f64>) -> Disc {
-        let found = (0..rim.points.len()).map(|i| rim.outward(i)).filter_map(|point| {
+        let found = rim.points.iter().filter_map(|point| {
             let at = centre_m + point;
             surface.at(at.x, at.y).map(|place| (point, place.height_m - at.z, place.slope))
         });
@@ -390,7 +498,9 @@ mod tests {
                 let at = motion(Vector3::new(x, y, z), roll, within(-0.3, 0.3), within(-3.1, 3.1));
                 let axle = at.world_from_wheel.rotation * Vector3::y();
                 let surface = &Surface::now(&ground).nearby([x, y], reach_m(&wheel, &axle));
-                let rim = Rim::new(&axle, &Vector3::z(), wheel.radius_m, surface.spacing_m());
+                let middle_m = &at.world_from_wheel.translation.vector;
+                let normal = smooth_normal(surface, middle_m, NORMAL_REACH * wheel.radius_m);
+                let rim = Rim::new(surface, middle_m, &axle, &normal.unwrap_or_else(Vector3::z), wheel.radius_m);
                 let centre_m = at.world_from_wheel.translation.vector + axle * within(-0.15, 0.15);
                 let (ours, all) = (rim.disc(surface, centre_m), disc_of_all_points(&rim, surface, centre_m));
                 let bits_of = |of: &Disc| {

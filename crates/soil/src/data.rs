@@ -26,7 +26,7 @@ use selene_base::Wrench;
 use crate::bearing::Bearing;
 use crate::contact_patch::{ContactPatch, NormalReaction, point_velocity};
 use crate::data_spec::{DataSpec, SinkageFitSpec, SlipFitSpec, TraceSpec};
-use crate::grip::{Friction, Slide, Spring};
+use crate::grip::{Friction, Load, Slide, Spring};
 use crate::surface::Surface;
 use crate::trace::Trace;
 use crate::wheel::{Conditions, SoilContext, WheelContact, WheelMotion, WheelShape, slip_ratio};
@@ -150,7 +150,7 @@ impl DataDriven {
         };
         let slip_is_outside = self.drive(memory, &rolling, conditions);
         memory.is_down = true;
-        let held_n = self.hold(memory, &rolling, &stand, motion, conditions);
+        let held_n = self.hold(memory, &rolling, &stand, wheel, motion, conditions);
         memory.follow_load(stand.normal_n, bearing.is_too_soft(&stand, 0.0), conditions.dt_s);
         let sinkage_m = (stand.depth_m - wheel.grouser_height_m).max(0.0);
         let trace = self.trace(&rolling, memory, wheel);
@@ -187,8 +187,9 @@ impl DataDriven {
     /// A spring whose secant stiffness carries the followed load at the yielded depth.
     fn bearing(&self, memory: &WheelMemory, wheel: &WheelShape, conditions: &Conditions) -> Bearing {
         let depth_m = memory.yielded_m + wheel.grouser_height_m;
-        let spring = Spring::new(memory.load_n / depth_m, memory.load_n, 1.0, conditions);
-        Bearing::new(spring, STOP_DEPTHS * depth_m, memory.load_n, conditions)
+        let load = Load { load_n: memory.load_n, own_kg: wheel.mass_kg };
+        let spring = Spring::new(load.load_n / depth_m, &load, 1.0, conditions);
+        Bearing::new(spring, STOP_DEPTHS * depth_m, &load, conditions)
     }
 
     /// Updates the slip-adjusted speed of the wheel. Returns whether the input was outside the
@@ -216,13 +217,15 @@ impl DataDriven {
         memory: &mut WheelMemory,
         rolling: &Rolling,
         stand: &NormalReaction,
+        wheel: &WheelShape,
         motion: &WheelMotion,
         conditions: &Conditions,
     ) -> Vector3<f64> {
         let axle = motion.world_from_wheel.rotation * Vector3::y();
         let velocity = point_velocity(motion, &axle, &stand.arm_m);
         let driven = rolling.ahead.map_or(Vector3::zeros(), |ahead| ahead * memory.drive_m_s);
-        let bristle = Spring::new(memory.load_n / STRETCH_M, memory.load_n, 1.0, conditions);
+        let load = Load { load_n: memory.load_n, own_kg: wheel.skin_kg() };
+        let bristle = Spring::new(load.load_n / STRETCH_M, &load, 1.0, conditions);
         // In steady state v_across = creep |v| F/N.
         let fading = self.lateral_creep * memory.drive_m_s.abs() * conditions.dt_s / STRETCH_M;
         let slide = Slide::new(stand.normal, velocity - driven, rolling.ahead, fading);

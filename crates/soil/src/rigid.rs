@@ -19,7 +19,7 @@ use serde::Deserialize;
 
 use crate::bearing::Bearing;
 use crate::contact_patch::{ContactPatch, NormalReaction};
-use crate::grip::{Friction, LOAD_MIN_N, Slide, Spring};
+use crate::grip::{Friction, LOAD_MIN_N, Load, Slide, Spring};
 use crate::surface::Surface;
 use crate::tyre::Tyre;
 use crate::wheel::{Conditions, WheelContact, WheelMotion, WheelShape};
@@ -60,16 +60,17 @@ impl From<&RigidSpec> for Rigid {
 }
 
 /// The bearing of rigid ground under a wheel.
-pub(crate) fn bearing(memory: &WheelMemory, conditions: &Conditions) -> Bearing {
-    let load_n = memory.load_n.max(LOAD_MIN_N);
-    let depth_m = DEPTH_M * (load_n / DEPTH_LOAD_N).sqrt().sqrt();
-    let spring = Spring::new(load_n / depth_m, load_n, DAMPING_RATIO, conditions);
-    Bearing::new(spring, STOP_DEPTHS * depth_m, load_n, conditions)
+pub(crate) fn bearing(memory: &WheelMemory, wheel: &WheelShape, conditions: &Conditions) -> Bearing {
+    let load = Load { load_n: memory.load_n.max(LOAD_MIN_N), own_kg: wheel.mass_kg };
+    let depth_m = DEPTH_M * (load.load_n / DEPTH_LOAD_N).sqrt().sqrt();
+    let spring = Spring::new(load.load_n / depth_m, &load, DAMPING_RATIO, conditions);
+    Bearing::new(spring, STOP_DEPTHS * depth_m, &load, conditions)
 }
 
 /// The friction bristle for this bearing.
-pub(crate) fn bristle(bearing: &Bearing, memory: &WheelMemory, conditions: &Conditions) -> Spring {
-    Spring::new(BRISTLE * bearing.spring.stiffness_n_m, memory.load_n.max(LOAD_MIN_N), DAMPING_RATIO, conditions)
+pub(crate) fn bristle(bearing: &Bearing, memory: &WheelMemory, wheel: &WheelShape, conditions: &Conditions) -> Spring {
+    let load = Load { load_n: memory.load_n.max(LOAD_MIN_N), own_kg: wheel.skin_kg() };
+    Spring::new(BRISTLE * bearing.spring.stiffness_n_m, &load, DAMPING_RATIO, conditions)
 }
 
 impl Rigid {
@@ -85,7 +86,7 @@ impl Rigid {
             return tyre.step(self.friction.at_rest, surface, wheel, memory, motion, conditions);
         }
         memory.is_down = true;
-        let bearing = bearing(memory, conditions);
+        let bearing = bearing(memory, wheel, conditions);
         let Some(contact_patch) = ContactPatch::find(surface, wheel, motion) else {
             memory.leave();
             return WheelContact::default();
@@ -104,7 +105,7 @@ impl Rigid {
         let rolled = rolled_m / wheel.radius_m;
         memory.yielded_m *= (1.0 - rolled).max(0.0);
         let slide = Slide::new(stand.normal, velocity_m_s, ahead, rolled);
-        let bristle = bristle(&bearing, memory, conditions);
+        let bristle = bristle(&bearing, memory, wheel, conditions);
         let held_n = memory.hold(&slide, stand.normal_n, &self.friction, &bristle, conditions.dt_s);
         memory.follow_load(stand.normal_n, bearing.is_too_soft(&stand, hollow_m), conditions.dt_s);
         contact(&stand, held_n, wheel)

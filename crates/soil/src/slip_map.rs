@@ -24,7 +24,7 @@ use serde::Deserialize;
 
 use crate::bearing::Bearing;
 use crate::contact_patch::{ContactPatch, NormalReaction, point_velocity};
-use crate::grip::{Friction, Slide, Spring};
+use crate::grip::{Friction, Load, Slide, Spring};
 use crate::rigid::{bearing, bristle};
 use crate::slip_table::{Curve, Interpolation, SlipRow, check_rows};
 use crate::spec::positive_within;
@@ -180,7 +180,7 @@ impl SlipMap {
         } else {
             Surface::now(context.ground)
         };
-        let bearing = bearing(memory, conditions);
+        let bearing = bearing(memory, wheel, conditions);
         let Some(contact_patch) = ContactPatch::find(&surface, wheel, motion) else {
             memory.leave();
             return WheelContact::default();
@@ -196,7 +196,7 @@ impl SlipMap {
         let gait = Gait::new(motion, &stand, wheel.radius_m);
         let wrench = match &gait {
             Some(gait) => self.pull(gait, &stand, memory, wheel, conditions),
-            None => self.rub(&stand, memory, motion, &bearing, conditions),
+            None => self.rub(&stand, memory, wheel, motion, &bearing, conditions),
         };
         let is_deep = bearing.is_too_soft(&stand, lowered_m);
         memory.follow_load(stand.normal_n, is_deep, conditions.dt_s);
@@ -229,8 +229,8 @@ impl SlipMap {
         wheel: &WheelShape,
         conditions: &Conditions,
     ) -> Wrench {
-        let traction_n = self.traction_n(gait, stand.normal_n, memory, conditions);
-        let across_n = self.across_n(gait, stand.normal_n, traction_n, memory, conditions);
+        let traction_n = self.traction_n(gait, stand.normal_n, memory, wheel, conditions);
+        let across_n = self.across_n(gait, stand.normal_n, traction_n, memory, wheel, conditions);
         // Resistance must not reverse the motion within a step.
         let soft_m_s = RESIST_M_S + 2.0 * self.resistance * conditions.gravity_m_s2 * conditions.dt_s;
         let resist_n = -self.resistance * stand.normal_n * gait.resisting(soft_m_s);
@@ -244,7 +244,14 @@ impl SlipMap {
     }
 
     /// Traction ahead, N. Updates the stretch along the wheel.
-    fn traction_n(&self, gait: &Gait, normal_n: f64, memory: &mut WheelMemory, conditions: &Conditions) -> f64 {
+    fn traction_n(
+        &self,
+        gait: &Gait,
+        normal_n: f64,
+        memory: &mut WheelMemory,
+        wheel: &WheelShape,
+        conditions: &Conditions,
+    ) -> f64 {
         let (dt_s, sigma_m, speed_m_s) = (conditions.dt_s, self.relaxation_m, gait.speed_m_s());
         let before_m = -memory.stretch_m.dot(&gait.ahead);
         let sliding_m_s = gait.rim_m_s - gait.ahead_m_s;
@@ -257,7 +264,8 @@ impl SlipMap {
         let traction = |slip: f64| self.drawbar.at(slip) + self.resistance;
         let slip = stretch_m / sigma_m;
         let elastic_n = normal_n * (forward * traction(slip) - (1.0 - forward) * traction(-slip));
-        let spring = Spring::new(normal_n * self.traction_max / sigma_m, memory.load_n, DAMPING_RATIO, conditions);
+        let load = Load { load_n: memory.load_n, own_kg: wheel.skin_kg() };
+        let spring = Spring::new(normal_n * self.traction_max / sigma_m, &load, DAMPING_RATIO, conditions);
         let at_rest = 1.0 / (1.0 + (speed_m_s / SWAY_M_S).powi(2));
         let most_n = normal_n * self.traction_max;
         (elastic_n + spring.damping_n_s_m * sliding_m_s * at_rest).clamp(-most_n, most_n)
@@ -270,6 +278,7 @@ impl SlipMap {
         normal_n: f64,
         traction_n: f64,
         memory: &mut WheelMemory,
+        wheel: &WheelShape,
         conditions: &Conditions,
     ) -> f64 {
         let used = (traction_n / (normal_n * self.traction_max).max(f64::MIN_POSITIVE)).abs().min(1.0);
@@ -281,7 +290,8 @@ impl SlipMap {
         let longest_m = most_n / stiffness_n_m.max(f64::MIN_POSITIVE);
         let stretch_m = trial_m.clamp(-longest_m, longest_m);
         memory.stretch_m += gait.left * (stretch_m - before_m);
-        let damping = Spring::new(stiffness_n_m, memory.load_n, DAMPING_RATIO, conditions).damping_n_s_m;
+        let load = Load { load_n: memory.load_n, own_kg: wheel.mass_kg };
+        let damping = Spring::new(stiffness_n_m, &load, DAMPING_RATIO, conditions).damping_n_s_m;
         let at_rest = 1.0 / (1.0 + (gait.ahead_m_s / SWAY_M_S).powi(2));
         let force_n = -stiffness_n_m * stretch_m - damping * gait.left_m_s * at_rest;
         force_n.clamp(-most_n, most_n)
@@ -292,6 +302,7 @@ impl SlipMap {
         &self,
         stand: &NormalReaction,
         memory: &mut WheelMemory,
+        wheel: &WheelShape,
         motion: &WheelMotion,
         bearing: &Bearing,
         conditions: &Conditions,
@@ -299,7 +310,7 @@ impl SlipMap {
         let axle = motion.world_from_wheel.rotation * Vector3::y();
         let slide = Slide::new(stand.normal, point_velocity(motion, &axle, &stand.arm_m), None, 0.0);
         let friction = Friction { at_rest: self.lateral_friction, sliding: self.lateral_friction };
-        let bristle = bristle(bearing, memory, conditions);
+        let bristle = bristle(bearing, memory, wheel, conditions);
         let held = memory.hold(&slide, stand.normal_n, &friction, &bristle, conditions.dt_s);
         let mut wrench = stand.wrench;
         wrench.add_force_at(held, stand.arm_m);

@@ -15,7 +15,7 @@ use crate::tread::Tread;
 use crate::tyre::Tyre;
 use crate::wheel_memory::WheelMemory;
 
-/// A cylinder, with grousers or without.
+/// A cylinder, with grousers or without, and its mass.
 ///
 /// Grousers hold some of the soil between them, which turns with the wheel: of each spacing a
 /// wedge as long as the passive failure of a grouser's height, `2 h tan(45° + φ/2)`. The cylinder
@@ -35,11 +35,26 @@ pub struct WheelShape {
     pub grip: f64,
     /// The wheel's tyre, which deforms on rigid ground; on soft soil the wheel is a rigid cylinder.
     pub tyre: Option<Tyre>,
+    /// Mass of the wheel alone, kg; zero if it is not known. It bounds damping and stiffest stop of contacts that are
+    /// not pressed node by node (`grip`).
+    pub mass_kg: f64,
+    /// Inertia of the wheel, and of the motor that turns with it, about the axle over the radius squared, kg; zero if it
+    /// is not known.
+    pub rim_kg: f64,
 }
 
 impl Default for WheelShape {
     fn default() -> Self {
-        Self { radius_m: 0.25, width_m: 0.2, grouser_height_m: 0.0, grousers: 0, grip: 1.0, tyre: None }
+        Self {
+            radius_m: 0.25,
+            width_m: 0.2,
+            grouser_height_m: 0.0,
+            grousers: 0,
+            grip: 1.0,
+            tyre: None,
+            mass_kg: 0.0,
+            rim_kg: 0.0,
+        }
     }
 }
 
@@ -48,6 +63,11 @@ impl WheelShape {
     #[must_use]
     pub fn plain(radius_m: f64, width_m: f64) -> Self {
         Self { radius_m, width_m, ..Self::default() }
+    }
+
+    /// The least mass that moves along the surface with the wheel's rim, kg; zero if it is not known.
+    pub(crate) fn skin_kg(&self) -> f64 {
+        self.mass_kg.min(self.rim_kg)
     }
 
     /// The equivalent radius that presses a soil of friction tan φ, m.
@@ -206,8 +226,10 @@ fn step_scm(scm: &Scm, context: &mut SoilContext, tread: &Tread<'_>, conditions:
 
 fn is_finite(motion: &WheelMotion) -> bool {
     let pose = &motion.world_from_wheel;
-    let values = pose.translation.vector.iter().chain(pose.rotation.coords.iter());
-    values.chain(motion.linear_m_s.iter()).chain(motion.angular_rad_s.iter()).all(|value| value.is_finite())
+    let parts: [[f64; 3]; 3] = [pose.translation.vector, motion.linear_m_s, motion.angular_rad_s].map(Into::into);
+    let turn: [f64; 4] = pose.rotation.coords.into();
+    // Without a branch for each number.
+    parts.as_flattened().iter().chain(&turn).fold(true, |is_finite, value| is_finite & value.is_finite())
 }
 
 /// Slip of a wheel whose rim moves at `rim_m_s` = ωR while it goes ahead at `ahead_m_s`:

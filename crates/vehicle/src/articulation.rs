@@ -15,6 +15,7 @@ mod coupling;
 mod load;
 mod readings;
 
+use fearless_simd::{Level, dispatch};
 use nalgebra::{Cholesky, Const, Matrix6, UnitQuaternion, Vector3};
 use selene_base::{Pose, Twist, Wrench};
 
@@ -170,6 +171,12 @@ impl Articulation {
 
     /// Advances one step and clears the wrenches and motor torques.
     pub(crate) fn step(&mut self) {
+        // With the processor's widest vectors: the same operations, and the same bits.
+        dispatch!(Level::new(), _ => self.step_inline());
+    }
+
+    #[inline(always)]
+    fn step_inline(&mut self) {
         self.gather();
         self.fold();
         self.accelerate();
@@ -179,6 +186,7 @@ impl Articulation {
     }
 
     /// First pass: every body's own inertia and bias force.
+    #[inline(always)]
     fn gather(&mut self) {
         let origin = self.origin();
         for ((body, state), work) in self.bodies.iter().zip(&self.states).zip(&mut self.work) {
@@ -189,6 +197,7 @@ impl Articulation {
     }
 
     /// Second pass, from the tips to the base: adds each body's articulated inertia and bias to its parent's.
+    #[inline(always)]
     fn fold(&mut self) {
         let dt = self.step_s;
         for i in (1..self.bodies.len()).rev() {
@@ -201,13 +210,21 @@ impl Articulation {
             work.pull = hold(state, dt, load, own);
             work.d = own + work.pull.give;
             work.drive = load + work.pull.force;
-            let inertia = work.inertia - work.u * (work.u / work.d).transpose();
-            parent.inertia += inertia;
-            parent.bias += work.bias + inertia * work.carried + work.u * (work.drive / work.d);
+            // What the parent feels: the inertia less u uᵀ/d, and its force at the carried acceleration. By columns, since
+            // temporary matrices would be copied.
+            let share = work.u / work.d;
+            let mut carried = Spatial::zeros();
+            for column in 0..6 {
+                let felt = work.inertia.column(column) - work.u * share[column];
+                parent.inertia.set_column(column, &(parent.inertia.column(column) + felt));
+                carried += felt * work.carried[column];
+            }
+            parent.bias += work.bias + carried + work.u * (work.drive / work.d);
         }
     }
 
     /// Third pass, from the base to the tips: accelerations.
+    #[inline(always)]
     fn accelerate(&mut self) {
         let base = &mut self.work[0];
         // The base's articulated inertia is positive definite: every mass is above zero.
@@ -227,6 +244,7 @@ impl Articulation {
     }
 
     /// Moves the base and the joints with their new speeds.
+    #[inline(always)]
     fn advance(&mut self) {
         let dt = self.step_s;
         let Twist { linear: v, angular: w } = self.base_twist;
@@ -262,6 +280,7 @@ impl Articulation {
     }
 
     /// Computes poses, axes, velocities and inertias from base and joint state.
+    #[inline(always)]
     fn place(&mut self) {
         let origin = self.origin();
         for (i, body) in self.bodies.iter().enumerate() {
@@ -330,6 +349,7 @@ fn bits_of_base(world_from_base: &Pose, twist: &Twist) -> ([u64; 4], [[u64; 3]; 
 }
 
 /// Bias force of a body: gyroscopic terms less gravity and external forces.
+#[inline(always)]
 fn bias(body: &RigidBody, state: &State, gravity_m_s2: &Vector3<f64>, origin: &Vector3<f64>) -> Spatial {
     let com = state.world_from_body * nalgebra::Point3::from(body.com_m);
     let weight = Wrench { force: gravity_m_s2 * body.mass_kg, torque: Vector3::zeros() };
@@ -338,6 +358,7 @@ fn bias(body: &RigidBody, state: &State, gravity_m_s2: &Vector3<f64>, origin: &V
 }
 
 /// Sum of the forces of a joint's spring and stops, with `load` acting on the joint.
+#[inline(always)]
 fn hold(state: &State, dt: f64, load: f64, inertia: f64) -> JointForce {
     let spring = state.spring.pull(state.position, state.speed, dt, load, inertia);
     let Some(limits) = state.limits else { return spring };
@@ -347,6 +368,7 @@ fn hold(state: &State, dt: f64, load: f64, inertia: f64) -> JointForce {
 }
 
 /// Places a body by its parent and the joint between them.
+#[inline(always)]
 fn hang(hinge: &Hinge, parent: &State, state: &mut State, origin: &Vector3<f64>) {
     let at_zero = parent.world_from_body * hinge.parent_from_body_at_zero;
     let axis = at_zero.rotation * hinge.axis.into_inner();

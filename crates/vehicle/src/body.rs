@@ -28,24 +28,48 @@ pub(crate) struct Hinge {
     pub(crate) slides: bool,
 }
 
+impl RigidBody {
+    /// Inertia about the axis of the joint that the body hangs from, kg m²; the mass, kg, if it slides or hangs from
+    /// none. In the body's own axes, so that it is bit for bit the same at every pose.
+    pub(crate) fn inertia_about_hinge(&self) -> f64 {
+        match &self.hinge {
+            Some(hinge) if !hinge.slides => {
+                let axis = hinge.axis.into_inner();
+                let arm_m = axis.cross(&self.com_m);
+                axis.dot(&(self.inertia_about_com_kg_m2 * axis)) + self.mass_kg * arm_m.norm_squared()
+            }
+            _ => self.mass_kg,
+        }
+    }
+}
+
 /// The body that a link is part of, and its place in it.
 #[derive(Clone, Debug)]
 pub(crate) struct LinkBody {
     pub(crate) body: usize,
     pub(crate) body_from_link: Pose,
+    /// Whether the link's frame is that of the body.
+    pub(crate) is_first: bool,
+}
+
+impl LinkBody {
+    /// The first link of a body.
+    fn first_of(body: usize) -> Self {
+        Self { body, body_from_link: Pose::identity(), is_first: true }
+    }
 }
 
 /// The bodies, parents first, and the seat of every link.
 pub(crate) fn bodies(model: &RoverModel) -> (Vec<RigidBody>, Vec<LinkBody>) {
-    let mut seats = vec![LinkBody { body: 0, body_from_link: Pose::identity() }];
+    let mut seats = vec![LinkBody::first_of(0)];
     let mut hinges = vec![None];
     for joint in model.joints() {
         let parent = seats[joint.parent].clone();
         if joint.kind == JointKind::Fixed {
             let body_from_link = parent.body_from_link * joint.parent_from_child_at_zero;
-            seats.push(LinkBody { body: parent.body, body_from_link });
+            seats.push(LinkBody { body: parent.body, body_from_link, is_first: false });
         } else {
-            seats.push(LinkBody { body: hinges.len(), body_from_link: Pose::identity() });
+            seats.push(LinkBody::first_of(hinges.len()));
             hinges.push(Some(hinge(joint, &parent)));
         }
     }

@@ -8,6 +8,7 @@ use nalgebra::{UnitQuaternion, Vector3};
 use selene_base::input::{parse_yaml, read_bytes};
 use selene_base::{InputError, Pose};
 
+use crate::body::bodies;
 use crate::driveline::Driveline;
 use crate::packages::Packages;
 use crate::roles::{self, Roles};
@@ -97,6 +98,11 @@ impl Wheel {
     #[must_use]
     pub fn is_driven(&self) -> bool {
         self.role == WheelRole::Driven
+    }
+
+    /// Inertia of its motor's rotor as the wheel feels it, kg m².
+    pub(crate) fn rotor_inertia_kg_m2(&self) -> f64 {
+        if self.is_driven() { self.drive.rotor_inertia_kg_m2 * self.drive.gear_ratio.powi(2) } else { 0.0 }
     }
 }
 
@@ -284,6 +290,19 @@ impl RoverModel {
     #[must_use]
     pub fn wheels(&self) -> &[Wheel] {
         &self.wheels
+    }
+
+    /// Mass of each wheel without what carries it; and its inertia about the axle, with its motor's rotor, over the radius
+    /// squared, kg.
+    #[must_use]
+    pub fn wheel_masses_kg(&self) -> Vec<[f64; 2]> {
+        let (bodies, seats) = bodies(self);
+        let masses_kg = |wheel: &Wheel| {
+            let body = &bodies[seats[wheel.link].body];
+            let about_axle = body.inertia_about_hinge() + wheel.rotor_inertia_kg_m2();
+            [body.mass_kg, about_axle / wheel.radius_m.powi(2)]
+        };
+        self.wheels.iter().map(masses_kg).collect()
     }
 
     /// Servos in the order of the YAML file.

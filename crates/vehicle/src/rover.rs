@@ -261,10 +261,7 @@ fn take(kept: &mut [f64], reported: &[f64]) {
 /// Springs, stops, rotors and couplings as the rover's YAML has them.
 fn hold_joints(articulation: &mut Articulation, model: &RoverModel) {
     for wheel in model.wheels() {
-        let drive = &wheel.drive;
-        if wheel.is_driven() {
-            articulation.set_armature(wheel.drive_joint, drive.rotor_inertia_kg_m2 * drive.gear_ratio.powi(2));
-        }
+        articulation.set_armature(wheel.drive_joint, wheel.rotor_inertia_kg_m2());
         if let (Some(joint), Some(suspension)) = (wheel.suspension_joint, wheel.suspension) {
             let [stiffness, damping] = suspension.at_wheel();
             articulation.set_spring(joint, Spring { stiffness, damping, ..Spring::default() });

@@ -9,19 +9,23 @@ use selene_base::Wrench;
 /// A motion or a force, angular part first.
 pub(crate) type Spatial = Vector6<f64>;
 
+#[inline(always)]
 pub(crate) fn spatial(angular: &Vector3<f64>, linear: &Vector3<f64>) -> Spatial {
     Spatial::new(angular.x, angular.y, angular.z, linear.x, linear.y, linear.z)
 }
 
+#[inline(always)]
 pub(crate) fn angular(s: &Spatial) -> Vector3<f64> {
     Vector3::new(s[0], s[1], s[2])
 }
 
+#[inline(always)]
 pub(crate) fn linear(s: &Spatial) -> Vector3<f64> {
     Vector3::new(s[3], s[4], s[5])
 }
 
 /// Rate of change of `motion` that is carried along by `velocity`.
+#[inline(always)]
 pub(crate) fn cross_motion(velocity: &Spatial, motion: &Spatial) -> Spatial {
     let (w, v) = (angular(velocity), linear(velocity));
     let turned = angular(motion);
@@ -29,6 +33,7 @@ pub(crate) fn cross_motion(velocity: &Spatial, motion: &Spatial) -> Spatial {
 }
 
 /// Rate of change of `force` that is carried along by `velocity`.
+#[inline(always)]
 pub(crate) fn cross_force(velocity: &Spatial, force: &Spatial) -> Spatial {
     let (w, v) = (angular(velocity), linear(velocity));
     let pushed = linear(force);
@@ -36,23 +41,31 @@ pub(crate) fn cross_force(velocity: &Spatial, force: &Spatial) -> Spatial {
 }
 
 /// The force of a wrench that is given about `arm` from the reference point.
+#[inline(always)]
 pub(crate) fn force_at(wrench: &Wrench, arm: &Vector3<f64>) -> Spatial {
     spatial(&(wrench.torque + arm.cross(&wrench.force)), &wrench.force)
 }
 
 /// Inertia of a mass with its centre at `com` from the reference point and moments
 /// `about_com` in the same axes.
+#[inline(always)]
 pub(crate) fn inertia(mass_kg: f64, com: &Vector3<f64>, about_com: &Matrix3<f64>) -> Matrix6<f64> {
-    let first_moment = com.cross_matrix() * mass_kg;
-    let mut inertia = Matrix6::zeros();
-    inertia.fixed_view_mut::<3, 3>(0, 0).copy_from(&(about_com + parallel_axis(mass_kg, com)));
-    inertia.fixed_view_mut::<3, 3>(0, 3).copy_from(&first_moment);
-    inertia.fixed_view_mut::<3, 3>(3, 0).copy_from(&first_moment.transpose());
-    inertia.fixed_view_mut::<3, 3>(3, 3).copy_from(&Matrix3::from_diagonal_element(mass_kg));
+    let moments = about_com + parallel_axis(mass_kg, com);
+    let (i, m, [x, y, z]) = (|row, column| moments[(row, column)], mass_kg, (com * mass_kg).into());
+    #[rustfmt::skip]
+    let inertia = Matrix6::new(
+        i(0, 0), i(0, 1), i(0, 2), 0.0,     -z,      y,
+        i(1, 0), i(1, 1), i(1, 2),   z,    0.0,     -x,
+        i(2, 0), i(2, 1), i(2, 2),  -y,      x,    0.0,
+        0.0,           z,      -y,   m,    0.0,    0.0,
+        -z,          0.0,       x, 0.0,      m,    0.0,
+        y,            -x,     0.0, 0.0,    0.0,      m,
+    );
     inertia
 }
 
 /// Steiner's term of a mass at `arm`.
+#[inline(always)]
 pub(crate) fn parallel_axis(mass_kg: f64, arm: &Vector3<f64>) -> Matrix3<f64> {
     (Matrix3::identity() * arm.norm_squared() - arm * arm.transpose()) * mass_kg
 }

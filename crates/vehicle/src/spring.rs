@@ -40,6 +40,7 @@ pub(crate) struct JointForce {
 impl Spring {
     /// The pull at a position and speed. `load` is the other force on the joint and
     /// `inertia` the joint's own: they decide whether the bound is reached within this step.
+    #[inline(always)]
     pub(crate) fn pull(&self, position: f64, speed: f64, dt: f64, load: f64, inertia: f64) -> JointForce {
         let stretch = position + dt * speed - self.rest;
         let force = -self.stiffness * stretch - self.damping * (speed - self.rest_speed);
@@ -63,6 +64,7 @@ fn beyond(position: f64, [lowest, highest]: [f64; 2]) -> f64 {
 }
 
 /// The pull of the stops at `limits`.
+#[inline(always)]
 pub(crate) fn stop_pull(limits: [f64; 2], position: f64, speed: f64, dt: f64) -> JointForce {
     let beyond = beyond(position + dt * speed, limits);
     if beyond == 0.0 {

@@ -105,6 +105,18 @@ impl Neighbourhood {
         })
     }
 
+    /// Heights of a tile from a node on, row by row, m, and the number of posts from row to row; none for a tile that is
+    /// not included.
+    pub(crate) fn heights_from_m(&self, at: usize, within: usize) -> Option<(&[f32], usize)> {
+        Some(match self.tiles.get(at)?.as_ref()? {
+            Undisturbed::On { level, first } => {
+                let node = first + within / TILE_NODES * level.posts + within % TILE_NODES;
+                (&level.heights_m[node..], level.posts)
+            }
+            Undisturbed::Own(heights_m) => (&heights_m[within..], TILE_NODES),
+        })
+    }
+
     /// Height of a node of a tile, m; NaN for a tile that is not included.
     pub(crate) fn height_m(&self, at: usize, within: usize) -> f32 {
         match self.tiles.get(at) {

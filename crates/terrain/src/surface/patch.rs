@@ -212,6 +212,21 @@ impl GroundPatch {
         }
     }
 
+    /// Heights of the nodes of a tile from `first` on, row by row, m, and the number of posts from row to row. None
+    /// if `last` is on another tile or the tile outside the patch.
+    #[inline]
+    #[must_use]
+    pub fn heights_on_tile_m(&self, first: Node, last: Node) -> Option<(&[f32], usize)> {
+        if first.tile() != last.tile() {
+            return None;
+        }
+        let (at, within) = (self.around.rect.index(first.tile())?, first.within());
+        match &self.driven[at] {
+            Some(tile) => Some((&tile.heights_m[within..], TILE_NODES)),
+            None => self.around.heights_from_m(at, within),
+        }
+    }
+
     /// Height of a node before any change, m; NaN outside the patch.
     #[must_use]
     pub fn natural_height_m(&self, node: Node) -> f64 {

@@ -23,9 +23,11 @@ impl Articulation {
         self.body_of_joint[joint].map_or(0.0, |body| self.states[body].effort)
     }
 
+    #[inline]
     pub(crate) fn world_from_link(&self, link: usize) -> Pose {
-        let LinkBody { body, body_from_link } = &self.seats[link];
-        self.states[*body].world_from_body * body_from_link
+        let LinkBody { body, body_from_link, is_first } = &self.seats[link];
+        let world_from_body = self.states[*body].world_from_body;
+        if *is_first { world_from_body } else { world_from_body * body_from_link }
     }
 
     /// Velocity of a link's origin and turn rate of the link, in world axes.
@@ -37,18 +39,10 @@ impl Articulation {
     }
 
     /// Inertia about a joint's axis of the body that it leads to and of its rotor, kg m²; for a prismatic joint,
-    /// the mass, kg. Computed in the body's own axes, so that it is bit for bit the same at every pose.
+    /// the mass, kg.
     pub(crate) fn inertia_about_joint(&self, joint: usize) -> f64 {
-        let Some(body) = self.body_of_joint[joint] else { return 0.0 };
-        let RigidBody { mass_kg, com_m, inertia_about_com_kg_m2, hinge } = &self.bodies[body];
-        let of_body = match hinge {
-            Some(hinge) if !hinge.slides => {
-                let axis = hinge.axis.into_inner();
-                axis.dot(&(inertia_about_com_kg_m2 * axis)) + mass_kg * axis.cross(com_m).norm_squared()
-            }
-            _ => *mass_kg,
-        };
-        of_body + self.states[body].armature
+        self.body_of_joint[joint]
+            .map_or(0.0, |body| self.bodies[body].inertia_about_hinge() + self.states[body].armature)
     }
 
     /// Mass, centre of mass, and inertia about it of the body that a link is part of, world axes, kg, m, kg m².

@@ -123,7 +123,7 @@ fn shape(args: &WheelArgs) -> WheelShape {
         grouser_height_m: args.grouser_height.unwrap_or(0.0),
         grousers: args.grousers.unwrap_or(0),
         grip: args.grip,
-        tyre: None,
+        ..WheelShape::default()
     }
 }
 
