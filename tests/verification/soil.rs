@@ -12,16 +12,7 @@ use selene_soil::{
 };
 use selene_terrain::{GroundPatch, Level, Node};
 
-const WHEEL: WheelShape = WheelShape {
-    radius_m: 0.25,
-    width_m: 0.20,
-    grouser_height_m: 0.0,
-    grousers: 0,
-    grip: 1.0,
-    tyre: None,
-    mass_kg: 0.0,
-    rim_kg: 0.0,
-};
+const WHEEL: WheelShape = WheelShape::plain(0.25, 0.20);
 const STEP_S: f64 = 5e-4;
 
 /// One step of the test wheel.

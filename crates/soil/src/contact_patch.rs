@@ -367,16 +367,7 @@ mod tests {
     use selene_base::Pose;
     use selene_terrain::{GroundPatch, Level};
 
-    const WHEEL: WheelShape = WheelShape {
-        radius_m: 0.25,
-        width_m: 0.2,
-        grouser_height_m: 0.0,
-        grousers: 0,
-        grip: 1.0,
-        tyre: None,
-        mass_kg: 0.0,
-        rim_kg: 0.0,
-    };
+    const WHEEL: WheelShape = WheelShape::plain(0.25, 0.2);
     /// Neighbouring points of a rim add a part of the blend length.
     const DEPTH_TOLERANCE_M: f64 = 5e-5;
 

@@ -224,7 +224,7 @@ impl DataDriven {
         let axle = motion.world_from_wheel.rotation * Vector3::y();
         let velocity = point_velocity(motion, &axle, &stand.arm_m);
         let driven = rolling.ahead.map_or(Vector3::zeros(), |ahead| ahead * memory.drive_m_s);
-        let load = Load { load_n: memory.load_n, own_kg: wheel.skin_kg() };
+        let load = Load { load_n: memory.load_n, own_kg: wheel.tangential_kg() };
         let bristle = Spring::new(load.load_n / STRETCH_M, &load, 1.0, conditions);
         // In steady state v_across = creep |v| F/N.
         let fading = self.lateral_creep * memory.drive_m_s.abs() * conditions.dt_s / STRETCH_M;

@@ -400,16 +400,7 @@ mod tests {
     use crate::scm::tests::LUNAR;
     use crate::{Law, Scm, WheelShape};
 
-    const WHEEL: WheelShape = WheelShape {
-        radius_m: 0.25,
-        width_m: 0.2,
-        grouser_height_m: 0.0,
-        grousers: 0,
-        grip: 1.0,
-        tyre: None,
-        mass_kg: 0.0,
-        rim_kg: 0.0,
-    };
+    const WHEEL: WheelShape = WheelShape::plain(0.25, 0.2);
     /// GRC-1: its negative Kc was fitted to patches wider than 7 cm.
     const GRC1: Scm = Scm { k_phi: 2.99e6, k_c: -2.02e5, ..LUNAR };
 

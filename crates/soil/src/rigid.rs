@@ -69,7 +69,7 @@ pub(crate) fn bearing(memory: &WheelMemory, wheel: &WheelShape, conditions: &Con
 
 /// The friction bristle for this bearing.
 pub(crate) fn bristle(bearing: &Bearing, memory: &WheelMemory, wheel: &WheelShape, conditions: &Conditions) -> Spring {
-    let load = Load { load_n: memory.load_n.max(LOAD_MIN_N), own_kg: wheel.skin_kg() };
+    let load = Load { load_n: memory.load_n.max(LOAD_MIN_N), own_kg: wheel.tangential_kg() };
     Spring::new(BRISTLE * bearing.spring.stiffness_n_m, &load, DAMPING_RATIO, conditions)
 }
 

@@ -264,7 +264,7 @@ impl SlipMap {
         let traction = |slip: f64| self.drawbar.at(slip) + self.resistance;
         let slip = stretch_m / sigma_m;
         let elastic_n = normal_n * (forward * traction(slip) - (1.0 - forward) * traction(-slip));
-        let load = Load { load_n: memory.load_n, own_kg: wheel.skin_kg() };
+        let load = Load { load_n: memory.load_n, own_kg: wheel.tangential_kg() };
         let spring = Spring::new(normal_n * self.traction_max / sigma_m, &load, DAMPING_RATIO, conditions);
         let at_rest = 1.0 / (1.0 + (speed_m_s / SWAY_M_S).powi(2));
         let most_n = normal_n * self.traction_max;

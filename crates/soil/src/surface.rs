@@ -191,7 +191,8 @@ impl<'a> CachedSurface<'a> {
         Some(self.between(self.cell_m(node)?, across))
     }
 
-    /// The same where the surface is that between copied posts (`holds`).
+    /// The same where the surface is that between copied posts. `holds` keeps places so far inside them that the bounds
+    /// of the index are never used; they only keep rounding from making it a panic.
     #[inline(always)]
     pub(crate) fn at_copied(&self, x: f64, y: f64) -> SurfacePoint {
         let [(column, u), (row, v)] = self.place(x, y).map(split);

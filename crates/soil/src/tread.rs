@@ -73,16 +73,7 @@ mod tests {
     use selene_terrain::Print;
     use std::f64::consts::{FRAC_PI_2, TAU};
 
-    const WHEEL: WheelShape = WheelShape {
-        radius_m: 0.25,
-        width_m: 0.2,
-        grouser_height_m: 0.01,
-        grousers: 24,
-        grip: 1.0,
-        tyre: None,
-        mass_kg: 0.0,
-        rim_kg: 0.0,
-    };
+    const WHEEL: WheelShape = WheelShape { grouser_height_m: 0.01, grousers: 24, ..WheelShape::plain(0.25, 0.2) };
 
     /// Rolling ahead at 0.1 m/s with a slip.
     fn rolling(yaw_rad: f64, slip: f64) -> WheelMotion {

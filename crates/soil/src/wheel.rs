@@ -45,28 +45,19 @@ pub struct WheelShape {
 
 impl Default for WheelShape {
     fn default() -> Self {
-        Self {
-            radius_m: 0.25,
-            width_m: 0.2,
-            grouser_height_m: 0.0,
-            grousers: 0,
-            grip: 1.0,
-            tyre: None,
-            mass_kg: 0.0,
-            rim_kg: 0.0,
-        }
+        Self::plain(0.25, 0.2)
     }
 }
 
 impl WheelShape {
-    /// A rough cylinder without grousers.
+    /// A rough cylinder without grousers, of unknown mass.
     #[must_use]
-    pub fn plain(radius_m: f64, width_m: f64) -> Self {
-        Self { radius_m, width_m, ..Self::default() }
+    pub const fn plain(radius_m: f64, width_m: f64) -> Self {
+        Self { radius_m, width_m, grouser_height_m: 0.0, grousers: 0, grip: 1.0, tyre: None, mass_kg: 0.0, rim_kg: 0.0 }
     }
 
     /// The least mass that moves along the surface with the wheel's rim, kg; zero if it is not known.
-    pub(crate) fn skin_kg(&self) -> f64 {
+    pub(crate) fn tangential_kg(&self) -> f64 {
         self.mass_kg.min(self.rim_kg)
     }
 

@@ -14,16 +14,7 @@ const LOAD_N: f64 = 1000.0;
 const CONTINUUM: (f64, f64) = (0.4, 250.0);
 const SLIPS: [f64; 9] = [0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8];
 /// VIPER's wheel with 24 grousers of 10 mm; its radius is that of the tips.
-const WHEEL: WheelShape = WheelShape {
-    radius_m: 0.25,
-    width_m: 0.2,
-    grouser_height_m: 0.01,
-    grousers: 24,
-    grip: 1.0,
-    tyre: None,
-    mass_kg: 0.0,
-    rim_kg: 0.0,
-};
+const WHEEL: WheelShape = WheelShape { grouser_height_m: 0.01, grousers: 24, ..WheelShape::plain(0.25, 0.2) };
 
 pub(super) fn compare(sources: &Sources) -> Result<Section, Failure> {
     let mut laws = Vec::new();

@@ -10,16 +10,7 @@ use super::{ComparedFigure, Failure, Section, Sources, line, worst};
 use selene_pictures::chart::{Chart, Mark, Panel};
 
 /// EX1's wheel (config/rover/ex1.yaml); the paper gives no dimensions.
-const WHEEL: WheelShape = WheelShape {
-    radius_m: 0.1,
-    width_m: 0.1,
-    grouser_height_m: 0.01,
-    grousers: 18,
-    grip: 1.0,
-    tyre: None,
-    mass_kg: 0.0,
-    rim_kg: 0.0,
-};
+const WHEEL: WheelShape = WheelShape { grouser_height_m: 0.01, grousers: 18, ..WheelShape::plain(0.1, 0.1) };
 /// Mass on one wheel: a quarter of 21.63 kg.
 const MASS_KG: f64 = 21.63 / 4.0;
 /// Fastest commanded speed, m/s.

@@ -14,16 +14,7 @@ const SMOOTH_MEANS: &str = include_str!("../../../tests/validation/data/cmu_smoo
 const GROUSER_MEANS: &str = include_str!("../../../tests/validation/data/cmu_grouser_means.csv");
 const WIDTH_M: f64 = 0.05;
 /// The smooth wheel; its `grip` is tan δ / tan φ of a smooth surface, one of the three fitted numbers.
-const SMOOTH: WheelShape = WheelShape {
-    radius_m: 0.058,
-    width_m: WIDTH_M,
-    grouser_height_m: 0.0,
-    grousers: 0,
-    grip: 0.85,
-    tyre: None,
-    mass_kg: 0.0,
-    rim_kg: 0.0,
-};
+const SMOOTH: WheelShape = WheelShape { grip: 0.85, ..WheelShape::plain(0.058, WIDTH_M) };
 /// The wheel with grousers, which are so close that their tips count as its radius.
 const GROUSERED: WheelShape = WheelShape { radius_m: 0.063, grip: 1.0, ..SMOOTH };
 /// Slip −0.5 to 0.9, with a margin, since the tests did not meet their settings exactly.

@@ -10,16 +10,7 @@ use selene_soil::{
 };
 use selene_terrain::GroundPatch;
 
-const WHEEL: WheelShape = WheelShape {
-    radius_m: 0.1,
-    width_m: 0.08,
-    grouser_height_m: 0.01,
-    grousers: 12,
-    grip: 1.0,
-    tyre: None,
-    mass_kg: 0.0,
-    rim_kg: 0.0,
-};
+const WHEEL: WheelShape = WheelShape { grouser_height_m: 0.01, grousers: 12, ..WheelShape::plain(0.1, 0.08) };
 
 fn law(name: &str) -> Law {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../config/soil/{name}.yaml"));

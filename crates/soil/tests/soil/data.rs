@@ -9,16 +9,7 @@ use selene_soil::rig::{RigError, WheelRig, wheel};
 use selene_soil::{DataDriven, Downhill, Law, SoilLaw, SoilSpec, WheelShape};
 use selene_terrain::{GroundPatch, Node};
 
-const WHEEL: WheelShape = WheelShape {
-    radius_m: 0.1,
-    width_m: 0.08,
-    grouser_height_m: 0.01,
-    grousers: 12,
-    grip: 1.0,
-    tyre: None,
-    mass_kg: 0.0,
-    rim_kg: 0.0,
-};
+const WHEEL: WheelShape = WheelShape { grouser_height_m: 0.01, grousers: 12, ..WheelShape::plain(0.1, 0.08) };
 const MASS_KG: f64 = 21.63 / 4.0;
 /// DATA, section IV: slip error on the flat below 0.02 %.
 const FLAT_SLIP_ERROR: f64 = 2e-4;

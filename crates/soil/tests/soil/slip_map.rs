@@ -14,16 +14,7 @@ use selene_soil::{
 };
 use selene_terrain::GroundPatch;
 
-const WHEEL: WheelShape = WheelShape {
-    radius_m: 0.25,
-    width_m: 0.2,
-    grouser_height_m: 0.0,
-    grousers: 0,
-    grip: 1.0,
-    tyre: None,
-    mass_kg: 0.0,
-    rim_kg: 0.0,
-};
+const WHEEL: WheelShape = WheelShape::plain(0.25, 0.2);
 
 /// Largest relative error of the drawbar against the table.
 const READ_BACK: f64 = 0.01;

@@ -97,14 +97,6 @@ impl Neighbourhood {
         }
     }
 
-    /// Heights of a row of a tile, m; none for a tile that is not included.
-    pub(crate) fn row_m(&self, at: usize, row: usize) -> Option<&[f32]> {
-        Some(match self.tiles.get(at)?.as_ref()? {
-            Undisturbed::On { level, first } => &level.heights_m[first + row * level.posts..][..TILE_NODES],
-            Undisturbed::Own(heights_m) => &heights_m[row * TILE_NODES..][..TILE_NODES],
-        })
-    }
-
     /// Heights of a tile from a node on, row by row, m, and the number of posts from row to row; none for a tile that is
     /// not included.
     pub(crate) fn heights_from_m(&self, at: usize, within: usize) -> Option<(&[f32], usize)> {
@@ -131,8 +123,8 @@ impl Neighbourhood {
     /// Copies a tile's heights; NaN for a tile that is not included.
     pub(crate) fn copy(&self, at: usize, heights_m: &mut [f32; TILE_AREA]) {
         for (row, to) in heights_m.chunks_exact_mut(TILE_NODES).enumerate() {
-            match self.row_m(at, row) {
-                Some(from) => to.copy_from_slice(from),
+            match self.heights_from_m(at, row * TILE_NODES) {
+                Some((from, _)) => to.copy_from_slice(&from[..TILE_NODES]),
                 None => to.fill(f32::NAN),
             }
         }

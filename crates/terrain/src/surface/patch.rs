@@ -205,11 +205,8 @@ impl GroundPatch {
     #[inline]
     #[must_use]
     pub fn heights_in_row_m(&self, node: Node) -> Option<&[f32]> {
-        let (at, within) = (self.around.rect.index(node.tile())?, node.within());
-        match &self.driven[at] {
-            Some(tile) => Some(&tile.heights_m[within..(within / TILE_NODES + 1) * TILE_NODES]),
-            None => Some(&self.around.row_m(at, within / TILE_NODES)?[within % TILE_NODES..]),
-        }
+        let (heights_m, _) = self.heights_on_tile_m(node, node)?;
+        Some(&heights_m[..TILE_NODES - node.within() % TILE_NODES])
     }
 
     /// Heights of the nodes of a tile from `first` on, row by row, m, and the number of posts from row to row. None

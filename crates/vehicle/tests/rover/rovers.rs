@@ -47,6 +47,19 @@ fn height_and_length_m(model: &RoverModel) -> (f64, f64) {
     (top + model.base_height_m(), front - back)
 }
 
+/// EX1's URDF has wheels of 1.2 kg and 0.006804 kg m² about the axle, its YAML a rotor of 4e-6 kg m² behind a gear of 50.
+#[test]
+fn the_masses_of_wheels_are_those_of_their_links_and_rotors() {
+    let masses_kg = rover_model("ex1").wheel_masses_kg();
+    assert_eq!(masses_kg.len(), 4);
+    for [mass_kg, rim_kg] in masses_kg {
+        assert!(
+            (mass_kg - 1.2).abs() < 1e-12 && (rim_kg - (0.006804 + 0.01) / 0.01).abs() < 1e-9,
+            "{mass_kg} {rim_kg}"
+        );
+    }
+}
+
 #[test]
 fn masses_sum_to_the_published_total_and_every_joint_has_its_role() {
     for (name, mass_kg, wheels, joints) in ROVERS {
