@@ -1,7 +1,7 @@
 //! The route follower: pure pursuit along straight legs between waypoints (R. C. Coulter, "Implementation of the Pure
-//! Pursuit Path Tracking Algorithm", CMU-RI-TR-92-01, 1992). It steers toward the point a fixed distance ahead on the
-//! route and stops at the last waypoint. A route may cross itself and end where it begins, because the rover drives it
-//! leg by leg.
+//! Pursuit Path Tracking Algorithm", CMU-RI-TR-92-01, 1992). It steers toward the point that it would reach in a second,
+//! at least a fixed distance ahead on the route, and stops at the last waypoint. A route may cross itself and end where
+//! it begins, because the rover drives it leg by leg.
 
 use garde::Validate;
 use nalgebra::{Point2, Vector2};
@@ -10,8 +10,10 @@ use selene_base::{Pose, frames, input};
 use selene_vehicle::BodyTwist;
 use serde::{Deserialize, Serialize};
 
-/// How far ahead on the route the rover aims, m.
-const LOOKAHEAD_M: f64 = 1.5;
+/// How far ahead on the route the rover aims at least, m.
+const LOOKAHEAD_MIN_M: f64 = 1.5;
+/// The same as time, s: nearer points would make a fast rover swing about its route.
+const LOOKAHEAD_S: f64 = 1.0;
 /// Distance from the last waypoint at which the route ends, m.
 const ARRIVAL_M: f64 = 0.25;
 /// Maximum number of waypoints of a route.
@@ -41,6 +43,8 @@ pub struct RouteProgress {
 #[derive(Clone, Debug, PartialEq)]
 pub struct RouteFollower {
     speed_m_s: f64,
+    /// How far ahead on the route the rover aims, m.
+    lookahead_m: f64,
     /// The start and the waypoints, map x and y, m; neighbours differ.
     points: Vec<Point2<f64>>,
 }
@@ -60,7 +64,8 @@ impl RouteFollower {
         let mut points: Vec<_> =
             std::iter::once(&start_m).chain(&spec.waypoints_m).map(|&[x, y]| Point2::new(x, y)).collect();
         points.dedup();
-        Self { speed_m_s: spec.speed_m_s, points }
+        let lookahead_m = LOOKAHEAD_MIN_M.max(LOOKAHEAD_S * spec.speed_m_s);
+        Self { speed_m_s: spec.speed_m_s, lookahead_m, points }
     }
 
     /// The motion that a rover at `world_from_base` should make next.
@@ -83,7 +88,7 @@ impl RouteFollower {
             progress.arrived = true;
             return;
         };
-        while (progress.leg as usize) < last && self.left_on_leg_m(progress.leg as usize, here) < LOOKAHEAD_M {
+        while (progress.leg as usize) < last && self.left_on_leg_m(progress.leg as usize, here) < self.lookahead_m {
             progress.leg += 1;
         }
         if progress.leg as usize == last {
@@ -109,7 +114,7 @@ impl RouteFollower {
 
     fn aim(&self, leg: usize, here: Point2<f64>) -> Point2<f64> {
         let end = self.points[leg + 1];
-        end - self.along(leg) * (self.left_on_leg_m(leg, here) - LOOKAHEAD_M).max(0.0)
+        end - self.along(leg) * (self.left_on_leg_m(leg, here) - self.lookahead_m).max(0.0)
     }
 }
 
@@ -141,6 +146,15 @@ mod tests {
     fn a_bent_route_ends_at_its_last_waypoint() {
         let (x, y, _) = drive(vec![[5.0, 0.0], [8.0, 4.0], [8.0, 9.0]]);
         assert!((x - 8.0).hypot(y - 9.0) < 0.5, "ended at {x}, {y}");
+    }
+
+    #[test]
+    fn a_fast_rover_turns_back_to_its_route_gently() {
+        let follower = RouteFollower::new(&RouteSpec { speed_m_s: 5.0, waypoints_m: vec![[50.0, 0.0]] }, [0.0, 0.0]);
+        let beside = Pose::from_parts(Vector3::new(10.0, 1.0, 0.0).into(), UnitQuaternion::identity());
+        let turn_rad_s = follower.command(&mut RouteProgress::default(), &beside).turn_rad_s;
+        // An arc through a point 5 m ahead on the route: 2 v y / L².
+        assert!((turn_rad_s + 2.0 * 5.0 / 26.0).abs() < 1e-9, "{turn_rad_s}");
     }
 
     #[test]
