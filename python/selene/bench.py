@@ -72,6 +72,8 @@ _SOIL = (
 )
 _WHEELS = [(x, y) for x in (-0.2, 0.2) for y in (-0.22, 0.22)]
 _MUJOCO_STEPS = 5
+# 20 s: rovers begin anew before they reach the edge of the field.
+_MUJOCO_EPISODE_STEPS = 400
 _MUJOCO_ROVER = """
 <mujoco>
   <option timestep="0.01" gravity="0 0 -1.62" cone="elliptic" integrator="implicitfast"/>
@@ -106,13 +108,14 @@ def measure_mujoco(count: int, seconds: float, threads: int | None = None) -> fl
     full = mujoco.mjtState.mjSTATE_FULLPHYSICS
     begun = np.empty(mujoco.mj_stateSize(model, full))
     mujoco.mj_getState(model, datas[0], begun, full)
-    states = np.tile(begun, (count, 1))
     steps = 0
     with rollout.Rollout(nthread=threads) as pool:
         began = time.perf_counter()
         while (elapsed := time.perf_counter() - began) < seconds or steps <= _WARM_UP_STEPS:
             if steps == _WARM_UP_STEPS:
                 began = time.perf_counter()
+            if steps % _MUJOCO_EPISODE_STEPS == 0:
+                states = np.tile(begun, (count, 1))
             rates = np.repeat(chance.uniform(2, 8, (count, 1, 4)), _MUJOCO_STEPS, axis=1)
             states = pool.rollout(model, datas, states, rates)[0][:, -1]
             steps += 1
