@@ -5,8 +5,8 @@ All environments drive, each by its own action, which changes every step. Timing
 time, when the ground around the start has been made. Python's share is the part of the time that is not spent in Rust.
 
 MuJoCo runs the native rollout of its package on the same number of threads: a rover of the same size, mass and wheels
-on a rigid height field, elliptic friction cones, steps of 10 ms, and no observations, rewards or episodes. `_SOIL` says
-how the grounds differ.
+on a rigid height field, elliptic friction cones, steps of 10 ms, and no observations or rewards; all begin anew every
+20 s. `_SOIL` says how the grounds differ.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ _SOIL = (
 )
 _WHEELS = [(x, y) for x in (-0.2, 0.2) for y in (-0.22, 0.22)]
 _MUJOCO_STEPS = 5
-# 20 s: rovers begin anew before they reach the edge of the field.
-_MUJOCO_EPISODE_STEPS = 400
+# 20 s: at half a metre a second rovers have driven 10 m then, and the edge of the field is 12.8 m away.
+_MUJOCO_RESTART_STEPS = 400
 _MUJOCO_ROVER = """
 <mujoco>
   <option timestep="0.01" gravity="0 0 -1.62" cone="elliptic" integrator="implicitfast"/>
@@ -114,7 +114,7 @@ def measure_mujoco(count: int, seconds: float, threads: int | None = None) -> fl
         while (elapsed := time.perf_counter() - began) < seconds or steps <= _WARM_UP_STEPS:
             if steps == _WARM_UP_STEPS:
                 began = time.perf_counter()
-            if steps % _MUJOCO_EPISODE_STEPS == 0:
+            if steps % _MUJOCO_RESTART_STEPS == 0:
                 states = np.tile(begun, (count, 1))
             rates = np.repeat(chance.uniform(2, 8, (count, 1, 4)), _MUJOCO_STEPS, axis=1)
             states = pool.rollout(model, datas, states, rates)[0][:, -1]

@@ -137,10 +137,8 @@ def test_environments_in_processes_of_their_own_are_as_the_native_ones():
     native.close()
 
 
-@pytest.mark.parametrize("mode", list(AutoresetMode))
-def test_episodes_begin_anew_as_gymnasium_s_own_do(changed, mode):
-    # Episodes of both environments end in the same step; different lengths would need another course.
-    course = changed("learning/waypoint.yaml", "episode_s: 40", "episode_s: 0.15")
+def both(course, mode):
+    """The native vector environment and Gymnasium's own, of two environments each."""
     ours = gymnasium.make_vec("Selene/Waypoint-v0", num_envs=2, course=course, autoreset_mode=mode)
     theirs = gymnasium.make_vec(
         "Selene/Waypoint-v0",
@@ -151,19 +149,67 @@ def test_episodes_begin_anew_as_gymnasium_s_own_do(changed, mode):
     )
     assert ours.metadata["autoreset_mode"] is mode
     assert np.array_equal(ours.reset(seed=1)[0], theirs.reset(seed=1)[0])
+    return ours, theirs
+
+
+def step_alike(ours, theirs, chosen):
+    """Steps both; returns what the native one says."""
+    one, other = ours.step(chosen), theirs.step(chosen)
+    for mine, its in zip(one[:4], other[:4], strict=True):
+        assert np.array_equal(mine, its)
+    assert ("final_obs" in one[4]) == ("final_obs" in other[4])
+    if "final_obs" in one[4]:
+        for mine, its in zip(one[4]["final_obs"], other[4]["final_obs"], strict=True):
+            assert (mine is None and its is None) or np.array_equal(mine, its)
+    return one
+
+
+def reset_alike(ours, theirs, chosen):
+    rows = [envs.reset(options={"reset_mask": np.array(chosen)})[0] for envs in (ours, theirs)]
+    assert np.array_equal(*rows)
+
+
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+def test_episodes_begin_anew_as_gymnasium_s_own_do(changed, mode):
+    course = changed("learning/waypoint.yaml", "episode_s: 40", "episode_s: 0.15")
+    ours, theirs = both(course, mode)
     for step in range(3 if mode is AutoresetMode.DISABLED else 8):
-        one, other = ours.step(actions(2, step)), theirs.step(actions(2, step))
-        for mine, its in zip(one[:4], other[:4], strict=True):
-            assert np.array_equal(mine, its), step
-        assert ("final_obs" in one[4]) == ("final_obs" in other[4])
-        if "final_obs" in one[4]:
-            for mine, its in zip(one[4]["final_obs"], other[4]["final_obs"], strict=True):
-                assert np.array_equal(mine, its)
+        step_alike(ours, theirs, actions(2, step))
     if mode is AutoresetMode.DISABLED:
         with pytest.raises(selene.Error, match="environment 0 has ended"):
             ours.step(actions(2, 0))
-        mask = {"reset_mask": np.array([True, True])}
-        assert np.array_equal(ours.reset(options=dict(mask))[0], theirs.reset(options=dict(mask))[0])
+        reset_alike(ours, theirs, [True, True])
+
+
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+def test_one_environment_begins_anew_while_another_runs_on(changed, mode):
+    course = changed("learning/waypoint.yaml", "episode_s: 40", "episode_s: 0.2")
+    ours, theirs = both(course, mode)
+    step_alike(ours, theirs, actions(2, 0))
+    # From here on the second one is a step behind the first.
+    reset_alike(ours, theirs, [False, True])
+    ended_alone = 0
+    for step in range(12):
+        _, _, terminated, truncated, _ = step_alike(ours, theirs, actions(2, step))
+        ended = terminated | truncated
+        ended_alone += int(ended.sum() == 1)
+        if mode is AutoresetMode.DISABLED and ended.any():
+            reset_alike(ours, theirs, ended)
+    assert ended_alone >= 4
+
+
+def test_an_environment_that_arrives_ends_alone(changed):
+    course = changed("learning/waypoint.yaml", "distance_m: [3, 6], within_m: 0.4", "distance_m: [1, 1.3], within_m: 0.9")
+    ours, theirs = both(course, AutoresetMode.NEXT_STEP)
+    arrived_alone = 0
+    rows, _ = ours.reset(seed=3)
+    theirs.reset(seed=3)
+    for _ in range(150):
+        bearings = np.arctan2(rows[:, 1], rows[:, 0])
+        chosen = np.column_stack([np.where(np.abs(bearings) < 0.5, 0.3, 0.0), np.clip(2 * bearings, -1, 1)])
+        rows, _, terminated, *_ = step_alike(ours, theirs, chosen.astype(np.float32))
+        arrived_alone += int(terminated.sum() == 1)
+    assert arrived_alone >= 1
 
 
 def test_an_end_is_told(changed):

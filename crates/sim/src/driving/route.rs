@@ -1,7 +1,7 @@
 //! The route follower: pure pursuit along straight legs between waypoints (R. C. Coulter, "Implementation of the Pure
-//! Pursuit Path Tracking Algorithm", CMU-RI-TR-92-01, 1992). It steers toward the point that it would reach in a second,
-//! at least a fixed distance ahead on the route, and stops at the last waypoint. A route may cross itself and end where
-//! it begins, because the rover drives it leg by leg.
+//! Pursuit Path Tracking Algorithm", CMU-RI-TR-92-01, 1992). It steers toward a point on the route as far ahead as it
+//! should drive in a second, but at most half a leg and at least 1.5 m ahead, and stops at the last waypoint. A route may
+//! cross itself and end where it begins, because the rover drives it leg by leg.
 
 use garde::Validate;
 use nalgebra::{Point2, Vector2};
@@ -12,8 +12,11 @@ use serde::{Deserialize, Serialize};
 
 /// How far ahead on the route the rover aims at least, m.
 const LOOKAHEAD_MIN_M: f64 = 1.5;
-/// The same as time, s: nearer points would make a fast rover swing about its route.
+/// How far ahead it aims where that is farther, as time, s: toward nearer points a fast rover steers more quickly than its
+/// wheels turn, and swings about the route.
 const LOOKAHEAD_S: f64 = 1.0;
+/// Largest share of a leg that it aims ahead where that is more than the least: legs are cut short, not left out.
+const LOOKAHEAD_LEGS: f64 = 0.5;
 /// Distance from the last waypoint at which the route ends, m.
 const ARRIVAL_M: f64 = 0.25;
 /// Maximum number of waypoints of a route.
@@ -43,8 +46,6 @@ pub struct RouteProgress {
 #[derive(Clone, Debug, PartialEq)]
 pub struct RouteFollower {
     speed_m_s: f64,
-    /// How far ahead on the route the rover aims, m.
-    lookahead_m: f64,
     /// The start and the waypoints, map x and y, m; neighbours differ.
     points: Vec<Point2<f64>>,
 }
@@ -64,8 +65,7 @@ impl RouteFollower {
         let mut points: Vec<_> =
             std::iter::once(&start_m).chain(&spec.waypoints_m).map(|&[x, y]| Point2::new(x, y)).collect();
         points.dedup();
-        let lookahead_m = LOOKAHEAD_MIN_M.max(LOOKAHEAD_S * spec.speed_m_s);
-        Self { speed_m_s: spec.speed_m_s, lookahead_m, points }
+        Self { speed_m_s: spec.speed_m_s, points }
     }
 
     /// The motion that a rover at `world_from_base` should make next.
@@ -88,7 +88,7 @@ impl RouteFollower {
             progress.arrived = true;
             return;
         };
-        while (progress.leg as usize) < last && self.left_on_leg_m(progress.leg as usize, here) < self.lookahead_m {
+        while (progress.leg as usize) < last && self.is_near_end(progress.leg as usize, here) {
             progress.leg += 1;
         }
         if progress.leg as usize == last {
@@ -104,6 +104,17 @@ impl RouteFollower {
         leg > 0 || (here - self.points[0]).norm() > 0.5 * (self.points[1] - self.points[0]).norm()
     }
 
+    /// Whether the end of a leg is within the look-ahead.
+    fn is_near_end(&self, leg: usize, here: Point2<f64>) -> bool {
+        self.left_on_leg_m(leg, here) < self.lookahead_m(leg)
+    }
+
+    /// How far ahead the rover aims on a leg, m.
+    fn lookahead_m(&self, leg: usize) -> f64 {
+        let length_m = (self.points[leg + 1] - self.points[leg]).norm();
+        LOOKAHEAD_MIN_M.max((LOOKAHEAD_S * self.speed_m_s).min(LOOKAHEAD_LEGS * length_m))
+    }
+
     fn left_on_leg_m(&self, leg: usize, here: Point2<f64>) -> f64 {
         (self.points[leg + 1] - here).dot(&self.along(leg))
     }
@@ -114,7 +125,7 @@ impl RouteFollower {
 
     fn aim(&self, leg: usize, here: Point2<f64>) -> Point2<f64> {
         let end = self.points[leg + 1];
-        end - self.along(leg) * (self.left_on_leg_m(leg, here) - self.lookahead_m).max(0.0)
+        end - self.along(leg) * (self.left_on_leg_m(leg, here) - self.lookahead_m(leg)).max(0.0)
     }
 }
 
@@ -124,9 +135,14 @@ mod tests {
     use nalgebra::{UnitQuaternion, Vector3};
     use selene_base::Pose;
 
-    /// Drives a unicycle that obeys exactly, stepped at 10 Hz; returns its last x and y, m, and the number of steps.
+    /// Drives a unicycle that obeys exactly, stepped at 10 Hz, at 0.2 m/s; returns its last x and y, m, and the number of
+    /// steps.
     fn drive(waypoints_m: Vec<[f64; 2]>) -> (f64, f64, usize) {
-        let follower = RouteFollower::new(&RouteSpec { speed_m_s: 0.2, waypoints_m }, [0.0, 0.0]);
+        drive_at(0.2, waypoints_m)
+    }
+
+    fn drive_at(speed_m_s: f64, waypoints_m: Vec<[f64; 2]>) -> (f64, f64, usize) {
+        let follower = RouteFollower::new(&RouteSpec { speed_m_s, waypoints_m }, [0.0, 0.0]);
         let mut progress = RouteProgress::default();
         let (mut x, mut y, mut yaw) = (0.0f64, 0.0f64, 0.0f64);
         for step in 0..5000 {
@@ -146,6 +162,15 @@ mod tests {
     fn a_bent_route_ends_at_its_last_waypoint() {
         let (x, y, _) = drive(vec![[5.0, 0.0], [8.0, 4.0], [8.0, 9.0]]);
         assert!((x - 8.0).hypot(y - 9.0) < 0.5, "ended at {x}, {y}");
+    }
+
+    #[test]
+    fn a_fast_rover_drives_around_a_loop_too() {
+        let (x, y, steps) = drive_at(5.0, vec![[20.0, 0.0], [20.0, 20.0], [0.0, 20.0], [0.0, 0.0]]);
+        assert!(x.hypot(y) < 1.0, "ended at {x}, {y}");
+        assert!((0.5 * steps as f64 / 80.0 - 0.9).abs() < 0.12, "{steps} steps");
+        let (_, _, steps) = drive_at(5.0, vec![[4.0, 0.0], [4.0, 4.0], [0.0, 4.0], [0.0, 0.0]]);
+        assert!(0.5 * steps as f64 > 8.0, "{steps} steps around a small loop");
     }
 
     #[test]
