@@ -274,13 +274,19 @@ def test_numbers_that_memory_does_not_hold_are_refused(wrong):
         gymnasium.make_vec("Selene/Waypoint-v0", **wrong)
 
 
-def test_a_course_that_cannot_be_says_its_line(changed):
-    course = changed("learning/obstacle_field.yaml", "low: 1.58, high: 1.66", "low: 0, high: 1.66")
-    with pytest.raises(selene.Error) as raised:
-        gymnasium.make("Selene/ObstacleField-v0", course=course)
-    lines = Path(course).read_text().splitlines()
-    assert raised.value.file == course and "gravity_m_s2" in lines[raised.value.line - 1]
-    assert "0.1 to 30" in str(raised.value)
+@pytest.mark.parametrize(
+    ("course", "good", "bad", "said"),
+    [
+        ("obstacle_field", "low: 1.58, high: 1.66", "low: 0, high: 1.66", "0.1 to 30"),
+        ("waypoint", "control_s: 0.05", "control_s: 0.055", "whole number of heartbeats"),
+        ("convoy_follower", "leader: leader", "leader: nobody", "is no rover; there are leader, follower"),
+    ],
+)
+def test_a_course_that_cannot_be_says_its_line(changed, course, good, bad, said):
+    file = changed(f"learning/{course}.yaml", good, bad)
+    with pytest.raises(selene.Error, match=said) as raised:
+        selene.Environments(file, 1)
+    assert raised.value.file == file and bad in Path(file).read_text().splitlines()[raised.value.line - 1]
 
 
 def test_a_drum_fills_and_soil_pays(changed):

@@ -161,7 +161,7 @@ fn the_rover_that_a_scenario_has_already_keeps_what_it_carries_there() {
     assert!(lit.rovers[0].model.lamps().iter().all(|lamp| lamp.spec.level == 1.0), "its lamps are on");
     let reported = with_rover("convoy", "viper").expect_err("three rovers").to_string();
     assert!(
-        reported.contains("has 3 rovers") && reported.contains("a rover, start, namespace or sensor"),
+        reported.contains("rovers: 3 rovers") && reported.contains("a rover, start, namespace or sensor"),
         "{reported}"
     );
 }
@@ -172,7 +172,11 @@ fn a_scenario_lights_lamps_that_the_rover_has_within_their_range() {
     let lit = night.load("name: headlight_left, level: 1", "name: headlight_left, level: 0.25").expect("loads");
     let levels: Vec<_> = lit.rovers[0].model.lamps().iter().map(|lamp| lamp.spec.level).collect();
     assert_eq!(levels, [0.25, 1.0]);
-    night.is_refused("name: headlight_left", "name: tail_light", &["tail_light", "headlight_left, headlight_right"]);
+    night.is_refused(
+        "name: headlight_left",
+        "name: tail_light",
+        &["line ", "lamps: 'tail_light'", "headlight_left, headlight_right"],
+    );
     night.is_refused("headlight_left, level: 1", "headlight_left, level: 1.5", &["line", "1.5", "0 to 1"]);
 }
 
@@ -188,7 +192,13 @@ fn loose_rocks_that_cannot_be_are_refused() {
     rocks.is_refused("loose_rocks: ", backwards, &["line", "0.1", "diameter_min_m (0.4)"]);
     let scenario = rocks.load(size, "diameter_m: 0.15, shape: 99").expect("loads");
     let error = Model::new(scenario.into()).expect_err("no such shape").to_string();
-    assert!(error.contains("shape 99") && error.contains("0 to 7"), "{error}");
+    assert!(
+        error.contains("line ")
+            && error.contains("loose_rocks[0]: a rock")
+            && error.contains("shape 99")
+            && error.contains("0 to 7"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -197,8 +207,8 @@ fn a_sky_is_taken_from_kernels_and_a_catalogue_or_refused_with_what_is_missing()
     let refused = |sky: &str, parts: &[&str]| {
         hadley.is_refused("gravity_m_s2", &format!("sky: {sky}\ngravity_m_s2"), parts);
     };
-    refused("{kernels: [spice/a.bsp]}", &["sky: kernels", "spice/a.bsp", "SELENE_DATA"]);
-    refused("{stars: no/stars.json}", &["sky: stars", "no/stars.json", "--data"]);
+    refused("{kernels: [spice/a.bsp]}", &["line ", "sky.kernels", "spice/a.bsp", "SELENE_DATA"]);
+    refused("{stars: no/stars.json}", &["line ", "sky.stars", "no/stars.json", "--data"]);
     refused("{kernel: []}", &["kernel", "line"]);
     let made = made_kernels::KernelFolder::new("scenario");
     let place = r#"{"coordinates": [101.287, -16.716]}"#;

@@ -5,14 +5,18 @@
 //! Each crate derives `Deserialize` (unknown fields denied) and `garde::Validate`
 //! on its own `…Spec`; range checks use the functions below.
 
+use std::fmt;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use garde::Validate;
 use serde::de::DeserializeOwned;
 
 use crate::compiled;
+
+mod place;
 
 /// Size limit of a YAML file, bytes; Selene's own files have a few kilobytes.
 const YAML_BYTES_MAX: u64 = 4 << 20;
@@ -43,6 +47,66 @@ impl InputError {
     #[must_use]
     pub fn content(path: &Path, what: impl Into<String>) -> Self {
         Self::Content { path: path.to_owned(), what: what.into() }
+    }
+
+    /// [`YamlFile::refusal`] of a file whose text is no longer at hand: reads it again.
+    #[must_use]
+    pub fn at(path: &Path, place: &str, what: impl fmt::Display) -> Self {
+        match YamlFile::read(path) {
+            Ok(file) => file.refusal(place, what),
+            Err(error) => error,
+        }
+    }
+}
+
+/// A YAML file and its text.
+#[derive(Clone, Debug)]
+pub struct YamlFile {
+    path: PathBuf,
+    text: Arc<str>,
+}
+
+impl YamlFile {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// When it cannot be read, is too large or not UTF-8.
+    pub fn read(path: &Path) -> Result<Self, InputError> {
+        let bytes = read_bytes(path, YAML_BYTES_MAX)?;
+        let text = String::from_utf8(bytes).map_err(|e| InputError::content(path, format!("is not UTF-8: {e}")))?;
+        Ok(Self::of_text(path, text))
+    }
+
+    /// A text as if it were the file `path`.
+    #[must_use]
+    pub fn of_text(path: &Path, text: impl Into<Arc<str>>) -> Self {
+        Self { path: path.to_owned(), text: text.into() }
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Parses and validates it.
+    ///
+    /// # Errors
+    /// When it cannot be parsed or validated.
+    pub fn parse<T>(&self) -> Result<T, InputError>
+    where
+        T: DeserializeOwned + Validate<Context = ()>,
+    {
+        parse_yaml(&self.text, &self.path)
+    }
+
+    /// A value that is refused for what is elsewhere, in this file or in another; `what` says the value and what is
+    /// allowed. The message names `place` (as in `rovers[1].route`) and its line.
+    #[must_use]
+    pub fn refusal(&self, place: &str, what: impl fmt::Display) -> InputError {
+        let line = place::line_of(&self.text, place);
+        let line = line.map_or_else(String::new, |line| format!("line {line}: "));
+        InputError::content(&self.path, format!("{line}{place}: {what}"))
     }
 }
 
@@ -95,19 +159,7 @@ pub fn load_yaml<T>(path: &Path) -> Result<T, InputError>
 where
     T: DeserializeOwned + Validate<Context = ()>,
 {
-    let bytes = read_bytes(path, YAML_BYTES_MAX)?;
-    let text = String::from_utf8(bytes).map_err(|e| InputError::content(path, format!("is not UTF-8: {e}")))?;
-    parse_yaml(&text, path)
-}
-
-/// `line N: ` for the first line of a YAML file that begins with `key`, or an empty string if no line does. For errors
-/// about a value that is only wrong in combination with another file.
-#[must_use]
-pub fn line_of_key(path: &Path, key: &str) -> String {
-    let text = read_bytes(path, YAML_BYTES_MAX).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-    let begins = |line: &str| line.trim_start().strip_prefix(key).is_some_and(|rest| rest.starts_with(':'));
-    let line = text.as_deref().and_then(|text| text.lines().position(begins));
-    line.map_or_else(String::new, |line| format!("line {}: ", line + 1))
+    YamlFile::read(path)?.parse()
 }
 
 /// Parses and validates YAML `text`; `path` is named in errors.

@@ -674,13 +674,18 @@ mod tests {
                 ["no camera 'backward'", "learning_camera"],
             ),
             ("waypoint_seen", "camera: learning_camera", "camera: ex1_camera", ["bayer_rggb16", "mono8 or rgb8"]),
-            ("waypoint", "control_s: 0.05", "control_s: 0.055", ["control_s: value 0.055", "of 0.05 s"]),
+            ("waypoint", "control_s: 0.05", "control_s: 0.055", ["line 4: control_s: value 0.055", "of 0.05 s"]),
             ("waypoint", "heartbeat_s: 0.05", "heartbeat_s: 0.049", ["heartbeat_s: value 0.049", "steps of 0.01 s"]),
             ("waypoint", "heartbeat_s: 0.05", "heartbeat_s: 0.5", ["heartbeat_s: value 0.5", "for rovers of"]),
             ("waypoint", "  waypoint:", "  way:", ["line ", "way"]),
             ("obstacle_field", "low: 1.58", "low: -1", ["line ", "0.1 to 30"]),
             ("obstacle_field", "soil/rigid.yaml", "soil/granite.yaml", ["granite.yaml", "cannot be read"]),
-            ("convoy_follower", "leader: leader", "leader: nobody", ["'nobody' is no rover", "leader, follower"]),
+            (
+                "convoy_follower",
+                "leader: leader",
+                "leader: nobody",
+                ["task.follow.leader: 'nobody' is no rover", "leader, follower"],
+            ),
             ("dig", "window: pit", "window: hole", ["'hole' is no granular window", "it has pit"]),
             ("dig", "arm: front_arm", "arm: front_drum", ["arm 'front_drum' is no joint", "front_arm, rear_arm"]),
             ("dig", "drum: front_drum", "drum: rear_arm", ["servo by rate", "front_drum, rear_drum"]),
@@ -690,6 +695,8 @@ mod tests {
         ] {
             let reported = changed(name, from, to).expect_err(to).to_string();
             assert!(parts.iter().all(|part| reported.contains(part)), "{to}: {reported}");
+            let has_line = reported.contains(": line ") || reported.contains("error: line ");
+            assert!(has_line || reported.contains("cannot be read"), "no line: {reported}");
         }
     }
 

@@ -68,7 +68,7 @@ impl CourseCameras {
         course: &Path,
     ) -> Result<Self, LearnError> {
         learners.iter().try_for_each(|id| refuse_missing(camera, model, *id, course))?;
-        let refused = |what: String| LearnError::from(InputError::content(course, format!("camera: {what}")));
+        let refused = |what: String| LearnError::from(InputError::at(course, "camera", what));
         let now = begun(model).map_err(|error| refused(error.to_string()))?;
         let centre = learners.first().and_then(|id| now.rover(*id)).map_or([0, 0], |rover| rover.clipmap_centre);
         let ground = SceneGround::new(model, centre, &Ruts::default())?;
@@ -144,5 +144,5 @@ fn refuse_missing(camera: &str, model: &Model, learner: EntityId, course: &Path)
         return Ok(());
     }
     let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-    Err(InputError::content(course, format!("camera: rover '{}' has no camera '{camera}'; it has {known}", setup.name)))
+    Err(InputError::at(course, "camera", format!("rover '{}' has no camera '{camera}'; it has {known}", setup.name)))
 }

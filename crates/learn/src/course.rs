@@ -106,8 +106,8 @@ impl Course {
         let learns = |id: &EntityId| model.rovers().get(id).is_some_and(|kind| kind.setup().route.is_none());
         let learners: Vec<_> = model.rovers().keys().copied().filter(learns).collect();
         if learners.is_empty() {
-            let what = "scenario: every rover has a route, so that none learns: leave the route of one out";
-            return Err(InputError::content(path, what).into());
+            let what = "every rover has a route, so that none learns: leave the route of one out";
+            return Err(InputError::at(path, "scenario", what).into());
         }
         let diggers = diggers(&spec, &model, &learners, path)?;
         let [episode, control] = [spec.episode_s, spec.control_s].map(SimTime::from_secs_f64);
@@ -278,8 +278,8 @@ impl CourseSpec {
         scenario.heartbeat = self.heartbeat_s.map_or(scenario.heartbeat, SimTime::from_secs_f64);
         let [step_s, heartbeat_s] = [scenario.step, scenario.heartbeat].map(|of| of.secs_f64());
         let refused = |what: &str| {
-            let what = format!("heartbeat_s: value {heartbeat_s} is not allowed: must be {what}");
-            Err(InputError::content(path, what))
+            let what = format!("value {heartbeat_s} is not allowed: must be {what}");
+            Err(InputError::at(path, "heartbeat_s", what))
         };
         if scenario.heartbeat < scenario.step || scenario.heartbeat % scenario.step != SimTime::ZERO {
             return refused(&format!("a whole number of steps of {step_s} s"));
@@ -296,21 +296,24 @@ impl CourseSpec {
     fn refuse_unfit(&self, scenario: &Scenario, path: &Path) -> Result<(), InputError> {
         match &self.task {
             Task::ObstacleField(_) if self.randomise.rocks.is_none() => {
-                Err(InputError::content(path, "task: obstacle_field needs `rocks` under `randomise`"))
+                Err(InputError::at(path, "task.obstacle_field", "needs `rocks` under `randomise`"))
             }
             Task::Follow(FollowSpec { leader, .. }) => match scenario.rover(leader) {
                 Some(rover) if rover.route.is_some() => Ok(()),
-                Some(_) => Err(InputError::content(path, format!("task: leader '{leader}' has no route to drive"))),
+                Some(_) => Err(InputError::at(path, LEADER, format!("'{leader}' has no route to drive"))),
                 None => {
                     let names: Vec<_> = scenario.rovers.iter().map(|rover| rover.name.as_str()).collect();
                     let names = names.join(", ");
-                    Err(InputError::content(path, format!("task: leader '{leader}' is no rover; there are {names}")))
+                    Err(InputError::at(path, LEADER, format!("'{leader}' is no rover; there are {names}")))
                 }
             },
             Task::Waypoint(_) | Task::ObstacleField(_) | Task::SlopeClimb(_) | Task::Dig(_) => Ok(()),
         }
     }
 }
+
+/// Where the leader stands in a course's file.
+const LEADER: &str = "task.follow.leader";
 
 /// Number of heartbeats between two actions.
 fn heartbeats(spec: &CourseSpec, scenario: &Scenario, path: &Path) -> Result<u32, InputError> {
@@ -320,11 +323,11 @@ fn heartbeats(spec: &CourseSpec, scenario: &Scenario, path: &Path) -> Result<u32
         return Ok((control / heartbeat) as u32);
     }
     let what = format!(
-        "control_s: value {} is not allowed: must be a whole number of heartbeats of {} s",
+        "value {} is not allowed: must be a whole number of heartbeats of {} s",
         spec.control_s,
         heartbeat.secs_f64()
     );
-    Err(InputError::content(path, what))
+    Err(InputError::at(path, "control_s", what))
 }
 
 /// Arm and drum of each learner of a digging task; refuses starts at which the drum is not well within its window.
@@ -340,7 +343,7 @@ fn diggers(spec: &CourseSpec, model: &Model, learners: &[EntityId], path: &Path)
         Err(format!("window '{}': {what}", dig.window))
     };
     let found = learners.iter().filter_map(|id| model.rovers().get(id)).map(find);
-    found.collect::<Result<_, String>>().map_err(|what| InputError::content(path, format!("task: {what}")))
+    found.collect::<Result<_, String>>().map_err(|what| InputError::at(path, "task.dig", what))
 }
 
 /// A start that is `by_m` behind another.

@@ -108,8 +108,8 @@ impl RandomiseSpec {
             let soil = SoilSpec::load(&path)?;
             match with_friction(&soil, 1.0) {
                 None if self.friction_factor.is_some() => {
-                    let what = "law slip_map has no friction of its own: leave friction_factor or this soil out";
-                    Err(InputError::content(&path, what))
+                    let what = "slip_map has no friction of its own: leave friction_factor or this soil out";
+                    Err(InputError::at(&path, "law", what))
                 }
                 _ => Ok(soil),
             }

@@ -92,6 +92,14 @@ macro_rules! sensor_kinds {
                 }
             }
 
+            /// The one key of its file, which names its kind.
+            #[must_use]
+            pub fn key(&self) -> &'static str {
+                match self {
+                    $(Self::$kind(_) => stringify!($key),)+
+                }
+            }
+
             /// The stages that its data pass before publication.
             #[must_use]
             pub fn augments(&self) -> Augments {

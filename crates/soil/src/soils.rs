@@ -81,6 +81,6 @@ impl Soils {
 
 fn load_soil(path: &Path) -> Result<Soil, InputError> {
     let spec = SoilSpec::load(path)?;
-    let law = Law::try_from(&spec).map_err(|error| InputError::content(path, error.to_string()))?;
+    let law = Law::try_from(&spec).map_err(|error| InputError::at(path, "law", error))?;
     Ok(Soil { law, crm: spec.crm.map(|key| key.soil()) })
 }

@@ -3,12 +3,11 @@
 //! of wall time; `nodes/simulation` says which messages answer. A topic without a leading slash is the rover's.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::time::Duration;
 
 use garde::Validate;
 use schemars::JsonSchema;
-use selene_base::input::within;
+use selene_base::input::{YamlFile, within};
 use selene_base::{InputError, SimTime};
 use serde::Deserialize;
 
@@ -89,30 +88,33 @@ impl LockstepSpec {
 }
 
 /// All topics for which simulated time waits: those of the world, and those of each rover. `specs` and `rovers` have
-/// the same order; `path` is named in errors.
+/// the same order; `file` is that of the scenario.
 pub(crate) fn awaited(
     of_world: &[LockstepSpec],
     specs: &[RoverEntrySpec],
     rovers: &[RoverSetup],
-    path: &Path,
+    file: &YamlFile,
 ) -> Result<Vec<AwaitedTopic>, InputError> {
-    let of_world = of_world.iter().map(|spec| match spec.topic.starts_with('/') {
-        true => Ok(spec.named(spec.topic.clone())),
-        false => Err(refusal(path, &spec.topic, OF_NO_ROVER)),
-    });
-    let of_rovers = specs.iter().zip(rovers).flat_map(|(spec, rover)| {
-        spec.lockstep.iter().map(move |awaited| Ok(awaited.named(rover.topic(&awaited.topic))))
-    });
-    let topics = of_world.chain(of_rovers).collect::<Result<Vec<_>, _>>()?;
-    let mut known = BTreeSet::new();
-    match topics.iter().find(|topic| !known.insert(&topic.name)) {
-        Some(topic) => Err(refusal(path, &topic.name, "is there twice; topics must differ")),
-        None => Ok(topics),
+    let refuse = |place: &str, topic: &str, what: &str| Err(file.refusal(place, format!("topic {topic} {what}")));
+    let mut topics = Vec::new();
+    for (i, spec) in of_world.iter().enumerate() {
+        let place = format!("lockstep[{i}].topic");
+        if !spec.topic.starts_with('/') {
+            return refuse(&place, &spec.topic, OF_NO_ROVER);
+        }
+        topics.push((place, spec.named(spec.topic.clone())));
     }
-}
-
-fn refusal(path: &Path, topic: &str, what: &str) -> InputError {
-    InputError::content(path, format!("lockstep: topic {topic} {what}"))
+    for (spec, rover) in specs.iter().zip(rovers) {
+        for (i, awaited) in spec.lockstep.iter().enumerate() {
+            let place = spec.place(&format!("lockstep[{i}].topic"));
+            topics.push((place, awaited.named(rover.topic(&awaited.topic))));
+        }
+    }
+    let mut known = BTreeSet::new();
+    match topics.iter().find(|(_, topic)| !known.insert(&topic.name)) {
+        Some((place, topic)) => refuse(place, &topic.name, "is there twice; topics must differ"),
+        None => Ok(topics.into_iter().map(|(_, topic)| topic).collect()),
+    }
 }
 
 fn timeout_s() -> f64 {

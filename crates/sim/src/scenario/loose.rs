@@ -129,12 +129,12 @@ pub(crate) fn laid(scenario: &Scenario, terrain: &Terrain, ruts: &Ruts) -> Resul
         let shape = spec.shape.unwrap_or(i % count.max(1));
         lay_rock(spec, shape, FIRST_LAID + i as u32, terrain, ruts).ok_or_else(|| {
             let what = format!(
-                "loose_rocks[{i}]: a rock at ({}, {}) m with shape {shape} cannot be laid: it must be on the site's ground and its shape 0 to {}",
+                "a rock at ({}, {}) m with shape {shape} cannot be laid: it must be on the site's ground and its shape 0 to {}",
                 spec.x_m,
                 spec.y_m,
                 count.saturating_sub(1)
             );
-            InputError::content(scenario.file(), what)
+            scenario.refusal(&format!("loose_rocks[{i}]"), what)
         })
     };
     scenario.loose_rocks.iter().enumerate().map(lay).collect()

@@ -20,11 +20,13 @@ mod spec;
 mod stereo;
 
 use std::collections::BTreeSet;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use garde::Validate;
-use selene_base::{InputError, SimTime, input};
+use selene_base::input::{self, YamlFile};
+use selene_base::{InputError, SimTime};
 use selene_sky::{CatalogueStar, Direction, KernelError, SiteSky, StarError, Utc, UtcError};
 use selene_soil::{Soils, SoilsSpec, WindowSpec};
 use selene_terrain::{SiteSpec, Terrain, TerrainError, WindowPlan};
@@ -126,7 +128,7 @@ pub struct Scenario {
     pub lockstep: Vec<AwaitedTopic>,
     /// The files of its sky.
     pub sky_files: SkySpec,
-    pub(crate) file: PathBuf,
+    pub(crate) file: YamlFile,
     pub(crate) site_file: PathBuf,
     pub(crate) data_dir: Option<PathBuf>,
 }
@@ -157,7 +159,7 @@ impl Scenario {
     /// # Errors
     /// When a file is missing or refused; the error names file, line, value and what is allowed.
     pub fn load(path: &Path, options: &LoadOptions) -> Result<Self, ScenarioError> {
-        Self::of_spec(input::load_yaml(path)?, path, options)
+        Self::of_file(YamlFile::read(path)?, options)
     }
 
     /// Reads a scenario from `text`, as if it were the file `path`.
@@ -165,28 +167,33 @@ impl Scenario {
     /// # Errors
     /// As [`Scenario::load`].
     pub fn parse(text: &str, path: &Path, options: &LoadOptions) -> Result<Self, ScenarioError> {
-        Self::of_spec(input::parse_yaml(text, path)?, path, options)
+        Self::of_file(YamlFile::of_text(path, text), options)
     }
 
-    fn of_spec(mut spec: ScenarioSpec, path: &Path, options: &LoadOptions) -> Result<Self, ScenarioError> {
+    fn of_file(file: YamlFile, options: &LoadOptions) -> Result<Self, ScenarioError> {
+        let mut spec: ScenarioSpec = file.parse()?;
+        let path = file.path();
         let folder = path.parent().unwrap_or(Path::new(""));
         let (configuration, replaced) = (&options.configuration, &options.replaced()[..]);
-        Folders { scenario: folder, configuration, replaced }.find_all(&mut spec, path)?;
+        Folders { scenario: folder, configuration, replaced }.find_all(&mut spec, &file)?;
         options.replace_soil(&mut spec)?;
-        let mut entries = spec.rovers_in_full(path)?;
-        options.replace(&mut entries, path)?;
+        let mut entries = spec.rovers_in_full(&file)?;
+        options.replace(&mut entries, &file)?;
         let seed = options.seed.unwrap_or(spec.seed);
         let utc = options.utc.or(spec.utc).map_or_else(|| defaults::UTC.parse(), Ok);
-        let utc: Utc = utc.map_err(|error: UtcError| InputError::content(path, error.to_string()))?;
+        let utc: Utc = utc.map_err(|error: UtcError| file.refusal("utc", error))?;
         let site_file = folder.join(&spec.site);
         let site: SiteSpec = input::load_yaml(&site_file)?;
-        let rovers = entries.iter().map(|rover| RoverSetup::load(rover, folder, path, seed));
+        let rovers = entries.iter().map(|rover| RoverSetup::load(rover, folder, &file, seed));
         let rovers = rovers.collect::<Result<Vec<_>, _>>()?;
-        rovers.iter().try_for_each(|rover| refuse_sound_in_vacuum(&rover.sensors, spec.gravity_m_s2, path))?;
-        let lockstep = lockstep::awaited(spec.lockstep_of_world(), &entries, &rovers, path)?;
+        entries.iter().zip(&rovers).try_for_each(|(entry, rover)| {
+            refuse_sound_in_vacuum(&rover.sensors, spec.gravity_m_s2)
+                .map_err(|what| entry.refusal(&file, "sensors", what))
+        })?;
+        let lockstep = lockstep::awaited(spec.lockstep_of_world(), &entries, &rovers, &file)?;
         let objects = spec.objects.iter().map(|object| ObjectSetup::load(object, folder));
         let objects = objects.collect::<Result<Vec<_>, _>>()?;
-        let (sky, stars) = spec.sky.load(&site, utc, path, options.data_dir.as_deref())?;
+        let (sky, stars) = spec.sky.load(&site, utc, &file, options.data_dir.as_deref())?;
         let scenario = Self {
             name: spec.name.unwrap_or_else(|| name_of(path)),
             seed,
@@ -208,20 +215,25 @@ impl Scenario {
             end_at_site_border: spec.end_at_site_border,
             lockstep,
             sky_files: spec.sky,
-            file: path.to_owned(),
+            file,
             site_file,
             data_dir: options.data_dir.clone(),
         };
-        scenario.refuse_repeated_names(path)?;
-        scenario.refuse_repeated_windows(path)?;
-        scenario.refuse_places_off_the_site(path)?;
+        scenario.refuse_repeated_names(&entries)?;
+        scenario.refuse_repeated_windows()?;
+        scenario.refuse_places_off_the_site(&entries)?;
         Ok(scenario)
     }
 
     /// The scenario's file.
     #[must_use]
     pub fn file(&self) -> &Path {
-        &self.file
+        self.file.path()
+    }
+
+    /// A refusal of a part of its file that does not fit the rest: of `place`, as in `granular[1]`.
+    pub(crate) fn refusal(&self, place: &str, what: impl Display) -> InputError {
+        self.file.refusal(place, what)
     }
 
     /// The file of its site.
@@ -252,52 +264,60 @@ impl Scenario {
         self.sky.sun(self.utc.after(time))
     }
 
-    /// Refuses starts, waypoints, objects and rocks beyond the numbered tiles of the finest level.
-    fn refuse_places_off_the_site(&self, path: &Path) -> Result<(), InputError> {
+    /// Refuses starts, waypoints, objects and rocks beyond the numbered tiles of the finest level. `entries` are those
+    /// of the rovers.
+    fn refuse_places_off_the_site(&self, entries: &[RoverEntrySpec]) -> Result<(), InputError> {
         let plan = WindowPlan::of(&self.site);
-        let rovers = self.rovers.iter().flat_map(|rover| {
-            let start = std::iter::once(("start", [rover.start.x_m, rover.start.y_m]));
-            let waypoints = rover.route.iter().flat_map(|route| &route.waypoints_m);
-            start.chain(waypoints.map(|at| ("waypoint", *at)))
-        });
-        let objects = self.objects.iter().map(|object| ("object", [object.x_m, object.y_m]));
-        let rocks = self.loose_rocks.iter().map(|rock| ("loose rock", [rock.x_m, rock.y_m]));
-        for (what, [x, y]) in rovers.chain(objects).chain(rocks) {
-            if !plan.has(plan.centre_of(x, y)) {
-                let reported = format!(
-                    "{what} ({x}, {y}) m is too far from 0: tiles of this site's finest level are numbered for some {:.0} km each way",
-                    plan.reach_m() / 1000.0
-                );
-                return Err(InputError::content(path, reported));
+        let refuse_off = |[x, y]: [f64; 2], place: &dyn Fn() -> String| {
+            if plan.has(plan.centre_of(x, y)) {
+                return Ok(());
             }
+            let what = format!(
+                "({x}, {y}) m is too far from 0: tiles of this site's finest level are numbered for some {:.0} km each way",
+                plan.reach_m() / 1000.0
+            );
+            Err(self.refusal(&place(), what))
+        };
+        for (entry, rover) in entries.iter().zip(&self.rovers) {
+            refuse_off([rover.start.x_m, rover.start.y_m], &|| entry.start_place())?;
+            for (i, at) in rover.route.iter().flat_map(|route| &route.waypoints_m).enumerate() {
+                refuse_off(*at, &|| entry.place(&format!("route.waypoints_m[{i}]")))?;
+            }
+        }
+        for (i, object) in self.objects.iter().enumerate() {
+            refuse_off([object.x_m, object.y_m], &|| format!("objects[{i}]"))?;
+        }
+        for (i, rock) in self.loose_rocks.iter().enumerate() {
+            refuse_off([rock.x_m, rock.y_m], &|| format!("loose_rocks[{i}]"))?;
         }
         Ok(())
     }
 
     /// Refuses granular windows with the same name.
-    fn refuse_repeated_windows(&self, path: &Path) -> Result<(), InputError> {
+    fn refuse_repeated_windows(&self) -> Result<(), InputError> {
         let mut known = BTreeSet::new();
-        match self.granular.iter().find(|window| !known.insert(&window.name)) {
-            Some(window) => Err(InputError::content(path, format!("two granular windows are named '{}'", window.name))),
+        match self.granular.iter().enumerate().find(|(_, window)| !known.insert(&window.name)) {
+            Some((i, window)) => {
+                let what = format!("two windows are named '{}'; names must differ", window.name);
+                Err(self.refusal(&format!("granular[{i}].name"), what))
+            }
             None => Ok(()),
         }
     }
 
     /// Refuses rovers or objects with the same name, and rovers with the same namespace.
-    fn refuse_repeated_names(&self, path: &Path) -> Result<(), InputError> {
-        let names = self.rovers.iter().map(|rover| &rover.name).chain(self.objects.iter().map(|object| &object.name));
+    fn refuse_repeated_names(&self, entries: &[RoverEntrySpec]) -> Result<(), InputError> {
+        let rovers = entries.iter().zip(&self.rovers).map(|(entry, rover)| (entry.place("name"), &rover.name));
+        let objects = self.objects.iter().enumerate().map(|(i, object)| (format!("objects[{i}].name"), &object.name));
         let mut known = BTreeSet::new();
-        if let Some(name) = names.into_iter().find(|&name| !known.insert(name)) {
-            return Err(InputError::content(
-                path,
-                format!("two rovers or objects are named '{name}'; names must differ"),
-            ));
+        if let Some((place, name)) = rovers.chain(objects).find(|&(_, name)| !known.insert(name)) {
+            return Err(self.refusal(&place, format!("two rovers or objects are named '{name}'; names must differ")));
         }
         let mut known = BTreeSet::new();
-        match self.rovers.iter().find(|rover| !known.insert(&rover.namespace)) {
-            Some(rover) => {
+        match entries.iter().zip(&self.rovers).find(|(_, rover)| !known.insert(&rover.namespace)) {
+            Some((entry, rover)) => {
                 let what = format!("two rovers have the namespace '{}'; namespaces must differ", rover.namespace);
-                Err(InputError::content(path, what))
+                Err(self.refusal(&entry.place("namespace"), what))
             }
             None => Ok(()),
         }
@@ -326,7 +346,7 @@ impl LoadOptions {
     }
 
     /// Applies the overrides of the command line to the one rover, and validates it as in a file.
-    fn replace(&self, rovers: &mut [RoverEntrySpec], path: &Path) -> Result<(), InputError> {
+    fn replace(&self, rovers: &mut [RoverEntrySpec], file: &YamlFile) -> Result<(), InputError> {
         let Self { rover: other, namespace, start, sensors, .. } = self;
         let is_requested = other.is_some() || namespace.is_some() || *start != StartOptions::default();
         if !is_requested && sensors.is_empty() {
@@ -334,11 +354,10 @@ impl LoadOptions {
         }
         let count = rovers.len();
         let [rover] = rovers else {
-            let what =
-                format!("has {count} rovers: a rover, start, namespace or sensor on the command line is for one");
-            return Err(InputError::content(path, what));
+            let what = format!("{count} rovers: a rover, start, namespace or sensor on the command line is for one");
+            return Err(file.refusal("rovers", what));
         };
-        let folder = path.parent().unwrap_or(Path::new(""));
+        let folder = file.path().parent().unwrap_or(Path::new(""));
         if let Some(file) = other {
             other_rover::put(file, rover, folder)?;
         }

@@ -1,11 +1,9 @@
 //! Scripted motions of a rover's joints from the start of a run. They act like a command of type
 //! `trajectory_msgs/JointTrajectory`, until another command replaces them.
 
-use std::path::Path;
-
 use garde::Validate;
 use schemars::JsonSchema;
-use selene_base::{InputError, SimTime, input};
+use selene_base::{SimTime, input};
 use serde::Deserialize;
 
 use crate::driving::{Command, Driver, JointTrajectory, TrajectoryPoint};
@@ -64,15 +62,12 @@ impl MotionSpec {
 
 impl RoverSetup {
     /// Refuses motions that the rover's driver would refuse.
-    pub(crate) fn refuse_other_motions(&self, scenario: &Path) -> Result<(), InputError> {
+    pub(crate) fn refuse_other_motions(&self) -> Result<(), String> {
         let driver = Driver::new(&self.model);
         let mut unreported = driver.unreported();
         for motion in &self.motions {
             driver.take(&mut unreported, &Command::Trajectory(motion.clone()), SimTime::ZERO);
         }
-        match unreported.last_refusal() {
-            None => Ok(()),
-            Some(refusal) => Err(InputError::content(scenario, format!("motions of rover '{}': {refusal}", self.name))),
-        }
+        unreported.last_refusal().map_or(Ok(()), |refusal| Err(refusal.to_string()))
     }
 }

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use selene_base::InputError;
-use selene_base::input;
+use selene_base::input::{self, YamlFile};
 use selene_soil::SoilsSpec;
 
 use crate::scenario::spec::ScenarioSpec;
@@ -20,31 +20,30 @@ pub(crate) struct Folders<'a> {
 }
 
 impl Folders<'_> {
-    /// Replaces the names in the scenario of file `path` by paths of files.
+    /// Replaces the names in the scenario of `file` by paths of files.
     ///
     /// # Errors
     /// All names that are neither files nor in the configuration.
-    pub(crate) fn find_all(&self, spec: &mut ScenarioSpec, path: &Path) -> Result<(), InputError> {
+    pub(crate) fn find_all(&self, spec: &mut ScenarioSpec, file: &YamlFile) -> Result<(), InputError> {
         let mut unknown = Vec::new();
-        let mut find = |kind: &str, named: &mut PathBuf| {
+        let mut find = |kind: &str, place: String, named: &mut PathBuf| {
             if !self.find(kind, named) && !self.replaced.contains(&kind) {
-                unknown.push(format!("no {kind} '{}'", named.display()));
+                unknown.push((place, format!("no {kind} '{}'", named.display())));
             }
         };
-        find("site", &mut spec.site);
-        find_soils(&mut spec.soil, &mut find);
-        spec.rover.iter_mut().for_each(|rover| find("rover", &mut rover.file));
-        spec.sensors.iter_mut().for_each(|sensor| find("sensor", sensor));
-        for rover in &mut spec.rovers {
-            find("rover", &mut rover.file);
-            rover.sensors.iter_mut().for_each(|sensor| find("sensor", sensor));
-            rover.soil.iter_mut().for_each(|soils| find_soils(soils, &mut find));
+        find("site", "site".to_owned(), &mut spec.site);
+        find_soils(&mut spec.soil, "soil", &mut find);
+        spec.rover.iter_mut().for_each(|rover| find("rover", "rover.file".to_owned(), &mut rover.file));
+        find_sensors(&mut spec.sensors, "sensors", &mut find);
+        for (i, rover) in spec.rovers.iter_mut().enumerate() {
+            find("rover", format!("rovers[{i}].file"), &mut rover.file);
+            find_sensors(&mut rover.sensors, &format!("rovers[{i}].sensors"), &mut find);
+            rover.soil.iter_mut().for_each(|soils| find_soils(soils, &format!("rovers[{i}].soil"), &mut find));
         }
-        if unknown.is_empty() {
-            return Ok(());
-        }
-        let what = format!("there is {}, neither as a file nor in the configuration", unknown.join(", "));
-        Err(InputError::content(path, format!("{what}; `selene list` prints the names")))
+        let Some((first, _)) = unknown.first() else { return Ok(()) };
+        let all: Vec<_> = unknown.iter().map(|(_, what)| what.as_str()).collect();
+        let what = format!("there is {}, neither as a file nor in the configuration", all.join(", "));
+        Err(file.refusal(first, format!("{what}; `selene list` prints the names")))
     }
 
     /// Replaces a name by the path of its file. Returns false if there is none; a path with an extension stays as it is.
@@ -60,9 +59,14 @@ impl Folders<'_> {
     }
 }
 
-fn find_soils(soils: &mut SoilsSpec, find: &mut impl FnMut(&str, &mut PathBuf)) {
-    find("soil", &mut soils.default);
-    soils.areas.iter_mut().for_each(|area| find("soil", &mut area.soil));
+fn find_soils(soils: &mut SoilsSpec, place: &str, find: &mut impl FnMut(&str, String, &mut PathBuf)) {
+    find("soil", place.to_owned(), &mut soils.default);
+    let areas = soils.areas.iter_mut().enumerate();
+    areas.for_each(|(i, area)| find("soil", format!("{place}.areas[{i}].soil"), &mut area.soil));
+}
+
+fn find_sensors(sensors: &mut [PathBuf], place: &str, find: &mut impl FnMut(&str, String, &mut PathBuf)) {
+    sensors.iter_mut().enumerate().for_each(|(i, sensor)| find("sensor", format!("{place}[{i}]"), sensor));
 }
 
 #[cfg(test)]
@@ -111,8 +115,7 @@ mod tests {
         let text = format!("site: maree\nsoil: lunarr\nrovers: [{rover}]\n");
         let refusal =
             Scenario::parse(&text, Path::new("nowhere/mine.yaml"), &options).expect_err("unknown").to_string();
-        let expected =
-            "nowhere/mine.yaml: there is no site 'maree', no soil 'lunarr', no rover 'vipre', no sensor 'imuu',";
+        let expected = "nowhere/mine.yaml: line 1: site: there is no site 'maree', no soil 'lunarr', no rover 'vipre', no sensor 'imuu',";
         assert!(refusal.starts_with(expected), "{refusal}");
         let mare = "site: mare\nsoil: lunarr\nrover: {file: vipre}\nsensors: [imuu]\n";
         let [soil, rover] = ["soil/lunar.yaml", "rover/viper.yaml"].map(|file| Some(config().join(file)));

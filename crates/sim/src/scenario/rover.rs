@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use selene_base::InputError;
+use selene_base::input::YamlFile;
 use selene_sensors::{CameraSpec, ImuSpec, LidarSpec, SensorKind, SensorSpec};
 use selene_soil::Soils;
 use selene_vehicle::RoverModel;
@@ -84,12 +84,12 @@ impl RoverSetup {
     pub(crate) fn load(
         spec: &RoverEntrySpec,
         folder: &Path,
-        scenario: &Path,
+        scenario: &YamlFile,
         seed: u64,
     ) -> Result<Self, ScenarioError> {
         let file = folder.join(&spec.file);
         let mut model = RoverModel::load(&file)?;
-        light_lamps(&mut model, &spec.lamps, scenario)?;
+        light_lamps(&mut model, &spec.lamps).map_err(|what| spec.refusal(scenario, "lamps", what))?;
         let sensors = sensors::load(&spec.sensors, folder, &mut model)?;
         let soils = spec.soil.as_ref().map(|soil| Soils::load(soil, folder, seed)).transpose()?;
         let (frame_prefix, sensor_seed) = match &spec.name {
@@ -109,9 +109,10 @@ impl RoverSetup {
             sensor_seed,
             file,
         };
-        setup.refuse_repeated_sensors(scenario)?;
-        setup.refuse_other_motions(scenario)?;
-        setup.refuse_cameras_that_are_no_pair(scenario)?;
+        let refused = |key: &'static str| move |what: String| spec.refusal(scenario, key, what);
+        setup.refuse_repeated_sensors().map_err(refused("sensors"))?;
+        setup.refuse_other_motions().map_err(refused("motions"))?;
+        setup.refuse_cameras_that_are_no_pair().map_err(refused("sensors"))?;
         Ok(setup)
     }
 
@@ -158,25 +159,21 @@ impl RoverSetup {
         self.sensors_of::<ImuSpec>()
     }
 
-    fn refuse_repeated_sensors(&self, scenario: &Path) -> Result<(), InputError> {
+    fn refuse_repeated_sensors(&self) -> Result<(), String> {
         let mut names: Vec<&str> = self.sensors.iter().map(|sensor| sensor.spec.header().name).collect();
         names.sort_unstable();
         match names.windows(2).find(|pair| pair[0] == pair[1]) {
-            Some(pair) => {
-                let what = format!("{}: two sensors are named '{}'; names must differ", self.name, pair[0]);
-                Err(InputError::content(scenario, what))
-            }
+            Some(pair) => Err(format!("two sensors are named '{}'; names must differ", pair[0])),
             None => Ok(()),
         }
     }
 }
 
-fn light_lamps(rover: &mut RoverModel, levels: &[LampLevelSpec], scenario: &Path) -> Result<(), InputError> {
+fn light_lamps(rover: &mut RoverModel, levels: &[LampLevelSpec]) -> Result<(), String> {
     for LampLevelSpec { name, level } in levels {
         if !rover.set_lamp_level(name, *level) {
             let names: Vec<&str> = rover.lamps().iter().map(|lamp| lamp.spec.name.as_str()).collect();
-            let what = format!("lamps: '{name}' is no lamp of the rover; it has {}", names.join(", "));
-            return Err(InputError::content(scenario, what));
+            return Err(format!("'{name}' is no lamp of the rover; it has {}", names.join(", ")));
         }
     }
     Ok(())

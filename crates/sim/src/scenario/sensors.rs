@@ -4,7 +4,6 @@
 use std::path::{Path, PathBuf};
 
 use nalgebra::UnitQuaternion;
-use selene_base::input::line_of_key;
 use selene_base::{InputError, Pose};
 use selene_sensors::range_finder::Radiation;
 use selene_sensors::{BodySensor, SensorSpec};
@@ -52,12 +51,8 @@ pub(crate) fn with_others(files: &[PathBuf], others: &[PathBuf], folder: &Path) 
 /// gravity is taken to be on Earth.
 ///
 /// # Errors
-/// When one of the sensors is ultrasonic; `path` is the file that has them.
-pub(crate) fn refuse_sound_in_vacuum(
-    sensors: &[MountedSensor],
-    gravity_m_s2: f64,
-    path: &Path,
-) -> Result<(), InputError> {
+/// When one of the sensors is ultrasonic.
+pub(crate) fn refuse_sound_in_vacuum(sensors: &[MountedSensor], gravity_m_s2: f64) -> Result<(), String> {
     let [least, most] = EARTH_GRAVITY_M_S2;
     if (least..=most).contains(&gravity_m_s2) {
         return Ok(());
@@ -68,11 +63,10 @@ pub(crate) fn refuse_sound_in_vacuum(
     };
     let Some(sensor) = sensors.iter().find(sounds) else { return Ok(()) };
     let name = sensor.spec.header().name;
-    let what = format!(
+    Err(format!(
         "sensor '{name}': radiation ultrasound is not allowed where gravity_m_s2 is {gravity_m_s2}: there is no air; \
          it is allowed from {least} to {most} (on Earth), infrared anywhere"
-    );
-    Err(InputError::content(path, what))
+    ))
 }
 
 fn load_one(path: &Path, rover: &mut RoverModel) -> Result<MountedSensor, InputError> {
@@ -80,16 +74,15 @@ fn load_one(path: &Path, rover: &mut RoverModel) -> Result<MountedSensor, InputE
     let named = sensor.header().link;
     let Some(link) = rover.link_index(named) else {
         let links: Vec<&str> = rover.links().iter().map(|link| link.name.as_str()).collect();
-        let what = format!("link: '{named}' is no link of the rover; it has {}", links.join(", "));
-        return Err(at_key(path, "link", &what));
+        let what = format!("'{named}' is no link of the rover; it has {}", links.join(", "));
+        return Err(InputError::at(path, &format!("{}.link", sensor.key()), what));
     };
     let link = match &sensor {
         SensorSpec::Contact(_) => wheel(link, rover, path)?,
         SensorSpec::ForceTorque(spec) => between(&spec.frame(), link, rover, path)?,
         _ => mount(&mut sensor, link, rover, path)?,
     };
-    BodySensor::new(&sensor, link, &body_plan(rover), 0)
-        .map_err(|error| InputError::content(path, error.to_string()))?;
+    BodySensor::new(&sensor, link, &body_plan(rover), 0).map_err(|error| InputError::at(path, sensor.key(), error))?;
     Ok(MountedSensor { spec: sensor, link })
 }
 
@@ -97,8 +90,8 @@ fn load_one(path: &Path, rover: &mut RoverModel) -> Result<MountedSensor, InputE
 fn mount(sensor: &mut SensorSpec, link: usize, rover: &mut RoverModel, path: &Path) -> Result<usize, InputError> {
     let Some((frame, link_from_frame)) = sensor.take_frame() else { return Ok(link) };
     if !rover.add_frame(&frame, link, link_from_frame) {
-        let what = format!("mount: its frame would be '{frame}', but the rover has a link of that name already");
-        return Err(at_key(path, "mount", &what));
+        let what = format!("its frame would be '{frame}', but the rover has a link of that name already");
+        return Err(InputError::at(path, &format!("{}.mount", sensor.key()), what));
     }
     Ok(rover.links().len() - 1)
 }
@@ -111,13 +104,8 @@ fn wheel(link: usize, rover: &RoverModel, path: &Path) -> Result<usize, InputErr
     }
     let names: Vec<_> = rover.wheels().iter().map(|wheel| rover.links()[wheel.link].name.as_str()).collect();
     let named = &rover.links()[link].name;
-    let what = format!("link: '{named}' is no wheel; a contact sensor is in one of {}", names.join(", "));
-    Err(at_key(path, "link", &what))
-}
-
-/// Error about a key whose value does not fit the rover, with the key's line.
-fn at_key(path: &Path, key: &str, what: &str) -> InputError {
-    InputError::content(path, format!("{}{what}", line_of_key(path, key)))
+    let what = format!("'{named}' is no wheel; a contact sensor is in one of {}", names.join(", "));
+    Err(InputError::at(path, "contact.link", what))
 }
 
 /// Gives a force–torque sensor its frame at the joint that moves `link`, with the axes of the joint's parent link;
@@ -129,12 +117,13 @@ fn between(frame: &str, link: usize, rover: &mut RoverModel, path: &Path) -> Res
         let names: Vec<_> = moving.map(|child| rover.links()[child].name.as_str()).collect();
         let named = &rover.links()[link].name;
         let allowed = format!("a force–torque sensor's link is one of {}", names.join(", "));
-        return Err(at_key(path, "link", &format!("link: '{named}' hangs from no joint that moves; {allowed}")));
+        let what = format!("'{named}' hangs from no joint that moves; {allowed}");
+        return Err(InputError::at(path, "force_torque.link", what));
     };
     let (carrier, at) = (joint.parent, joint.parent_from_child_at_zero.translation);
     if !rover.add_frame(frame, carrier, Pose::from_parts(at, UnitQuaternion::identity())) {
-        let what = format!("name: its frame would be '{frame}', but the rover has a link of that name already");
-        return Err(at_key(path, "name", &what));
+        let what = format!("its frame would be '{frame}', but the rover has a link of that name already");
+        return Err(InputError::at(path, "force_torque.name", what));
     }
     Ok(rover.links().len() - 1)
 }
@@ -193,7 +182,7 @@ mod tests {
             }
         }
         let nowhere = refusal_on("sun_sensor.yaml", "mast", "attic");
-        let at = "sun_sensor.yaml: line 7: link: 'attic' is no link of the rover; it has base_link";
+        let at = "sun_sensor.yaml: line 7: sun_sensor.link: 'attic' is no link of the rover; it has base_link";
         assert!(nowhere.contains(at), "{nowhere}");
     }
 
@@ -235,7 +224,7 @@ mod tests {
     fn ultrasonic_sensors_are_refused_where_there_is_no_air() {
         let sonar = config("sensor/sonar.yaml");
         let refusal = with("scenario/polar.yaml", vec![sonar.clone()]).expect_err("on the Moon").to_string();
-        for part in ["polar.yaml", "'sonar'", "ultrasound", "1.62", "9.7 to 9.9"] {
+        for part in ["polar.yaml: line ", "sensors: sensor 'sonar'", "ultrasound", "1.62", "9.7 to 9.9"] {
             assert!(refusal.contains(part), "'{part}' is missing in: {refusal}");
         }
         let text = std::fs::read_to_string(config("scenario/polar.yaml")).expect("text");
@@ -248,7 +237,7 @@ mod tests {
     #[test]
     fn sensors_for_nobody_in_particular_are_refused() {
         let refusal = |scenario, sensor| with(scenario, vec![config(sensor)]).expect_err("refused").to_string();
-        assert!(refusal("scenario/convoy.yaml", "sensor/hazcam.yaml").contains("has 3 rovers"));
+        assert!(refusal("scenario/convoy.yaml", "sensor/hazcam.yaml").contains(": rovers: 3 rovers"));
         assert!(refusal("scenario/polar.yaml", "sensor/no.yaml").contains("no.yaml: cannot be read"));
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use garde::Validate;
 use schemars::JsonSchema;
 use selene_base::InputError;
+use selene_base::input::YamlFile;
 use selene_sky::{CatalogueStar, Ephemeris, Kernels, SiteSky, Utc, stars};
 use selene_terrain::SiteSpec;
 use serde::Deserialize;
@@ -34,7 +35,7 @@ impl SkySpec {
         &self,
         site: &SiteSpec,
         start: Utc,
-        scenario: &Path,
+        scenario: &YamlFile,
         data_dir: Option<&Path>,
     ) -> Result<(SiteSky, Vec<CatalogueStar>), ScenarioError> {
         let find = |key: &str, file: &String| find(key, file, scenario, data_dir);
@@ -52,9 +53,9 @@ impl SkySpec {
 }
 
 /// Path of a file in the data directory.
-fn find(key: &str, file: &str, scenario: &Path, data_dir: Option<&Path>) -> Result<PathBuf, InputError> {
+fn find(key: &str, file: &str, scenario: &YamlFile, data_dir: Option<&Path>) -> Result<PathBuf, InputError> {
     let advice = "pass --data DIR or set SELENE_DATA to the directory that holds it";
-    let refuse = |what: String| InputError::content(scenario, format!("sky: {key}: {what}: {advice}"));
+    let refuse = |what: String| scenario.refusal(&format!("sky.{key}"), format!("{what}: {advice}"));
     let folder = data_dir.ok_or_else(|| refuse(format!("'{file}' is needed, and no data directory is given")))?;
     let path = folder.join(file);
     if path.is_file() { Ok(path) } else { Err(refuse(format!("{} does not exist", path.display()))) }

@@ -1,10 +1,12 @@
 //! The keys of a scenario's file.
 
-use std::path::{Path, PathBuf};
+use std::fmt::Display;
+use std::path::PathBuf;
 
 use garde::Validate;
 use schemars::JsonSchema;
-use selene_base::{InputError, SimTime, input};
+use selene_base::input::{self, YamlFile};
+use selene_base::{InputError, SimTime};
 use selene_sky::Utc;
 use selene_soil::{SoilsSpec, WindowSpec};
 use selene_terrain::ReflectanceSpec;
@@ -200,6 +202,10 @@ pub struct RoverEntrySpec {
     #[garde(dive, length(max = AWAITED_MAX))]
     #[serde(default)]
     pub lockstep: Vec<LockstepSpec>,
+    /// Its place in the scenario's file, such as `rovers[1]`; empty in the short form.
+    #[garde(skip)]
+    #[serde(skip)]
+    pub(crate) at: String,
 }
 
 /// The start of a rover.
@@ -274,18 +280,24 @@ pub struct LampLevelSpec {
 }
 
 impl ScenarioSpec {
-    /// Its rovers, given in the short form or as a list; `path` is named in errors.
-    pub(crate) fn rovers_in_full(&self, path: &Path) -> Result<Vec<RoverEntrySpec>, InputError> {
-        let refuse = |what: &str| Err(InputError::content(path, what));
+    /// Its rovers, given in the short form or as a list; `file` is that of the scenario.
+    pub(crate) fn rovers_in_full(&self, file: &YamlFile) -> Result<Vec<RoverEntrySpec>, InputError> {
+        let refuse = |what: &str| Err(file.refusal("rovers", what));
         match (&self.rover, &self.rovers[..]) {
-            (None, []) => refuse("has no rover: give `rover` or `rovers`"),
+            (None, []) => Err(InputError::content(file.path(), "has no rover: give `rover` or `rovers`")),
             (Some(rover), []) => Ok(vec![self.in_full(rover)]),
-            (Some(_), _) => refuse("has `rover` and `rovers`; one of the two is allowed"),
+            (Some(_), _) => refuse("stand beside `rover`; one of the two is allowed"),
             (None, _) if !self.sensors.is_empty() || !self.lamps.is_empty() || self.is_reported() => refuse(
-                "`sensors`, `lamps`, `route` and `motions` beside `rovers` belong to none of them: put them into an \
-                 entry of `rovers`",
+                "`sensors`, `lamps`, `route` and `motions` beside it belong to none of the rovers: put them into an \
+                 entry",
             ),
-            (None, rovers) => Ok(rovers.to_vec()),
+            (None, rovers) => {
+                let entry = |(i, rover): (usize, &RoverEntrySpec)| RoverEntrySpec {
+                    at: format!("rovers[{i}]"),
+                    ..rover.clone()
+                };
+                Ok(rovers.iter().enumerate().map(entry).collect())
+            }
         }
     }
 
@@ -308,12 +320,35 @@ impl ScenarioSpec {
             route: self.route.clone(),
             motions: self.motions.clone(),
             lockstep: self.lockstep.clone(),
+            at: String::new(),
         }
     }
 
     /// Topics for which simulated time waits and that belong to no rover's entry.
     pub(crate) fn lockstep_of_world(&self) -> &[LockstepSpec] {
         if self.rover.is_some() { &[] } else { &self.lockstep }
+    }
+}
+
+impl RoverEntrySpec {
+    /// The place of one of its keys in the scenario's file. In the short form `file`, `namespace` and the start are in
+    /// `rover`, the rest beside it.
+    pub(crate) fn place(&self, key: &str) -> String {
+        match (self.at.as_str(), key) {
+            ("", "name" | "file" | "namespace") => format!("rover.{key}"),
+            ("", _) => key.to_owned(),
+            (at, _) => format!("{at}.{key}"),
+        }
+    }
+
+    /// The place of its start.
+    pub(crate) fn start_place(&self) -> String {
+        if self.at.is_empty() { "rover".to_owned() } else { self.place("start") }
+    }
+
+    /// A refusal of one of its keys.
+    pub(crate) fn refusal(&self, scenario: &YamlFile, key: &str, what: impl Display) -> InputError {
+        scenario.refusal(&self.place(key), what)
     }
 }
 

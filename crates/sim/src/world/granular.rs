@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use nalgebra::{Isometry3, UnitQuaternion, Vector3};
 use selene_base::random::stream_at;
-use selene_base::{InputError, Pose, SimTime, Wrench};
+use selene_base::{Pose, SimTime, Wrench};
 use selene_crm::{Body, BodyShape, Drum};
 use selene_soil::{
     Conditions, Domain, GranularError, GranularWindow, MemoryPatch, PointSolver, StirredSoil, WheelContact, WindowState,
@@ -121,28 +121,28 @@ fn drum_name(number: u64, rovers: &[GroupRover]) -> Option<String> {
 
 /// The windows of a scenario on its ground.
 pub(crate) fn windows(scenario: &Scenario, terrain: &Terrain) -> Result<Arc<[Arc<GranularWindow>]>, ScenarioError> {
-    let refuse = |what: String| InputError::content(scenario.file(), what);
     let conditions = Conditions { dt_s: scenario.step.secs_f64(), gravity_m_s2: scenario.gravity_m_s2 };
     let steps = (scenario.heartbeat / scenario.step) as usize;
     let mut windows: Vec<Arc<GranularWindow>> = Vec::with_capacity(scenario.granular.len());
-    for spec in &scenario.granular {
-        let window =
-            GranularWindow::new(spec, &scenario.soils, terrain, &conditions).map_err(|e| refuse(e.to_string()))?;
+    for (i, spec) in scenario.granular.iter().enumerate() {
+        let place = format!("granular[{i}]");
+        let window = GranularWindow::new(spec, &scenario.soils, terrain, &conditions)
+            .map_err(|error| scenario.refusal(&place, error))?;
         let name = window.name();
         if !steps.is_multiple_of(window.exchange_steps()) {
-            let what = format!("granular window '{name}': heartbeat_s must be a whole number of its exchange_s");
-            return Err(refuse(what).into());
+            let what = format!("window '{name}': heartbeat_s must be a whole number of its exchange_s");
+            return Err(scenario.refusal(&place, what).into());
         }
         if let Some(other) = windows.iter().find(|other| other.meets(&window)) {
-            let what = format!("granular windows '{}' and '{name}' meet: keep them apart", other.name());
-            return Err(refuse(what).into());
+            let what = format!("windows '{}' and '{name}' meet: keep them apart", other.name());
+            return Err(scenario.refusal(&place, what).into());
         }
         windows.push(Arc::new(window));
     }
     let points: f64 = windows.iter().map(|window| window.points()).sum();
     if points > POINTS_IN_ALL_MAX {
-        let what = format!("granular windows have {points:.0} points together; {POINTS_IN_ALL_MAX} are allowed");
-        return Err(refuse(what).into());
+        let what = format!("windows have {points:.0} points together; {POINTS_IN_ALL_MAX} are allowed");
+        return Err(scenario.refusal("granular", what).into());
     }
     Ok(windows.into())
 }

@@ -362,7 +362,8 @@ impl Model {
     ) -> Result<RoverSetup, SpawnError> {
         let mut model = RoverModel::load(file)?;
         let sensors = load_sensors(sensors, Path::new(""), &mut model)?;
-        refuse_sound_in_vacuum(&sensors, self.scenario().gravity_m_s2, file)?;
+        refuse_sound_in_vacuum(&sensors, self.scenario().gravity_m_s2)
+            .map_err(|what| InputError::at(file, "sensors", what))?;
         let SpawnPlace { x_m, y_m, z_m, yaw_rad } = *place;
         Ok(RoverSetup {
             name: name.to_owned(),

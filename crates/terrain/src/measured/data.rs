@@ -134,15 +134,15 @@ fn frame_of(dem: &Dem, file: &FileSpec, spec: &SiteSpec, site: &Path) -> Result<
     let origin = GeoPoint::from_degrees(spec.latitude_deg, spec.longitude_deg);
     let datum_m = dem.height_m(&origin).ok_or_else(|| off(file, spec, site))?;
     if (datum_m - spec.datum_m).abs() > DATUM_TOLERANCE_M {
-        let reported = spec.datum_m;
-        let what = format!("datum_m {reported} must be {datum_m:.1}, the height of {} there", file.file);
-        return Err(InputError::content(site, what).into());
+        let what =
+            format!("value {} is not allowed: must be {datum_m:.1}, the height of {} there", spec.datum_m, file.file);
+        return Err(InputError::at(site, "datum_m", what).into());
     }
     Ok(MapFrame::new(spec.latitude_deg, spec.longitude_deg, datum_m))
 }
 
 fn off(file: &FileSpec, spec: &SiteSpec, site: &Path) -> TerrainError {
     let [latitude_deg, longitude_deg] = [spec.latitude_deg, spec.longitude_deg];
-    let what = format!("latitude_deg {latitude_deg}, longitude_deg {longitude_deg}: {} has no height there", file.file);
-    InputError::content(site, what).into()
+    let what = format!("at {latitude_deg}°, longitude_deg {longitude_deg}°, {} has no height", file.file);
+    InputError::at(site, "latitude_deg", what).into()
 }

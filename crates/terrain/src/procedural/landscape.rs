@@ -407,7 +407,7 @@ fn load(raster: &RasterSpec, spec: &SiteSpec, site: &Path, data_dir: Option<&Pat
     if posts <= room {
         return Ok(data);
     }
-    let what =
-        format!("the coarsest level has {room} posts on a side, but {} has {posts}: raise its side_m", raster.file);
-    Err(InputError::content(site, what).into())
+    let place = format!("levels[{}].side_m", spec.levels.len() - 1);
+    let what = format!("the coarsest level has {room} posts on a side, but {} has {posts}: raise it", raster.file);
+    Err(InputError::at(site, &place, what).into())
 }
