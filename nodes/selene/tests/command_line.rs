@@ -8,6 +8,8 @@ mod convoy;
 mod facts;
 #[path = "command_line/pages.rs"]
 mod pages;
+#[path = "command_line/scaling.rs"]
+mod scaling;
 #[path = "command_line/worlds.rs"]
 mod worlds;
 

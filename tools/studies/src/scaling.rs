@@ -14,6 +14,7 @@ use std::process::{Child, Command, Stdio};
 
 use selene_base::SimTime;
 use selene_base::output::{self, FileKind};
+use selene_pictures::chart::{Chart, Line, Mark, Panel};
 use serde_json::json;
 
 use crate::Failure;
@@ -27,6 +28,9 @@ const EXCHANGE_S: f64 = 0.01;
 /// Number of vehicles and data rate of the network for the extrapolation.
 const VEHICLES: f64 = 128.0;
 const GIGABIT_BYTES_S: f64 = 125e6;
+/// Wall time over simulated time in the paper's figure 5, for up to 27 processes on nine machines of their own.
+const PAPER_RIGID: f64 = 0.6;
+const PAPER_SOIL: f64 = 1.0;
 const YAML: FileKind = FileKind { name: "scenario", is: |head| head.starts_with(b"{") };
 
 /// The ground that trucks drive on.
@@ -205,6 +209,36 @@ pub fn table(all: &[Scaled]) -> String {
         );
     }
     text
+}
+
+/// Wall time over simulated time by the number of processes beside what the paper reports, and the data that a truck
+/// sends.
+#[must_use]
+pub fn chart(all: &[Scaled]) -> Chart {
+    let line = |colour: usize, ground: Ground, of: &dyn Fn(&Scaled) -> Option<f64>| {
+        let of_ground = all.iter().filter(|scaled| scaled.ground == ground);
+        let points = of_ground.filter_map(|scaled| Some((scaled.processes as f64, of(scaled)?))).collect();
+        Line { name: ground.soil().to_owned(), colour, mark: Mark::Line, points }
+    };
+    let of_both = |of: &dyn Fn(&Scaled) -> Option<f64>| -> Vec<Line> {
+        Ground::ALL.iter().enumerate().map(|(colour, ground)| line(colour, *ground, of)).collect()
+    };
+    let mut times = of_both(&|scaled| Some(scaled.wall_over_simulated));
+    let most = all.iter().map(|scaled| scaled.processes as f64).fold(1.0, f64::max);
+    times.extend(
+        [("rigid in the paper", PAPER_RIGID), ("soil in the paper, most", PAPER_SOIL)].into_iter().enumerate().map(
+            |(i, (name, factor))| {
+                let points = vec![(1.0, factor), (most, factor)];
+                Line { name: name.to_owned(), colour: Ground::ALL.len() + i, mark: Mark::Dashes, points }
+            },
+        ),
+    );
+    let panel = |y: &str, lines| Panel { x: "processes, one truck each".to_owned(), y: y.to_owned(), lines };
+    let panels = vec![
+        panel("wall time over simulated time", times),
+        panel("sent to each other truck, kB/s", of_both(&|scaled| scaled.bytes_s.map(|bytes_s| 1e-3 * bytes_s))),
+    ];
+    Chart { title: "One world in several processes of this machine".to_owned(), columns: 2, panels }
 }
 
 #[cfg(test)]

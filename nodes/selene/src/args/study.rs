@@ -164,7 +164,7 @@ pub(crate) struct StudyScalingArgs {
     /// Simulated seconds of each run
     #[arg(long = "for", value_name = "SECONDS", value_parser = super::values::seconds, default_value = "5", allow_negative_numbers = true)]
     pub(crate) duration: selene_base::SimTime,
-    /// Folder for scaling.csv and the scenarios; made if missing
+    /// Folder for scaling.csv, scaling.png and the scenarios; made if missing
     #[arg(long, value_name = "DIR", default_value = "out/scaling")]
     pub(crate) out: PathBuf,
 }

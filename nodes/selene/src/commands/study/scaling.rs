@@ -1,7 +1,7 @@
 //! `selene study scaling`: measures how a shared world scales with the number of processes.
 
-use selene_base::output::{self, CSV};
-use selene_studies::scaling::{Ground, Scaling, csv, table};
+use selene_base::output::{self, CSV, PNG};
+use selene_studies::scaling::{Ground, Scaling, chart, csv, table};
 
 use crate::args::StudyScalingArgs;
 use crate::bar::Work;
@@ -10,11 +10,12 @@ use crate::output::print_line;
 use crate::places;
 use crate::verbosity::Verbosity;
 
-/// Runs the world with each number of processes, and prints and writes the table.
+/// Runs the world with each number of processes, and prints the table, and writes it and a chart.
 pub(super) fn study(args: &StudyScalingArgs, verbosity: Verbosity) -> Result<(), Fault> {
     places::check_folder("--out", &args.out)?;
-    let rows = args.out.join("scaling.csv");
+    let [rows, drawn] = ["scaling.csv", "scaling.png"].map(|name| args.out.join(name));
     places::check_writable("--out", &rows, &CSV)?;
+    places::check_writable("--out", &drawn, &PNG)?;
     let program = std::env::current_exe().map_err(|e| Fault::run(format!("this program is not found: {e}")))?;
     let scaling = Scaling { program, folder: args.out.clone(), duration: args.duration };
     let work = Work::begin(verbosity, "runs", (Ground::ALL.len() * args.processes.len()) as u64);
@@ -29,6 +30,7 @@ pub(super) fn study(args: &StudyScalingArgs, verbosity: Verbosity) -> Result<(),
     drop(work);
     print_line(table(&all));
     output::write_bytes(&rows, &CSV, csv(&all).as_bytes()).map_err(Fault::run)?;
-    verbosity.wrote(&rows);
+    chart(&all).save(&drawn).map_err(Fault::run)?;
+    [rows, drawn].iter().for_each(|file| verbosity.wrote(file));
     Ok(())
 }
