@@ -19,24 +19,45 @@ const STIFFNESS_N_M_KG: f64 = 451.6;
 const DAMPING_N_S_M_KG: f64 = 9.032;
 
 pub(crate) fn rover_model(name: &str) -> Arc<RoverModel> {
-    let yaml = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../../config/rover/{name}.yaml"));
+    let yaml = repository().join(format!("config/rover/{name}.yaml"));
     Arc::new(RoverModel::load(&yaml).unwrap_or_else(|e| panic!("{e}")))
 }
 
 /// A rover of config/rover with `from` replaced by `to` in its YAML.
 pub(crate) fn rover_with(name: &str, from: &str, to: &str) -> Arc<RoverModel> {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let config = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../config/rover");
-    let yaml = std::fs::read_to_string(config.join(format!("{name}.yaml"))).unwrap();
-    let urdfs = config.join("../../urdf").canonicalize().unwrap();
+    let yaml = shipped(&format!("config/rover/{name}.yaml"));
     assert!(yaml.contains(from), "{from}");
-    let yaml = yaml.replacen(from, to, 1).replace("../../urdf", urdfs.to_str().unwrap());
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let file = std::env::temp_dir().join(format!("selene-rover-{}-{count}.yaml", std::process::id()));
-    std::fs::write(&file, yaml).unwrap();
-    let model = RoverModel::load(&file);
-    std::fs::remove_file(&file).unwrap();
-    Arc::new(model.unwrap_or_else(|e| panic!("{e}")))
+    let urdfs = repository().join("urdf").canonicalize().unwrap();
+    let file = Temporary::holding("yaml", &yaml.replacen(from, to, 1).replace("../../urdf", urdfs.to_str().unwrap()));
+    Arc::new(RoverModel::load(&file.0).unwrap_or_else(|e| panic!("{e}")))
+}
+
+/// The text of a file of the repository.
+pub(crate) fn shipped(file: &str) -> String {
+    std::fs::read_to_string(repository().join(file)).unwrap()
+}
+
+fn repository() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// A file that is removed when its test ends.
+pub(crate) struct Temporary(pub(crate) PathBuf);
+
+impl Temporary {
+    pub(crate) fn holding(extension: &str, text: &str) -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let file = std::env::temp_dir().join(format!("selene-rover-{}-{count}.{extension}", std::process::id()));
+        std::fs::write(&file, text).unwrap();
+        Self(file)
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
 }
 
 pub(crate) fn viper() -> Arc<RoverModel> {

@@ -19,5 +19,6 @@ mod rovers;
 mod steering;
 mod suspension;
 mod truck;
+mod truck_beside_chrono;
 mod turned;
 mod viper;

@@ -16,14 +16,14 @@ use selene_terrain::GroundPatch;
 use selene_vehicle::ackermann::ackermann_targets;
 use selene_vehicle::{AckermannState, Forces, Rover, RoverModel, Targets};
 
-const EARTH_M_S2: f64 = 9.81;
-const STEP_S: f64 = 2e-3;
+pub(crate) const EARTH_M_S2: f64 = 9.81;
+pub(crate) const STEP_S: f64 = 2e-3;
 const FRICTION: f64 = 0.8;
 const RADIUS_M: f64 = 0.467;
 
 /// The truck on a plane; gravity may lean, which makes the plane a slope.
-struct Truck {
-    rover: Rover,
+pub(crate) struct Truck {
+    pub(crate) rover: Rover,
     shapes: Vec<WheelShape>,
     memories: Vec<WheelMemory>,
     contacts: Vec<WheelContact>,
@@ -34,7 +34,7 @@ struct Truck {
 }
 
 impl Truck {
-    fn new(model: &Arc<RoverModel>, gravity: Vector3<f64>) -> Self {
+    pub(crate) fn new(model: &Arc<RoverModel>, gravity: Vector3<f64>) -> Self {
         let start = Pose::translation(0.0, 0.0, model.base_height_m());
         let shapes = wheel_shapes(model);
         let ground = GroundPatch::flat(1.0, 900.0);
@@ -51,12 +51,12 @@ impl Truck {
         }
     }
 
-    fn level() -> Self {
+    pub(crate) fn level() -> Self {
         Self::new(&rover_model("hmmwv"), -Vector3::z() * EARTH_M_S2)
     }
 
     /// Steps with a speed and a steering angle, m/s and rad.
-    fn step(&mut self, speed_m_s: f64, steering_angle_rad: f64) {
+    pub(crate) fn step(&mut self, speed_m_s: f64, steering_angle_rad: f64) {
         let state = AckermannState { speed_m_s, acceleration_m_s2: 0.0, steering_angle_rad };
         let targets = ackermann_targets(self.rover.model(), &state);
         let Self { rover, shapes, memories, contacts, soils, ground, soil_memory: memory, scratch } = self;
@@ -67,20 +67,20 @@ impl Truck {
         self.rover.step(&Targets::from(targets), &Forces { soil_on_wheel: &soil_on_wheel, on_links: &[] });
     }
 
-    fn run(&mut self, seconds: f64, speed_m_s: f64) {
+    pub(crate) fn run(&mut self, seconds: f64, speed_m_s: f64) {
         (0..steps(seconds)).for_each(|_| self.step(speed_m_s, 0.0));
     }
 
-    fn forward_m_s(&self) -> f64 {
+    pub(crate) fn forward_m_s(&self) -> f64 {
         (self.rover.world_from_base().rotation.inverse() * self.rover.base_twist().linear).x
     }
 
-    fn yaw_rad_s(&self) -> f64 {
+    pub(crate) fn yaw_rad_s(&self) -> f64 {
         self.rover.base_twist().angular.z
     }
 
     /// Mean angle of the front wheels, rad.
-    fn steer_rad(&self) -> f64 {
+    pub(crate) fn steer_rad(&self) -> f64 {
         let angles = self.rover.steer_angles_rad();
         0.5 * (angles[0] + angles[1])
     }
