@@ -2,8 +2,8 @@
 
   scans.py BAG
 
-BAG is a bag of `selene run --record` with clouds in the Velodyne driver's layout: `time` counts seconds from the scan's
-stamp. The path is from ground_truth/odom, the mount of the lidar from /tf_static. Prints one JSON object: the thickness
+BAG is a bag of `selene run --record` with clouds in the layout of Velodyne's driver, whose `time` counts seconds from the
+scan's stamp, or of Ouster's, whose `t` counts nanoseconds. The path is from ground_truth/odom, the mount of the lidar from /tf_static. Prints one JSON object: the thickness
 of the ground in the last scans together, with the points' own times and with all times set to 0.
 """
 
@@ -63,7 +63,8 @@ def read(bag):
                           "formats": [TYPES[f.datatype] for f in message.fields], "itemsize": message.point_step}
                 points = np.frombuffer(message.data, np.dtype(fields))
                 xyz = np.column_stack([points[axis] for axis in "xyz"]).astype(np.float64)
-                scans.append((seconds(message.header.stamp), xyz, points["time"].astype(np.float64)))
+                time = points["time"].astype(np.float64) if "time" in points.dtype.names else 1e-9 * points["t"]
+                scans.append((seconds(message.header.stamp), xyz, time))
     (frame,) = frames
     base_from_lidar = np.eye(4)
     while frame != base:
