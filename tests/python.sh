@@ -44,9 +44,13 @@ install() {
   "$tools/bin/uv" pip install --quiet --python "$venv/bin/python" -c "$pinned" "$@" ||
     "$tools/bin/python" -m pip --python "$venv/bin/python" install --quiet -c "$pinned" "$@"
 }
-# The package alone first: what it declares is enough to step a world.
-install "$wheel"
-"$venv/bin/python" -c "import selene; selene.World('learning_plain').step()"
+# From the repository as users install it, by pip and by uv, and alone: what it declares is enough to step a world. uv is
+# given maturin and the dependencies, because it may not reach the packages.
+step_a_world() { "$venv/bin/python" -c "import selene; selene.World('learning_plain').step()"; }
+"$tools/bin/python" -m pip --python "$venv/bin/python" install --quiet -c "$pinned" . "${build_packages[0]}"
+step_a_world
+"$tools/bin/uv" pip install --quiet --python "$venv/bin/python" --no-build-isolation --no-deps --reinstall-package selene .
+step_a_world
 install "$wheel[learn,test]"
 # A comparison with MuJoCo, and campaigns over two local nodes of Ray, are tested where these can be installed.
 install "$wheel[bench]" || missing "no MuJoCo here: the comparison with it is not tested"
