@@ -335,6 +335,9 @@ def test_several_rovers_share_one_world():
     for names in [["ex1_a"], [], ["ex1_a", "ex1_b", "ex1_c"]]:
         with pytest.raises(ValueError, match="one for each of"):
             env.step({name: np.zeros(2, np.float32) for name in names})
+    for wrong in [[0.0], [0.0, 0.0, 0.0], [np.nan, 0.0], [0.0, 1.5], [np.inf, 0.0]]:
+        with pytest.raises(ValueError, match="action"):
+            env.step({"ex1_a": np.array(wrong, np.float32), "ex1_b": np.zeros(2, np.float32)})
     assert env._worlds.state_hash() == before
     with pytest.raises(ValueError, match="rovers learn"):
         gymnasium.make("Selene/Waypoint-v0", course="two_waypoints")

@@ -172,6 +172,9 @@ def test_a_picture_leaves_the_world_as_it_is(plain):
     before = plain.state_hash()
     picture = plain.render()
     assert picture.dtype == np.uint8 and picture.shape == (512, 640, 3) and picture.std() > 1.0
+    # A mosaic of colours; sunlit ground is redder than it is blue.
+    red, _, blue = picture.reshape(-1, 3).mean(axis=0)
+    assert red > 1.05 * blue
     assert np.array_equal(plain.render("ex1_camera"), picture) and plain.state_hash() == before
 
 

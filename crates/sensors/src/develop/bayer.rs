@@ -21,6 +21,9 @@ pub enum Pattern {
 }
 
 impl Pattern {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Rggb, Self::Bggr, Self::Grbg, Self::Gbrg];
+
     /// The channel (0 red, 1 green, 2 blue) that the pixel at `row`, `column` keeps.
     #[must_use]
     pub fn channel(self, row: usize, column: usize) -> usize {
@@ -42,16 +45,35 @@ pub(super) fn mosaic(plate: &mut Plate, pattern: Pattern) {
     plate.planes = vec![(0..pixels).map(kept).collect()];
 }
 
+/// Red, green and blue of each pixel of a mosaic, row by row, for viewing: a colour that a pixel lacks is the mean of its
+/// neighbours that have it, by side or corner (bilinear interpolation).
+#[must_use]
+pub fn demosaiced(levels: &[u8], columns: usize, pattern: Pattern) -> Vec<u8> {
+    let rows = levels.len() / columns.max(1);
+    let near = |at: usize, end: usize| at.saturating_sub(1)..(at + 2).min(end);
+    let colour = |row: usize, column: usize, channel: usize| {
+        if pattern.channel(row, column) == channel {
+            return levels[row * columns + column];
+        }
+        let neighbours = near(row, rows).flat_map(|row| near(column, columns).map(move |column| (row, column)));
+        let of_channel = neighbours.filter(|&(row, column)| pattern.channel(row, column) == channel);
+        let (sum, count) = of_channel.fold((0_u32, 0_u32), |(sum, count), (row, column)| {
+            (sum + u32::from(levels[row * columns + column]), count + 1)
+        });
+        (sum / count.max(1)) as u8
+    };
+    let pixels = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
+    pixels.flat_map(|(row, column)| [0, 1, 2].map(|channel| colour(row, column, channel))).collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Pattern, mosaic};
+    use super::{Pattern, demosaiced, mosaic};
     use crate::develop::plate::{Plate, Quantity};
 
     #[test]
     fn each_pattern_keeps_the_colours_that_its_name_spells() {
-        for (pattern, name) in
-            [(Pattern::Rggb, "rggb"), (Pattern::Bggr, "bggr"), (Pattern::Grbg, "grbg"), (Pattern::Gbrg, "gbrg")]
-        {
+        for (pattern, name) in Pattern::ALL.into_iter().zip(["rggb", "bggr", "grbg", "gbrg"]) {
             let planes = "rgb".chars().map(|colour| vec![f32::from(colour as u8); 4 * 3]).collect();
             let mut plate = Plate { width: 4, height: 3, quantity: Quantity::Electrons, planes };
             mosaic(&mut plate, pattern);
@@ -60,5 +82,26 @@ mod tests {
             assert_eq!(letters, [top, top, bottom, bottom, top, top].concat(), "{name}");
             assert_eq!(plate.planes.len(), 1);
         }
+    }
+
+    #[test]
+    fn a_mosaic_of_one_colour_is_that_colour_again_and_edges_move_by_a_pixel_at_most() {
+        let (left, right) = ([200, 120, 40], [20, 60, 220]);
+        let (columns, rows) = (8, 6);
+        for pattern in Pattern::ALL {
+            let coloured = |row, column| if column < 4 { left } else { right }[pattern.channel(row, column)];
+            let levels: Vec<u8> =
+                (0..rows).flat_map(|row| (0..columns).map(move |column| coloured(row, column))).collect();
+            let whole = demosaiced(&levels, columns, pattern);
+            for (i, pixel) in whole.chunks_exact(3).enumerate() {
+                match i % columns {
+                    0..3 => assert_eq!(pixel, left, "{pattern:?} {i}"),
+                    5.. => assert_eq!(pixel, right, "{pattern:?} {i}"),
+                    _ => {}
+                }
+            }
+            assert_eq!(whole.len(), 3 * columns * rows);
+        }
+        assert!(demosaiced(&[], 0, Pattern::Rggb).is_empty());
     }
 }
