@@ -51,6 +51,8 @@ step_a_world() { "$venv/bin/python" -c "import selene; selene.World('learning_pl
 step_a_world
 "$tools/bin/uv" pip install --quiet --python "$venv/bin/python" --no-build-isolation --no-deps --reinstall-package selene .
 step_a_world
+# From here on it is the wheel that is tested.
+"$tools/bin/python" -m pip --python "$venv/bin/python" uninstall --quiet --yes selene maturin
 install "$wheel[learn,test]"
 # A comparison with MuJoCo, and campaigns over two local nodes of Ray, are tested where these can be installed.
 install "$wheel[bench]" || missing "no MuJoCo here: the comparison with it is not tested"

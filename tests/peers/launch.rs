@@ -215,7 +215,7 @@ fn arguments_that_cannot_be_are_refused_with_what_is_allowed_and_the_launch_fail
         ("record", &["x:=east"], &["invalid value 'east'", "--x"]),
         ("record", &["pace:=quick"], &["quick", "real-time, fast or a factor"]),
         ("record", &["domain_id:=999"], &["ROS_DOMAIN_ID=999", "232"]),
-        ("two_rovers", &["robot:=ex1"], &["has 2 rovers", "on the command line is for one"]),
+        ("two_rovers", &["robot:=ex1"], &["rovers: there are 2", "on the command line is for one"]),
     ];
     for (file, arguments, parts) in rows {
         let Some(reported) = refusal(file, arguments) else { return };

@@ -3,8 +3,9 @@
   scans.py BAG
 
 BAG is a bag of `selene run --record` with clouds in the layout of Velodyne's driver, whose `time` counts seconds from the
-scan's stamp, or of Ouster's, whose `t` counts nanoseconds. The path is from ground_truth/odom, the mount of the lidar from /tf_static. Prints one JSON object: the thickness
-of the ground in the last scans together, with the points' own times and with all times set to 0.
+scan's stamp, or of Ouster's, whose `t` counts nanoseconds. The path is from ground_truth/odom, the mount of the lidar
+from /tf_static. Prints one JSON object: the thickness of the ground in the last scans together, with the points' own
+times and with all times set to 0.
 """
 
 import json

@@ -161,7 +161,7 @@ fn the_rover_that_a_scenario_has_already_keeps_what_it_carries_there() {
     assert!(lit.rovers[0].model.lamps().iter().all(|lamp| lamp.spec.level == 1.0), "its lamps are on");
     let reported = with_rover("convoy", "viper").expect_err("three rovers").to_string();
     assert!(
-        reported.contains("rovers: 3 rovers") && reported.contains("a rover, start, namespace or sensor"),
+        reported.contains("rovers: there are 3") && reported.contains("a rover, start, namespace or sensor"),
         "{reported}"
     );
 }

@@ -49,12 +49,12 @@ impl InputError {
         Self::Content { path: path.to_owned(), what: what.into() }
     }
 
-    /// [`YamlFile::refusal`] of a file whose text is no longer at hand: reads it again.
+    /// [`YamlFile::refusal`] of a file whose text is no longer at hand: reads it again. Without the line if it cannot be read.
     #[must_use]
     pub fn at(path: &Path, place: &str, what: impl fmt::Display) -> Self {
         match YamlFile::read(path) {
             Ok(file) => file.refusal(place, what),
-            Err(error) => error,
+            Err(_) => Self::content(path, format!("{place}: {what}")),
         }
     }
 }
@@ -100,8 +100,8 @@ impl YamlFile {
         parse_yaml(&self.text, &self.path)
     }
 
-    /// A value that is refused for what is elsewhere, in this file or in another; `what` says the value and what is
-    /// allowed. The message names `place` (as in `rovers[1].route`) and its line.
+    /// An error about a value that is valid by itself but does not fit something else, in this file or in another; `what`
+    /// says the value and what is allowed. The message names `place` (as in `rovers[1].route`) and its line.
     #[must_use]
     pub fn refusal(&self, place: &str, what: impl fmt::Display) -> InputError {
         let line = place::line_of(&self.text, place);

@@ -278,8 +278,9 @@ impl CourseSpec {
         scenario.heartbeat = self.heartbeat_s.map_or(scenario.heartbeat, SimTime::from_secs_f64);
         let [step_s, heartbeat_s] = [scenario.step, scenario.heartbeat].map(|of| of.secs_f64());
         let refused = |what: &str| {
-            let what = format!("value {heartbeat_s} is not allowed: must be {what}");
-            Err(InputError::at(path, "heartbeat_s", what))
+            let what = format!("a heartbeat_s of {heartbeat_s} is not allowed: it must be {what}");
+            let place = if self.heartbeat_s.is_some() { "heartbeat_s" } else { "step_s" };
+            Err(InputError::at(path, place, what))
         };
         if scenario.heartbeat < scenario.step || scenario.heartbeat % scenario.step != SimTime::ZERO {
             return refused(&format!("a whole number of steps of {step_s} s"));

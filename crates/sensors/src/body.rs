@@ -38,7 +38,7 @@ pub struct SensorMemory {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BodyError {
     /// A name is not that of a movable joint.
-    #[error("joints: '{name}' is no joint of the rover that moves; it has {}", .known.join(", "))]
+    #[error("'{name}' is no joint of the rover that moves; it has {}", .known.join(", "))]
     Joint {
         /// The name in the sensor's file.
         name: String,
@@ -46,7 +46,7 @@ pub enum BodyError {
         known: Vec<String>,
     },
     /// The rover's wheels do not determine its motion.
-    #[error("odometry: the rover's wheels do not determine its motion; two or more are needed, at different sides")]
+    #[error("the rover's wheels do not determine its motion; two or more are needed, at different sides")]
     Wheels,
 }
 

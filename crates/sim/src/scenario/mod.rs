@@ -354,7 +354,7 @@ impl LoadOptions {
         }
         let count = rovers.len();
         let [rover] = rovers else {
-            let what = format!("{count} rovers: a rover, start, namespace or sensor on the command line is for one");
+            let what = format!("there are {count}: a rover, start, namespace or sensor on the command line is for one");
             return Err(file.refusal("rovers", what));
         };
         let folder = file.path().parent().unwrap_or(Path::new(""));

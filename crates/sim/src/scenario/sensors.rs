@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn sensors_for_nobody_in_particular_are_refused() {
         let refusal = |scenario, sensor| with(scenario, vec![config(sensor)]).expect_err("refused").to_string();
-        assert!(refusal("scenario/convoy.yaml", "sensor/hazcam.yaml").contains(": rovers: 3 rovers"));
+        assert!(refusal("scenario/convoy.yaml", "sensor/hazcam.yaml").contains(": rovers: there are 3"));
         assert!(refusal("scenario/polar.yaml", "sensor/no.yaml").contains("no.yaml: cannot be read"));
     }
 }

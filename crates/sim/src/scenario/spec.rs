@@ -331,11 +331,11 @@ impl ScenarioSpec {
 }
 
 impl RoverEntrySpec {
-    /// The place of one of its keys in the scenario's file. In the short form `file`, `namespace` and the start are in
-    /// `rover`, the rest beside it.
+    /// The place of one of its keys in the scenario's file. In the short form `namespace` and the start are in `rover`, the
+    /// rest beside it.
     pub(crate) fn place(&self, key: &str) -> String {
         match (self.at.as_str(), key) {
-            ("", "name" | "file" | "namespace") => format!("rover.{key}"),
+            ("", "namespace") => format!("rover.{key}"),
             ("", _) => key.to_owned(),
             (at, _) => format!("{at}.{key}"),
         }

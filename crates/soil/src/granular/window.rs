@@ -27,7 +27,7 @@ pub(crate) const POINTS_A_CELL: f64 = 2.0;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum GranularError {
     /// The window cannot be at its place.
-    #[error("granular window '{window}': {what}")]
+    #[error("window '{window}': {what}")]
     Window {
         /// Its name.
         window: String,
@@ -35,7 +35,7 @@ pub enum GranularError {
         what: String,
     },
     /// Its soil cannot be stepped.
-    #[error("granular window '{window}': {source}")]
+    #[error("window '{window}': {source}")]
     Soil {
         /// Its name.
         window: String,

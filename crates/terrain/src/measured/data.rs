@@ -143,6 +143,9 @@ fn frame_of(dem: &Dem, file: &FileSpec, spec: &SiteSpec, site: &Path) -> Result<
 
 fn off(file: &FileSpec, spec: &SiteSpec, site: &Path) -> TerrainError {
     let [latitude_deg, longitude_deg] = [spec.latitude_deg, spec.longitude_deg];
-    let what = format!("at {latitude_deg}°, longitude_deg {longitude_deg}°, {} has no height", file.file);
+    let what = format!(
+        "value {latitude_deg} (longitude_deg {longitude_deg}) is not allowed: {} has no height there",
+        file.file
+    );
     InputError::at(site, "latitude_deg", what).into()
 }

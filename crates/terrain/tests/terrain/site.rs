@@ -258,7 +258,7 @@ fn a_site_on_a_georeferenced_file_has_the_files_heights_at_its_posts() {
     for (data_dir, name) in polar_files("georeferenced") {
         let generate = |spec: &SiteSpec| Clipmap::of_site(spec, Path::new("site.yaml"), Some(&data_dir), 1);
         let reported = generate(&on_a_geotiff(&name, 0.0)).expect_err("another height").to_string();
-        assert!(reported.contains("datum_m 0 must be -2"), "{reported}");
+        assert!(reported.contains("site.yaml: datum_m: value 0 is not allowed: must be -2"), "{reported}");
         let mut file = ElevationFile::open(&data_dir.join(&name), &ReadOptions::default()).expect("good");
         let dem = file.read().expect("good");
         let spec = on_a_geotiff(&name, 0.0);
