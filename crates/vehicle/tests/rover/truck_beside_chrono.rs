@@ -6,9 +6,11 @@
 //! suspension is one linkage for all corners. Shafts of Chrono's truck have inertia, and its tyres have no lag; here they
 //! have 0.04 s at 15 m/s.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use nalgebra::Vector3;
+use selene_base::Table;
 use selene_vehicle::RoverModel;
 
 use crate::ground::{Temporary, shipped};
@@ -23,10 +25,18 @@ const TIMED_M_S: f64 = 50.0 / 3.6;
 const POSITIONS: [f64; 2] = [0.05, 0.1];
 const SPEED_M_S: f64 = 15.0;
 
-/// A table of numbers by rows, without its head.
-fn table<const N: usize>(csv: &str) -> Vec<[f64; N]> {
-    let numbers = |line: &str| -> Vec<f64> { line.split(',').map(|cell| cell.parse().unwrap()).collect() };
-    csv.lines().skip(1).map(|line| numbers(line).try_into().unwrap()).collect()
+/// The rows of these columns.
+fn rows_of<const N: usize>(csv: &str, columns: [&str; N]) -> Vec<[f64; N]> {
+    let table = Table::parse(csv, Path::new("truck.csv")).unwrap();
+    let columns = columns.map(|name| table.numbers(name, f64::is_finite, "a number").unwrap());
+    (0..table.len()).map(|row| std::array::from_fn(|column| columns[column][row])).collect()
+}
+
+/// Time, speed, angles of the front and the rear wheels in degrees, yaw rate and roll after a step to this position.
+fn chronos_turn(position: f64) -> Vec<[f64; 6]> {
+    let columns = ["steering", "time_s", "speed_m_s", "front_deg", "rear_deg", "yaw_rad_s", "roll_deg"];
+    let rows = rows_of(STEP_STEER, columns).into_iter().filter(|row| row[0] == position);
+    rows.map(|[_, rest @ ..]| rest).collect()
 }
 
 /// The truck with masses, wheel base, track and open differentials of Chrono's truck. A corner has 121.66 kg there.
@@ -79,8 +89,7 @@ fn at_full_throttle_it_gains_speed_as_chronos_truck_does() {
     const TOLERANCE: f64 = 0.06;
     /// The shipped truck is lighter by 4 %.
     const SHIPPED_TOLERANCE: f64 = 0.1;
-    let chronos: Vec<[f64; 2]> =
-        table(ACCELERATION).into_iter().map(|[time_s, speed_m_s, _]| [time_s, speed_m_s]).collect();
+    let chronos = rows_of(ACCELERATION, ["time_s", "speed_m_s"]);
     let (own, shipped) = (accelerated(as_heavy_as_chronos()), accelerated(Truck::level()));
     let [expected_s, time_s, shipped_s] = [&chronos, &own, &shipped].map(|curve| first_at(curve, TIMED_M_S));
     println!("0 to 50 km/h in {time_s:.2} s, Chrono {expected_s:.2} s; the shipped truck {shipped_s:.2} s");
@@ -121,11 +130,10 @@ impl Turn {
     }
 
     fn of_chrono(position: f64) -> Self {
-        let rows = table::<7>(STEP_STEER).into_iter().filter(|[of, ..]| *of == position);
-        let row = |[_, time_s, speed_m_s, front_deg, rear_deg, yaw_rad_s, roll_deg]: [f64; 7]| {
+        let row = |[time_s, speed_m_s, front_deg, rear_deg, yaw_rad_s, roll_deg]: [f64; 6]| {
             [time_s, speed_m_s, (front_deg - rear_deg).to_radians(), yaw_rad_s, roll_deg]
         };
-        let rows: Vec<_> = rows.map(row).collect();
+        let rows: Vec<_> = chronos_turn(position).into_iter().map(row).collect();
         let [_, _, steer_rad, yaw_rad_s, roll_deg] = rows[0];
         let less = |[time_s, v, steer, yaw, roll]: &[f64; 5]| {
             [*time_s, *v, steer - steer_rad, yaw - yaw_rad_s, roll - roll_deg]
@@ -148,9 +156,8 @@ impl Turn {
 
 /// The mean steering angle of the front wheels in the table, rad.
 fn steered_rad(position: f64) -> f64 {
-    let rows = table::<7>(STEP_STEER).into_iter().filter(|[of, ..]| *of == position);
-    let front_deg: Vec<f64> = rows.map(|row| row[3]).collect();
-    (front_deg[front_deg.len() - 1] - front_deg[0]).to_radians()
+    let rows = chronos_turn(position);
+    (rows[rows.len() - 1][2] - rows[0][2]).to_radians()
 }
 
 #[test]
@@ -173,7 +180,8 @@ fn after_a_step_of_the_steering_it_turns_in_as_chronos_truck_does() {
         for (rise_s, expected_s) in own.rise_s.iter().zip(chronos.rise_s) {
             assert!((rise_s - expected_s).abs() < RISE_TOLERANCE_S, "{own:?} {chronos:?}");
         }
-        assert!(own.overshoot < chronos.overshoot + 0.03, "{own:?} {chronos:?}");
+        // At the larger step Chrono's truck overshoots by more than this: one that does not would fail.
+        assert!((own.overshoot - chronos.overshoot).abs() < 0.02, "{own:?} {chronos:?}");
         assert!(ROLL_RATIO.contains(&(own.roll_deg_s2_m / chronos.roll_deg_s2_m)), "{own:?} {chronos:?}");
     }
 }
