@@ -2,7 +2,6 @@
 
 use selene_base::SimTime;
 use selene_observe::{Device, Devices, Feed, Image, ObserveError, RoverCameras};
-use selene_sensors::develop::{Pattern, demosaiced};
 use selene_sensors::{CameraSpec, Encoding, Sample};
 use selene_sim::{EntityId, World, WorldError};
 
@@ -61,21 +60,10 @@ fn camera_spec(world: &World, rover: EntityId, name: Option<&str>) -> Result<Cam
 /// Red, green and blue of each pixel, row by row, 8 bits each; `None` for an encoding that is no picture. 16-bit values
 /// keep their upper 8 bits.
 pub(crate) fn coloured(image: &Image) -> Option<Vec<u8>> {
-    let upper = |data: &[u8]| data.chunks_exact(2).map(|pair| pair[1]).collect::<Vec<_>>();
-    let grey = |levels: &[u8]| levels.iter().flat_map(|level| [*level; 3]).collect::<Vec<_>>();
-    match image.encoding {
-        "rgb8" => Some(image.data.clone()),
-        "rgb16" => Some(upper(&image.data)),
-        "mono8" => Some(grey(&image.data)),
-        "mono16" => Some(grey(&upper(&image.data))),
-        other => {
-            let pattern = |of: fn(Pattern) -> Encoding| Pattern::ALL.into_iter().find(|one| of(*one).name() == other);
-            let whole = |levels: &[u8], pattern| demosaiced(levels, image.width as usize, pattern);
-            match (pattern(Encoding::Bayer8), pattern(Encoding::Bayer16)) {
-                (Some(pattern), _) => Some(whole(&image.data, pattern)),
-                (_, Some(pattern)) => Some(whole(&upper(&image.data), pattern)),
-                _ => None,
-            }
-        }
-    }
+    let encoding = Encoding::named(image.encoding)?;
+    let viewed = encoding.viewed(image.width as usize, &image.data);
+    Some(match encoding.demosaiced().channels() {
+        1 => viewed.iter().flat_map(|grey| [*grey; 3]).collect(),
+        _ => viewed,
+    })
 }

@@ -679,9 +679,9 @@ mod tests {
                 "waypoint",
                 "heartbeat_s: 0.05",
                 "heartbeat_s: 0.049",
-                ["line 6: heartbeat_s: a heartbeat_s of 0.049", "steps of 0.01 s"],
+                ["line 6: heartbeat_s: value 0.049", "steps of 0.01 s"],
             ),
-            ("waypoint", "heartbeat_s: 0.05", "heartbeat_s: 0.5", ["heartbeat_s of 0.5", "for rovers of"]),
+            ("waypoint", "heartbeat_s: 0.05", "heartbeat_s: 0.5", ["heartbeat_s: value 0.5", "for rovers of"]),
             ("waypoint", "  waypoint:", "  way:", ["line ", "way"]),
             ("obstacle_field", "low: 1.58", "low: -1", ["line ", "0.1 to 30"]),
             ("obstacle_field", "soil/rigid.yaml", "soil/granite.yaml", ["granite.yaml", "cannot be read"]),
@@ -691,12 +691,17 @@ mod tests {
                 "leader: nobody",
                 ["task.follow.leader: 'nobody' is no rover", "leader, follower"],
             ),
-            ("dig", "window: pit", "window: hole", ["'hole' is no granular window", "it has pit"]),
-            ("dig", "arm: front_arm", "arm: front_drum", ["arm 'front_drum' is no joint", "front_arm, rear_arm"]),
+            ("dig", "window: pit", "window: hole", ["task.dig.window: 'hole' is no granular window", "it has pit"]),
+            (
+                "dig",
+                "arm: front_arm",
+                "arm: front_drum",
+                ["task.dig.arm: 'front_drum' is no joint", "front_arm, rear_arm"],
+            ),
             ("dig", "drum: front_drum", "drum: rear_arm", ["servo by rate", "front_drum, rear_drum"]),
-            ("dig", "arm_deg: [-18, 30]", "arm_deg: [-40, 30]", ["arm_deg [-40, 30]", "-30.0 to 95.0"]),
+            ("dig", "arm_deg: [-18, 30]", "arm_deg: [-40, 30]", ["task.dig.arm_deg: [-40, 30]", "-30.0 to 95.0"]),
             ("dig", "back_m: [0, 0.1]", "back_m: [0.2, 0.1]", ["line ", "0 to 10"]),
-            ("dig", "back_m: [0, 0.1]", "back_m: [0, 0.4]", ["window 'pit'", "too near to its sides"]),
+            ("dig", "back_m: [0, 0.1]", "back_m: [0, 0.4]", ["task.dig.window: 'pit'", "too near to its sides"]),
         ] {
             let reported = changed(name, from, to).expect_err(to).to_string();
             assert!(parts.iter().all(|part| reported.contains(part)), "{to}: {reported}");

@@ -277,10 +277,15 @@ impl CourseSpec {
         scenario.step = self.step_s.map_or(scenario.step, SimTime::from_secs_f64);
         scenario.heartbeat = self.heartbeat_s.map_or(scenario.heartbeat, SimTime::from_secs_f64);
         let [step_s, heartbeat_s] = [scenario.step, scenario.heartbeat].map(|of| of.secs_f64());
-        let refused = |what: &str| {
-            let what = format!("a heartbeat_s of {heartbeat_s} is not allowed: it must be {what}");
-            let place = if self.heartbeat_s.is_some() { "heartbeat_s" } else { "step_s" };
-            Err(InputError::at(path, place, what))
+        let refused = |allowed: &str| {
+            Err(match self.heartbeat_s {
+                Some(value) => {
+                    InputError::at(path, "heartbeat_s", format!("value {value} is not allowed: must be {allowed}"))
+                }
+                None => {
+                    InputError::at(path, "step_s", format!("heartbeats of {heartbeat_s} s are not allowed: {allowed}"))
+                }
+            })
         };
         if scenario.heartbeat < scenario.step || scenario.heartbeat % scenario.step != SimTime::ZERO {
             return refused(&format!("a whole number of steps of {step_s} s"));
@@ -341,10 +346,10 @@ fn diggers(spec: &CourseSpec, model: &Model, learners: &[EntityId], path: &Path)
             return Ok(digger);
         }
         let what = "the drum starts beyond it or too near to its sides: move the start, or make the window larger";
-        Err(format!("window '{}': {what}", dig.window))
+        Err(("window", format!("'{}': {what}", dig.window)))
     };
     let found = learners.iter().filter_map(|id| model.rovers().get(id)).map(find);
-    found.collect::<Result<_, String>>().map_err(|what| InputError::at(path, "task.dig", what))
+    found.collect::<Result<_, _>>().map_err(|(key, what)| InputError::at(path, &format!("task.dig.{key}"), what))
 }
 
 /// A start that is `by_m` behind another.

@@ -66,17 +66,17 @@ struct ServoJoint {
 
 impl ServoJoint {
     /// The servo of this kind on a joint, or an error that says why there is none.
-    fn find(rover: &RoverModel, joint: &str, kind: ServoKind, key: &str) -> Result<Self, String> {
+    fn find(rover: &RoverModel, joint: &str, kind: ServoKind) -> Result<Self, String> {
         let servos: Vec<_> = rover.servos().iter().filter(|servo| servo.kind == kind).collect();
         let names: Vec<_> = servos.iter().map(|servo| rover.joints()[servo.joint].name.as_str()).collect();
         let Some(at) = names.iter().position(|name| *name == joint) else {
             let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
             let by = if kind == ServoKind::Position { "position" } else { "rate" };
-            return Err(format!("{key} '{joint}' is no joint with a servo by {by}; the rover has {known}"));
+            return Err(format!("'{joint}' is no joint with a servo by {by}; the rover has {known}"));
         };
         let servo = servos[at];
         let moving = rover.moving_joints().iter().position(|moving| *moving == servo.joint);
-        let moving = moving.ok_or_else(|| format!("{key} '{joint}' does not move"))?;
+        let moving = moving.ok_or_else(|| format!("'{joint}' does not move"))?;
         let limits = [servo.lowest, servo.highest];
         Ok(Self { joint: joint.to_owned(), index: servo.joint, moving, rate_rad_s: servo.rate_rad_s, limits })
     }
@@ -98,22 +98,28 @@ impl ServoJoint {
 }
 
 impl Digger {
-    /// The arm and drum of a rover that a task names, or an error that says why it cannot dig.
-    pub(crate) fn find(spec: &DigSpec, model: &Model, kind: &RoverKind, control_s: f64) -> Result<Self, String> {
+    /// The arm and drum of a rover that a task names, or the task's key whose value does not allow it, and why.
+    pub(crate) fn find(
+        spec: &DigSpec,
+        model: &Model,
+        kind: &RoverKind,
+        control_s: f64,
+    ) -> Result<Self, (&'static str, String)> {
+        let at = |key: &'static str| move |what: String| (key, what);
         let rover = kind.model();
-        let arm = ServoJoint::find(rover, &spec.arm, ServoKind::Position, "arm")?;
-        let drum = ServoJoint::find(rover, &spec.drum, ServoKind::Rate, "drum")?;
-        let arm_rad = angles_rad(spec, &arm)?;
+        let arm = ServoJoint::find(rover, &spec.arm, ServoKind::Position).map_err(at("arm"))?;
+        let drum = ServoJoint::find(rover, &spec.drum, ServoKind::Rate).map_err(at("drum"))?;
+        let arm_rad = angles_rad(spec, &arm).map_err(at("arm_deg"))?;
         let link = rover.joints()[drum.index].child;
         let load = rover.drums().iter().position(|of| of.link == link);
-        let load = load.ok_or_else(|| format!("drum '{}' turns no link among the rover's `drums`", spec.drum))?;
+        let load = load.ok_or_else(|| ("drum", format!("'{}' turns no link among the rover's `drums`", spec.drum)))?;
         let shape = rover.drums()[load];
         let base_from_drum = rover.base_from_links_at_zero()[link] * shape.link_from_drum;
         let base_from_drum_m = base_from_drum.translation.vector;
         let limits = &rover.spec().limits;
         let turning_m_s = (limits.turn_rate_rad_s + arm.rate_rad_s) * base_from_drum_m.norm();
         Ok(Self {
-            window: find_window(model, &spec.window)?,
+            window: find_window(model, &spec.window).map_err(at("window"))?,
             terrain: Arc::clone(model.terrain()),
             arm,
             drum,
@@ -208,7 +214,7 @@ fn angles_rad(spec: &DigSpec, arm: &ServoJoint) -> Result<[f64; 2], String> {
     // The servo's limits were converted from degrees to radians and back.
     if low_deg < least_deg - 1e-9 || high_deg > most_deg + 1e-9 {
         let allowed = format!("must be {least_deg:.1} to {most_deg:.1}, as its servo allows");
-        return Err(format!("arm_deg [{low_deg}, {high_deg}] is not allowed: {allowed}"));
+        return Err(format!("[{low_deg}, {high_deg}] is not allowed: {allowed}"));
     }
     Ok([low_deg.to_radians(), high_deg.to_radians()])
 }
@@ -218,6 +224,6 @@ fn find_window(model: &Model, name: &str) -> Result<Arc<GranularWindow>, String>
     windows.iter().find(|window| window.name() == name).cloned().ok_or_else(|| {
         let known: Vec<_> = windows.iter().map(|window| window.name()).collect();
         let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-        format!("window '{name}' is no granular window of the scenario; it has {known}")
+        format!("'{name}' is no granular window of the scenario; it has {known}")
     })
 }

@@ -34,7 +34,7 @@ use std::f32::consts::FRAC_PI_4;
 use selene_scene::CameraFrame;
 
 pub use self::aggregator::AggregatorSpec;
-pub use self::bayer::{Pattern, demosaiced};
+pub use self::bayer::Pattern;
 pub use self::compressed::{CompressedFormat, CompressedSpec};
 pub use self::defocus::DefocusSpec;
 pub use self::dust::LensDustSpec;

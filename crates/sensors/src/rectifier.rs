@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use selene_base::Pose;
 
 use crate::camera::CameraSpec;
-use crate::develop::{DevelopedImage, Encoding, Pattern};
+use crate::develop::DevelopedImage;
 use crate::rectification::Rectification;
 
 /// Converts a camera's raw images to rectified ones.
@@ -49,8 +49,12 @@ impl Rectifier {
         if [raw.width, raw.height].map(|pixels| pixels as usize) != self.size {
             return None;
         }
-        let encoding = encoding_of(raw.encoding);
-        let planes = Planes { size: self.size, numbers: numbers(raw), channels: encoding.channels() };
+        let encoding = raw.encoding.demosaiced();
+        let planes = Planes {
+            size: self.size,
+            numbers: raw.encoding.numbers(raw.width as usize, &raw.data),
+            channels: encoding.channels(),
+        };
         let mut rectified = vec![0.0; self.places.len() * planes.channels];
         let row = self.size[0] * planes.channels;
         rectified.par_chunks_mut(row).zip(self.places.par_chunks(self.size[0])).for_each(|(row, places)| {
@@ -63,46 +67,6 @@ impl Rectifier {
         let DevelopedImage { width, height, exposure_s, gain, .. } = *raw;
         Some(DevelopedImage { width, height, encoding, data, exposure_s, gain })
     }
-}
-
-/// The encoding of a rectified image; a mosaic becomes RGB.
-fn encoding_of(raw: Encoding) -> Encoding {
-    match raw {
-        Encoding::Bayer8(_) => Encoding::Rgb8,
-        Encoding::Bayer16(_) => Encoding::Rgb16,
-        Encoding::Mono8 | Encoding::Mono16 | Encoding::Rgb8 | Encoding::Rgb16 => raw,
-    }
-}
-
-/// The values of an image, pixel by pixel; a mosaic is converted to RGB.
-fn numbers(raw: &DevelopedImage) -> Vec<f32> {
-    let numbers: Vec<f32> = match raw.encoding.bytes_per_channel() {
-        1 => raw.data.iter().map(|byte| f32::from(*byte)).collect(),
-        _ => raw.data.as_chunks().0.iter().map(|word| f32::from(u16::from_le_bytes(*word))).collect(),
-    };
-    match raw.encoding {
-        Encoding::Bayer8(pattern) | Encoding::Bayer16(pattern) => coloured(&numbers, raw.width as usize, pattern),
-        Encoding::Mono8 | Encoding::Mono16 | Encoding::Rgb8 | Encoding::Rgb16 => numbers,
-    }
-}
-
-/// Demosaics an image: a pixel's own value for its own colour, else the mean of its two or four nearest neighbours of
-/// that colour (bilinear).
-fn coloured(mosaic: &[f32], columns: usize, pattern: Pattern) -> Vec<f32> {
-    let rows = mosaic.len() / columns.max(1);
-    let colour = |pixel: usize, channel: usize| {
-        let [row, column] = [pixel / columns, pixel % columns];
-        if pattern.channel(row, column) == channel {
-            return mosaic[pixel];
-        }
-        let around = |at: usize, count: usize| at.saturating_sub(1)..(at + 2).min(count);
-        let near = around(row, rows).flat_map(|row| around(column, columns).map(move |column| [row, column]));
-        let [sum, count] = near
-            .filter(|[row, column]| pattern.channel(*row, *column) == channel)
-            .fold([0.0, 0.0], |[sum, count], [row, column]| [sum + mosaic[row * columns + column], count + 1.0]);
-        if count > 0.0 { sum / count } else { 0.0 }
-    };
-    (0..mosaic.len()).into_par_iter().flat_map_iter(|pixel| (0..3).map(move |channel| colour(pixel, channel))).collect()
 }
 
 /// An image that can be interpolated at any position.

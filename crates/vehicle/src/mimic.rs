@@ -7,27 +7,22 @@ use std::path::Path;
 
 use nalgebra::{Translation3, UnitQuaternion};
 use selene_base::Pose;
+use selene_base::input::YamlFile;
 
 use crate::VehicleError;
 use crate::model::Coupling;
 use crate::shape::{Joint, JointKind, Mimic};
 use crate::urdf::RawJoint;
 
-/// Fixes the joints that are `held`, by name, and those that follow a fixed joint; `refuse` makes the error for a
-/// name in `held` that is not that of a moving joint.
+/// Fixes the joints that are `held` in a rover's file, by name, and those that follow a fixed joint.
 ///
 /// # Errors
-/// That error, or when a joint follows one that does not exist.
-pub(crate) fn hold(
-    joints: &mut [RawJoint],
-    held: &[String],
-    urdf: &Path,
-    refuse: impl Fn(&str, String) -> VehicleError,
-) -> Result<(), VehicleError> {
-    for name in held {
+/// When a name in `held` is not that of a moving joint, or a joint follows one that does not exist.
+pub(crate) fn hold(joints: &mut [RawJoint], held: &[String], urdf: &Path, file: &YamlFile) -> Result<(), VehicleError> {
+    for (number, name) in held.iter().enumerate() {
         match joints.iter_mut().find(|joint| joint.name == *name && joint.kind != JointKind::Fixed) {
             Some(joint) => joint.kind = JointKind::Fixed,
-            None => return Err(refuse(name, not_moving(name, joints))),
+            None => return Err(file.refusal(&format!("held[{number}]"), not_moving(name, joints)).into()),
         }
     }
     let names: BTreeMap<_, _> = joints.iter().enumerate().map(|(i, joint)| (joint.name.clone(), i)).collect();

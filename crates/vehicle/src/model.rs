@@ -5,20 +5,17 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use nalgebra::{UnitQuaternion, Vector3};
-use selene_base::input::{parse_yaml, read_bytes};
+use selene_base::input::{YamlFile, read_bytes};
 use selene_base::{InputError, Pose};
 
 use crate::body::bodies;
 use crate::driveline::Driveline;
 use crate::packages::Packages;
-use crate::roles::{self, Roles};
+use crate::roles::Roles;
 use crate::shape::{Joint, JointKind, Link};
 use crate::spec::{DriveSpec, FinishSpec, LampSpec, RoverSpec, ServoKind, SuspensionSpec, TyreSpec, WheelRole};
 use crate::tree::TreeKind;
 use crate::{VehicleError, mimic, tree, urdf};
-
-/// Largest rover YAML file, bytes; most have a few kilobytes.
-const YAML_BYTES_MAX: u64 = 1 << 20;
 
 /// A rover's links, joints and wheels.
 #[derive(Clone, Debug)]
@@ -190,20 +187,18 @@ impl RoverModel {
     /// When a file cannot be read, or one of them is refused; the error names the
     /// file, the line, the value and what is allowed.
     pub fn load(rover_yaml: &Path) -> Result<Self, VehicleError> {
-        let yaml = read_text(rover_yaml, YAML_BYTES_MAX)?;
-        let spec: RoverSpec = parse_yaml(&yaml, rover_yaml)?;
+        let file = YamlFile::read(rover_yaml)?;
+        let spec: RoverSpec = file.parse()?;
         let folder = rover_yaml.parent().unwrap_or(Path::new("."));
         let urdf_path = folder.join(&spec.urdf);
         let urdf_text = read_text(&urdf_path, urdf::URDF_BYTES_MAX)?;
         let mut robot = urdf::read(&urdf_text, &urdf_path, &Packages::beside(&spec.packages, folder))?;
-        mimic::hold(&mut robot.joints, &spec.held, &urdf_path, |word, what| {
-            roles::refusal(&yaml, rover_yaml, word, what)
-        })?;
+        mimic::hold(&mut robot.joints, &spec.held, &urdf_path, &file)?;
         let (links, joints) = tree::order(robot, &urdf_path, TreeKind::Rover)?;
-        let roles = Roles::new(&links, &joints, &yaml, rover_yaml);
-        let wheels = spec.wheels.iter().map(|w| roles.wheel(w, &spec)).collect::<Result<Vec<_>, _>>()?;
-        let servos = spec.servos.iter().map(|s| roles.servo(s)).collect::<Result<Vec<_>, _>>()?;
-        let passive = spec.passive.iter().map(|p| roles.passive(p)).collect::<Result<Vec<_>, _>>()?;
+        let roles = Roles::new(&links, &joints, &file, &urdf_path);
+        let wheels = roles.wheels(&spec)?;
+        let servos = roles.servos(&spec.servos)?;
+        let passive = roles.passive(&spec.passive)?;
         let driveline = spec.driveline.as_ref().map(|of| roles.driveline(of, &wheels)).transpose()?;
         let mimics = mimic::couplings(&joints, &urdf_path)?;
         let followers: Vec<_> = mimics.iter().map(|coupling| coupling.joint).collect();
@@ -211,7 +206,7 @@ impl RoverModel {
         let of_wheels = wheels.iter().flat_map(Wheel::joints);
         let held: Vec<_> =
             of_wheels.chain(servos.iter().map(|s| s.joint)).chain(passive.iter().map(|p| p.joint)).collect();
-        roles.no_joint_twice(&held)?;
+        roles.no_joint_twice(&spec)?;
         let moving_joints: Vec<_> = (0..joints.len()).filter(|&j| joints[j].moves()).collect();
         no_joint_free(&joints, &moving_joints, &[held, followers].concat(), &urdf_path)?;
         let ground_friction = roles.ground_friction(&spec.ground_friction, &links)?;

@@ -6,7 +6,8 @@ use std::f64::consts::{PI, TAU};
 use std::path::Path;
 
 use nalgebra::{Point3, UnitQuaternion, Vector3};
-use selene_base::{InputError, Pose};
+use selene_base::Pose;
+use selene_base::input::YamlFile;
 
 use crate::VehicleError;
 use crate::driveline::{Axle, Driveline};
@@ -41,27 +42,36 @@ pub(crate) struct Roles<'a> {
     base_from_links_at_zero: Vec<Pose>,
     /// Name of the root.
     base: &'a str,
-    yaml: &'a str,
-    path: &'a Path,
+    /// The rover's file.
+    file: &'a YamlFile,
+    urdf: &'a Path,
 }
 
 impl<'a> Roles<'a> {
-    pub(crate) fn new(links: &'a [Link], joints: &'a [Joint], yaml: &'a str, path: &'a Path) -> Self {
+    pub(crate) fn new(links: &'a [Link], joints: &'a [Joint], file: &'a YamlFile, urdf: &'a Path) -> Self {
         let index = joints.iter().enumerate().map(|(i, joint)| (joint.name.as_str(), i)).collect();
         let base = links.first().map_or("", |link| link.name.as_str());
-        Self { joints, index, base_from_links_at_zero: poses_at_zero(joints), base, yaml, path }
+        Self { joints, index, base_from_links_at_zero: poses_at_zero(joints), base, file, urdf }
     }
 
-    pub(crate) fn wheel(&self, spec: &WheelSpec, rover: &RoverSpec) -> Result<Wheel, VehicleError> {
-        let optional =
-            |name: &Option<String>, kinds: &[JointKind]| name.as_ref().map(|name| self.joint(name, kinds)).transpose();
-        let drive_joint = self.joint(&spec.drive_joint, &[JointKind::Continuous])?;
-        let steer_joint = optional(&spec.steer_joint, &[JointKind::Revolute])?;
-        let suspension_joint = optional(&spec.suspension_joint, &[JointKind::Prismatic])?;
-        let swivel_joint = optional(&spec.swivel_joint, &SWINGS)?;
-        let drive_sign = self.drive_sign(drive_joint)?;
-        swivel_joint.map_or(Ok(()), |swivel| self.steer_sign(swivel).map(drop))?;
-        self.parts_given(spec, rover)?;
+    pub(crate) fn wheels(&self, rover: &RoverSpec) -> Result<Vec<Wheel>, VehicleError> {
+        let wheel = |(number, spec)| self.wheel(&format!("wheels[{number}]"), spec, rover);
+        rover.wheels.iter().enumerate().map(wheel).collect()
+    }
+
+    fn wheel(&self, place: &str, spec: &WheelSpec, rover: &RoverSpec) -> Result<Wheel, VehicleError> {
+        let of_key = |key: &str| format!("{place}.{key}");
+        let optional = |key: &str, name: &Option<String>, kinds: &[JointKind]| {
+            name.as_ref().map(|name| self.joint(&of_key(key), name, kinds)).transpose()
+        };
+        let drive_joint = self.joint(&of_key("drive_joint"), &spec.drive_joint, &[JointKind::Continuous])?;
+        let steer_joint = optional("steer_joint", &spec.steer_joint, &[JointKind::Revolute])?;
+        let suspension_joint = optional("suspension_joint", &spec.suspension_joint, &[JointKind::Prismatic])?;
+        let swivel_joint = optional("swivel_joint", &spec.swivel_joint, &SWINGS)?;
+        let drive_sign = self.drive_sign(&of_key("drive_joint"), drive_joint)?;
+        let steer_sign = steer_joint.map_or(Ok(1.0), |steer| self.steer_sign(&of_key("steer_joint"), steer))?;
+        swivel_joint.map_or(Ok(()), |swivel| self.steer_sign(&of_key("swivel_joint"), swivel).map(drop))?;
+        self.parts_given(place, spec, rover)?;
         let joint = &self.joints[drive_joint];
         let base_from_link = &self.base_from_links_at_zero[joint.child];
         let turn = link_from_wheel(&base_from_link.rotation, &(joint.axis.into_inner() * drive_sign));
@@ -74,7 +84,7 @@ impl<'a> Roles<'a> {
             drive_joint,
             drive_sign,
             steer_joint,
-            steer_sign: steer_joint.map_or(Ok(1.0), |steer| self.steer_sign(steer))?,
+            steer_sign,
             swivel_joint,
             suspension_joint,
             suspension_sign: suspension_joint.map_or(1.0, |spring| self.axis_in_base(spring).z.signum()),
@@ -91,23 +101,23 @@ impl<'a> Roles<'a> {
     }
 
     /// The sign of a drive joint's rate when its wheel rolls forward.
-    fn drive_sign(&self, joint: usize) -> Result<f64, VehicleError> {
+    fn drive_sign(&self, place: &str, joint: usize) -> Result<f64, VehicleError> {
         let axis = self.axis_in_base(joint);
         if axis.y.abs() >= AXLE_OFF_DEG.to_radians().cos() {
             return Ok(axis.y.signum());
         }
         let allowed = format!("a wheel must turn about +y or -y of {}, within {AXLE_OFF_DEG}°", self.base);
-        Err(self.wrong_axis(joint, &axis, &allowed))
+        Err(self.wrong_axis(place, joint, &axis, &allowed))
     }
 
     /// The sign of a steering joint's angle when its wheel points to the left.
-    fn steer_sign(&self, joint: usize) -> Result<f64, VehicleError> {
+    fn steer_sign(&self, place: &str, joint: usize) -> Result<f64, VehicleError> {
         let axis = self.axis_in_base(joint);
         if axis.z.abs() >= STEER_OFF_DEG.to_radians().cos() {
             return Ok(axis.z.signum());
         }
         let allowed = format!("a wheel must be steered about +z or -z of {}, within {STEER_OFF_DEG}°", self.base);
-        Err(self.wrong_axis(joint, &axis, &allowed))
+        Err(self.wrong_axis(place, joint, &axis, &allowed))
     }
 
     /// A joint's axis in the base link with every joint at zero. A joint's own frame says nothing of
@@ -117,72 +127,82 @@ impl<'a> Roles<'a> {
         self.base_from_links_at_zero[*child].rotation * axis.into_inner()
     }
 
-    fn wrong_axis(&self, joint: usize, axis: &Vector3<f64>, allowed: &str) -> VehicleError {
+    fn wrong_axis(&self, place: &str, joint: usize, axis: &Vector3<f64>, allowed: &str) -> VehicleError {
         let name = &self.joints[joint].name;
         let [x, y, z] = [axis.x, axis.y, axis.z];
         let base = self.base;
         let what = format!("\"{name}\" has its axis along {x:.3} {y:.3} {z:.3} of {base} at rest; {allowed}");
-        self.refusal(name, what)
+        self.refusal(place, what)
     }
 
     /// A steered wheel needs a steering servo, a sprung one a spring, and a spring a joint; a free one has no motor, and
     /// only that swivels.
-    fn parts_given(&self, wheel: &WheelSpec, rover: &RoverSpec) -> Result<(), VehicleError> {
+    fn parts_given(&self, place: &str, wheel: &WheelSpec, rover: &RoverSpec) -> Result<(), VehicleError> {
         let name = &wheel.name;
         if wheel.role == WheelRole::Free && wheel.drive.is_some() {
-            return Err(self.refusal(name, format!("wheel \"{name}\" is free and has no `drive`: remove one of them")));
+            let what = format!("wheel \"{name}\" is free and has no `drive`: remove one of them");
+            return Err(self.refusal(place, what));
         }
         if wheel.swivel_joint.is_some() && (wheel.role == WheelRole::Driven || wheel.steer_joint.is_some()) {
             let what = format!("wheel \"{name}\" swivels by itself: it must be `role: free` and have no steer_joint");
-            return Err(self.refusal(name, what));
+            return Err(self.refusal(place, what));
         }
         let steering = wheel.steer_joint.as_ref().filter(|_| rover.steering == SteeringSpec::NONE);
         if let Some(joint) = steering {
-            return Err(self.refusal(joint, format!("\"{joint}\" steers a wheel, but there is no `steering`: give it")));
+            let what = format!("\"{joint}\" steers a wheel, but there is no `steering`: give it");
+            return Err(self.refusal(&format!("{place}.steer_joint"), what));
         }
         if wheel.suspension.is_some() && wheel.suspension_joint.is_none() {
             let what =
                 format!("wheel \"{name}\" has a `suspension` and no `suspension_joint`: give that, or remove it");
-            return Err(self.refusal(&wheel.drive_joint, what));
+            return Err(self.refusal(&format!("{place}.suspension"), what));
         }
         let is_sprung = rover.suspension.is_some() || wheel.suspension.is_some();
         let suspension = wheel.suspension_joint.as_ref().filter(|_| !is_sprung);
         if let Some(joint) = suspension {
             let what = format!("\"{joint}\" springs a wheel, but there is no `suspension`: give it");
-            return Err(self.refusal(joint, what));
+            return Err(self.refusal(&format!("{place}.suspension_joint"), what));
         }
         Ok(())
     }
 
-    pub(crate) fn servo(&self, spec: &ServoSpec) -> Result<Servo, VehicleError> {
+    pub(crate) fn servos(&self, specs: &[ServoSpec]) -> Result<Vec<Servo>, VehicleError> {
+        let servo = |(number, spec)| self.servo(&format!("servos[{number}]"), spec);
+        specs.iter().enumerate().map(servo).collect()
+    }
+
+    fn servo(&self, place: &str, spec: &ServoSpec) -> Result<Servo, VehicleError> {
         let rate_rad_s = spec.rate_deg_s.to_radians();
-        let need =
-            |what: &str| self.refusal(&spec.joint, format!("servo of \"{}\" by position needs {what}", spec.joint));
+        let need = |what: &str| self.refusal(place, format!("servo of \"{}\" by position needs {what}", spec.joint));
+        let joint = |kind: JointKind| self.joint(&format!("{place}.joint"), &spec.joint, &[kind]);
         let (joint, [lowest, highest], stiffness_nm) = match spec.kind {
             ServoKind::Position => {
                 let limits = spec.limit_deg.ok_or_else(|| need("limit_deg"))?.map(f64::to_radians);
                 let stiffness_nm = spec.stiffness_nm.ok_or_else(|| need("stiffness_nm"))?;
-                (self.joint(&spec.joint, &[JointKind::Revolute])?, limits, stiffness_nm)
+                (joint(JointKind::Revolute)?, limits, stiffness_nm)
             }
             ServoKind::Rate if spec.limit_deg.is_some() || spec.stiffness_nm.is_some() => {
                 let what =
                     format!("servo of \"{}\" by rate has no limit_deg and no stiffness_nm: remove them", spec.joint);
-                return Err(self.refusal(&spec.joint, what));
+                return Err(self.refusal(place, what));
             }
-            ServoKind::Rate => (self.joint(&spec.joint, &[JointKind::Continuous])?, [-rate_rad_s, rate_rad_s], 0.0),
+            ServoKind::Rate => (joint(JointKind::Continuous)?, [-rate_rad_s, rate_rad_s], 0.0),
         };
         let name = spec.name.clone().unwrap_or_else(|| spec.joint.clone());
         let (damping_nm_s, torque_nm) = (spec.damping_nm_s, spec.torque_nm);
         Ok(Servo { name, joint, kind: spec.kind, lowest, highest, rate_rad_s, stiffness_nm, damping_nm_s, torque_nm })
     }
 
-    pub(crate) fn passive(&self, spec: &PassiveSpec) -> Result<Passive, VehicleError> {
-        Ok(Passive {
-            joint: self.joint(&spec.joint, &SWINGS)?,
-            stiffness_nm: spec.stiffness_nm,
-            damping_nm_s: spec.damping_nm_s,
-            limits_rad: spec.limit_deg.map(|limits| limits.map(f64::to_radians)),
-        })
+    pub(crate) fn passive(&self, specs: &[PassiveSpec]) -> Result<Vec<Passive>, VehicleError> {
+        let passive = |(number, spec): (usize, &PassiveSpec)| {
+            Ok(Passive {
+                joint: self.joint(&format!("passive[{number}].joint"), &spec.joint, &SWINGS)?,
+                stiffness_nm: spec.stiffness_nm,
+                damping_nm_s: spec.damping_nm_s,
+                limits_rad: spec.limit_deg.map(|limits| limits.map(f64::to_radians)),
+            })
+        };
+        specs.iter().enumerate().map(passive).collect()
     }
 
     /// Couplings between moving joints of one kind, after those of the URDF; none may follow from others.
@@ -194,20 +214,23 @@ impl<'a> Roles<'a> {
         let mut group: Vec<_> = (0..self.joints.len()).collect();
         for Coupling { joint, mirrors, .. } in &couplings {
             if !joined(&mut group, *joint, *mirrors) {
-                let name = &self.joints[*joint].name;
-                return Err(self.refusal(name, format!("\"{name}\" mimics itself in the URDF, by way of others")));
+                let Joint { name, line, .. } = &self.joints[*joint];
+                let what = format!("joint \"{name}\" mimics itself, by way of others");
+                return Err(VehicleError::urdf(self.urdf, *line, what));
             }
         }
-        for spec in specs {
-            let [joint, mirrors] = [self.moving(&spec.joint)?, self.moving(&spec.mirrors)?];
+        for (number, spec) in specs.iter().enumerate() {
+            let place = format!("couplings[{number}]");
+            let joint = self.moving(&format!("{place}.joint"), &spec.joint)?;
+            let mirrors = self.moving(&format!("{place}.mirrors"), &spec.mirrors)?;
             let slides = |j: usize| self.joints[j].kind == JointKind::Prismatic;
             if slides(joint) != slides(mirrors) {
                 let what = format!("\"{}\" cannot mirror \"{}\": one turns, one slides", spec.joint, spec.mirrors);
-                return Err(self.refusal(&spec.joint, what));
+                return Err(self.refusal(&place, what));
             }
             if !joined(&mut group, joint, mirrors) {
                 let what = format!("\"{}\" is coupled to \"{}\" already; once is enough", spec.joint, spec.mirrors);
-                return Err(self.refusal(&spec.joint, what));
+                return Err(self.refusal(&place, what));
             }
             couplings.push(Coupling { joint, mirrors, ratio: spec.ratio });
         }
@@ -216,30 +239,30 @@ impl<'a> Roles<'a> {
 
     /// A driveline between wheels that there are, each on one axle.
     pub(crate) fn driveline(&self, spec: &DrivelineSpec, wheels: &[Wheel]) -> Result<Driveline, VehicleError> {
-        let find = |name: &str| {
-            wheels.iter().position(|wheel| wheel.name == name).ok_or_else(|| {
-                let names: Vec<_> = wheels.iter().map(|wheel| wheel.name.as_str()).collect();
-                self.refusal(name, format!("\"{name}\" is not a wheel; those are: {}", names.join(", ")))
-            })
-        };
         let mut seen = BTreeSet::new();
-        let mut axles = Vec::with_capacity(spec.axles.len());
-        for AxleSpec { left, right, torque_share, torque_bias } in &spec.axles {
-            let of = [find(left)?, find(right)?];
-            for (wheel, name) in of.into_iter().zip([left, right]) {
-                if !seen.insert(wheel) {
-                    return Err(self.refusal(name, format!("\"{name}\" is on an axle already; once is enough")));
-                }
-                if !wheels[wheel].is_driven() {
-                    return Err(self.refusal(name, format!("\"{name}\" is free; an axle drives its wheels")));
-                }
+        let mut find = |place: &str, name: &str| {
+            let Some(found) = wheels.iter().position(|wheel| wheel.name == name) else {
+                let names: Vec<_> = wheels.iter().map(|wheel| wheel.name.as_str()).collect();
+                return Err(self.refusal(place, format!("\"{name}\" is not a wheel; those are: {}", names.join(", "))));
+            };
+            if !seen.insert(found) {
+                return Err(self.refusal(place, format!("\"{name}\" is on an axle already; once is enough")));
             }
-            axles.push(Axle { wheels: of, torque_share: *torque_share, torque_bias: *torque_bias });
+            if !wheels[found].is_driven() {
+                return Err(self.refusal(place, format!("\"{name}\" is free; an axle drives its wheels")));
+            }
+            Ok(found)
+        };
+        let mut axles = Vec::with_capacity(spec.axles.len());
+        for (number, AxleSpec { left, right, torque_share, torque_bias }) in spec.axles.iter().enumerate() {
+            let place = format!("driveline.axles[{number}]");
+            let wheels = [find(&format!("{place}.left"), left)?, find(&format!("{place}.right"), right)?];
+            axles.push(Axle { wheels, torque_share: *torque_share, torque_bias: *torque_bias });
         }
         let sum: f64 = axles.iter().map(|axle| axle.torque_share).sum();
         if (sum - 1.0).abs() > SHARE_SLACK {
             let what = format!("the axles' values of torque_share are {sum} together; must be 1");
-            return Err(self.refusal("torque_share", what));
+            return Err(self.refusal("driveline.axles", what));
         }
         Ok(Driveline::new(spec.clone(), axles))
     }
@@ -247,15 +270,15 @@ impl<'a> Roles<'a> {
     /// Lamps on links that there are, no two of one name.
     pub(crate) fn lamps(&self, specs: &[LampSpec], links: &[Link]) -> Result<Vec<MountedLamp>, VehicleError> {
         let mut lamps: Vec<MountedLamp> = Vec::with_capacity(specs.len());
-        for spec in specs {
+        for (number, spec) in specs.iter().enumerate() {
             if lamps.iter().any(|lamp| lamp.spec.name == spec.name) {
                 let what = format!("two lamps are named \"{}\"; names must differ", spec.name);
-                return Err(self.refusal(&spec.name, what));
+                return Err(self.refusal(&format!("lamps[{number}].name"), what));
             }
             let Some(link) = links.iter().position(|link| link.name == spec.link) else {
                 let names: Vec<_> = links.iter().map(|link| link.name.as_str()).collect();
                 let what = format!("\"{}\" is not a link of the URDF; those are: {}", spec.link, names.join(", "));
-                return Err(self.refusal(&spec.link, what));
+                return Err(self.refusal(&format!("lamps[{number}].link"), what));
             };
             lamps.push(MountedLamp { link, spec: spec.clone() });
         }
@@ -264,18 +287,19 @@ impl<'a> Roles<'a> {
 
     /// Links that are drums, each once.
     pub(crate) fn drums(&self, specs: &[DrumSpec], links: &[Link]) -> Result<Vec<BucketDrum>, VehicleError> {
-        let drum = |(index, spec): (usize, &DrumSpec)| {
-            if specs[..index].iter().any(|earlier| earlier.link == spec.link) {
-                return Err(self.refusal(&spec.link, format!("\"{}\" is a drum twice; once is enough", spec.link)));
+        let drum = |(number, spec): (usize, &DrumSpec)| {
+            let place = format!("drums[{number}]");
+            if specs[..number].iter().any(|earlier| earlier.link == spec.link) {
+                return Err(self.refusal(&place, format!("\"{}\" is a drum twice; once is enough", spec.link)));
             }
-            self.drum(spec, links)
+            self.drum(&place, spec, links)
         };
         specs.iter().enumerate().map(drum).collect()
     }
 
     /// A link that a joint turns, with one cylinder about that joint's axis.
-    fn drum(&self, spec: &DrumSpec, links: &[Link]) -> Result<BucketDrum, VehicleError> {
-        let refuse = |what: String| self.refusal(&spec.link, format!("drum \"{}\" {what}", spec.link));
+    fn drum(&self, place: &str, spec: &DrumSpec, links: &[Link]) -> Result<BucketDrum, VehicleError> {
+        let refuse = |what: String| self.refusal(place, format!("drum \"{}\" {what}", spec.link));
         let found = links.iter().enumerate().find(|(_, link)| link.name == spec.link);
         let turned = found.and_then(|(index, link)| Some((index, link, &self.joints[link.joint?])));
         let Some((link, of, joint)) = turned.filter(|(.., joint)| joint.kind == JointKind::Continuous) else {
@@ -304,16 +328,16 @@ impl<'a> Roles<'a> {
         links: &[Link],
     ) -> Result<Vec<(usize, f64)>, VehicleError> {
         let mut given: Vec<(usize, f64)> = Vec::with_capacity(specs.len());
-        for FrictionSpec { link, friction } in specs {
+        for (number, FrictionSpec { link, friction }) in specs.iter().enumerate() {
+            let place = format!("ground_friction[{number}]");
             let Some(index) = links.iter().position(|of| of.name == *link && !of.collisions.is_empty()) else {
                 let with = links.iter().filter(|link| !link.collisions.is_empty()).map(|link| link.name.as_str());
                 let names = with.collect::<Vec<_>>().join(", ");
-                return Err(
-                    self.refusal(link, format!("\"{link}\" is no link with a collision shape; those are: {names}"))
-                );
+                let what = format!("\"{link}\" is no link with a collision shape; those are: {names}");
+                return Err(self.refusal(&place, what));
             };
             if given.iter().any(|(of, _)| *of == index) {
-                return Err(self.refusal(link, format!("\"{link}\" has two frictions; one is enough")));
+                return Err(self.refusal(&place, format!("\"{link}\" has two frictions; one is enough")));
             }
             given.push((index, *friction));
         }
@@ -323,60 +347,79 @@ impl<'a> Roles<'a> {
     /// Finishes of materials that there are, each once.
     pub(crate) fn finishes(&self, specs: &[FinishSpec], links: &[Link]) -> Result<(), VehicleError> {
         let visuals = || links.iter().flat_map(|link| &link.visuals);
-        for (index, FinishSpec { material, .. }) in specs.iter().enumerate() {
-            if specs[..index].iter().any(|earlier| earlier.material == *material) {
-                return Err(self.refusal(material, format!("\"{material}\" has two finishes; one is enough")));
+        for (number, FinishSpec { material, .. }) in specs.iter().enumerate() {
+            let place = format!("finishes[{number}].material");
+            if specs[..number].iter().any(|earlier| earlier.material == *material) {
+                return Err(self.refusal(&place, format!("\"{material}\" has two finishes; one is enough")));
             }
             if !visuals().any(|visual| visual.material == *material) {
                 let names: BTreeSet<_> = visuals().map(|visual| visual.material.as_str()).collect();
                 let names: Vec<_> = names.into_iter().collect();
                 let what = format!("no visual of the URDF is of \"{material}\"; there are: {}", names.join(", "));
-                return Err(self.refusal(material, what));
+                return Err(self.refusal(&place, what));
             }
         }
         Ok(())
     }
 
-    fn moving(&self, name: &str) -> Result<usize, VehicleError> {
+    fn moving(&self, place: &str, name: &str) -> Result<usize, VehicleError> {
         let found = self.index.get(name).copied().filter(|&joint| self.joints[joint].moves());
         found.ok_or_else(|| {
             let names: Vec<_> = self.joints.iter().filter(|j| j.moves()).map(|j| j.name.as_str()).collect();
-            self.refusal(name, format!("\"{name}\" is not a moving joint of the URDF; those are: {}", names.join(", ")))
+            self.refusal(
+                place,
+                format!("\"{name}\" is not a moving joint of the URDF; those are: {}", names.join(", ")),
+            )
         })
     }
 
-    fn joint(&self, name: &str, kinds: &[JointKind]) -> Result<usize, VehicleError> {
+    fn joint(&self, place: &str, name: &str, kinds: &[JointKind]) -> Result<usize, VehicleError> {
         let needed = || kinds.iter().map(|kind| format!("{kind:?}")).collect::<Vec<_>>().join(" or ");
         let Some(&index) = self.index.get(name) else {
             let fitting = self.joints.iter().filter(|joint| kinds.contains(&joint.kind));
             let names: Vec<_> = fitting.map(|joint| joint.name.as_str()).collect();
             let what = format!("\"{name}\" is not a joint of the URDF; {} joints are: {}", needed(), names.join(", "));
-            return Err(self.refusal(name, what));
+            return Err(self.refusal(place, what));
         };
         let found = self.joints[index].kind;
         if !kinds.contains(&found) {
             let what = format!("\"{name}\" is a {found:?} joint; {} is needed here", needed());
-            return Err(self.refusal(name, what));
+            return Err(self.refusal(place, what));
         }
         Ok(index)
     }
 
-    /// Refuses a joint that comes twice in `held`.
-    pub(crate) fn no_joint_twice(&self, held: &[usize]) -> Result<(), VehicleError> {
+    /// Refuses a joint with two roles.
+    pub(crate) fn no_joint_twice(&self, spec: &RoverSpec) -> Result<(), VehicleError> {
         let mut seen = BTreeSet::new();
-        match held.iter().find(|&&joint| !seen.insert(joint)) {
-            Some(&joint) => {
-                let name = &self.joints[joint].name;
-                Err(self
-                    .refusal(name, format!("\"{name}\" is given twice; a joint has one wheel, servo or other role")))
-            }
-            None => Ok(()),
-        }
+        let twice = roles_of(spec).into_iter().find(|(_, name)| !seen.insert(*name));
+        twice.map_or(Ok(()), |(place, name)| {
+            let what = format!("\"{name}\" is given twice; a joint has one wheel, servo or other role");
+            Err(self.refusal(&place, what))
+        })
     }
 
-    fn refusal(&self, word: &str, what: String) -> VehicleError {
-        refusal(self.yaml, self.path, word, what)
+    fn refusal(&self, place: &str, what: String) -> VehicleError {
+        self.file.refusal(place, what).into()
     }
+}
+
+/// The joints that a rover's file gives a role, by name, each with its place there.
+fn roles_of(spec: &RoverSpec) -> Vec<(String, &str)> {
+    let wheels = spec.wheels.iter().enumerate().flat_map(|(number, wheel)| {
+        let joints = [
+            ("drive_joint", Some(&wheel.drive_joint)),
+            ("steer_joint", wheel.steer_joint.as_ref()),
+            ("swivel_joint", wheel.swivel_joint.as_ref()),
+            ("suspension_joint", wheel.suspension_joint.as_ref()),
+        ];
+        joints.into_iter().filter_map(move |(key, name)| Some((format!("wheels[{number}].{key}"), name?.as_str())))
+    });
+    let servos = spec.servos.iter().map(|servo| servo.joint.as_str()).enumerate();
+    let servos = servos.map(|(number, name)| (format!("servos[{number}].joint"), name));
+    let passive = spec.passive.iter().map(|passive| passive.joint.as_str()).enumerate();
+    let passive = passive.map(|(number, name)| (format!("passive[{number}].joint"), name));
+    wheels.chain(servos).chain(passive).collect()
 }
 
 /// Panels end before their own lips, and leave a core free.
@@ -393,13 +436,6 @@ fn room_for_soil(spec: &DrumSpec, radius_m: f64) -> Result<(), String> {
         true => Ok(()),
         false => Err(format!("has channel_m {channel_m}: with its radius and overlap {most_m:.4} is allowed")),
     }
-}
-
-/// A refusal that names the last line of the YAML that holds `word`.
-pub(crate) fn refusal(yaml: &str, path: &Path, word: &str, what: String) -> VehicleError {
-    let line = yaml.lines().enumerate().filter(|(_, text)| text.contains(word)).last();
-    let line = line.map_or(1, |(i, _)| i + 1);
-    InputError::content(path, format!("line {line}: {what}")).into()
 }
 
 /// Puts two joints into one group; whether they were not yet.

@@ -3,6 +3,7 @@
 use image::imageops::{self, FilterType};
 use image::{GrayImage, RgbImage};
 use selene_base::SimTime;
+use selene_sensors::Encoding;
 
 use super::canvas::{Align, Canvas};
 use super::colour::{self, Rgb};
@@ -48,17 +49,13 @@ impl Still {
     #[must_use]
     pub fn read(stamp: SimTime, [width, height]: [u32; 2], encoding: &str, data: &[u8]) -> Option<Self> {
         let pixels = match encoding {
-            "mono8" => Pixels::Mono(data.to_vec()),
-            "rgb8" => Pixels::Colour(data.to_vec()),
-            // The high byte of each little-endian pair.
-            "mono16" => Pixels::Mono(upper_bytes(data)),
-            "rgb16" => Pixels::Colour(upper_bytes(data)),
-            // A Bayer mosaic is shown as a grey image.
-            mosaic if mosaic.starts_with("bayer_") && mosaic.ends_with("16") => Pixels::Mono(upper_bytes(data)),
-            mosaic if mosaic.starts_with("bayer_") => Pixels::Mono(data.to_vec()),
             "32FC1" => Pixels::Depth(numbers(data, f32::from_le_bytes)),
             "16UC1" => Pixels::Classes(numbers(data, u16::from_le_bytes)),
-            _ => return None,
+            other => {
+                let encoding = Encoding::named(other)?;
+                let viewed = encoding.viewed(width as usize, data);
+                if encoding.demosaiced().channels() == 3 { Pixels::Colour(viewed) } else { Pixels::Mono(viewed) }
+            }
         };
         let length = match &pixels {
             Pixels::Mono(all) => all.len(),
@@ -172,10 +169,6 @@ impl LidarRevolution {
     }
 }
 
-fn upper_bytes(words: &[u8]) -> Vec<u8> {
-    words.as_chunks().0.iter().map(|[_, upper]| *upper).collect()
-}
-
 fn numbers<T, const N: usize>(bytes: &[u8], from: impl Fn([u8; N]) -> T) -> Vec<T> {
     bytes.as_chunks().0.iter().copied().map(from).collect()
 }
@@ -230,7 +223,8 @@ mod tests {
         let depth = [1.5_f32, f32::INFINITY].iter().flat_map(|d| d.to_le_bytes()).collect();
         assert!(matches!(read("32FC1", depth), Some(Pixels::Depth(p)) if p == [1.5, f32::INFINITY]));
         assert!(matches!(read("rgb8", vec![1, 2, 3, 4, 5, 6]), Some(Pixels::Colour(p)) if p == [1, 2, 3, 4, 5, 6]));
-        assert!(matches!(read("bayer_rggb16", vec![0, 1, 0, 2]), Some(Pixels::Mono(p)) if p == [1, 2]));
+        // Red and green; no pixel nearby is blue.
+        assert!(matches!(read("bayer_rggb16", vec![0, 1, 0, 2]), Some(Pixels::Colour(p)) if p == [1, 2, 0, 1, 2, 0]));
         assert!(read("yuv422", vec![0; 4]).is_none());
         assert!(read("mono8", vec![0; 3]).is_none());
     }

@@ -1,6 +1,7 @@
 //! The colour mosaic: each pixel keeps one of its three colours, in a pattern of two by two that begins at the top
 //! left. It gives the quantity that it takes: electrons, because the filters are in front of the detector, or signal.
 
+use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -45,25 +46,23 @@ pub(super) fn mosaic(plate: &mut Plate, pattern: Pattern) {
     plate.planes = vec![(0..pixels).map(kept).collect()];
 }
 
-/// Red, green and blue of each pixel of a mosaic, row by row, for viewing: a colour that a pixel lacks is the mean of its
-/// neighbours that have it, by side or corner (bilinear interpolation).
-#[must_use]
-pub fn demosaiced(levels: &[u8], columns: usize, pattern: Pattern) -> Vec<u8> {
-    let rows = levels.len() / columns.max(1);
+/// Red, green and blue of each pixel of a mosaic, row by row: its own value for its own colour, else the mean of its
+/// neighbours of that colour, by side or corner (bilinear interpolation).
+pub(crate) fn demosaiced(mosaic: &[f32], columns: usize, pattern: Pattern) -> Vec<f32> {
+    let rows = mosaic.len() / columns.max(1);
     let near = |at: usize, end: usize| at.saturating_sub(1)..(at + 2).min(end);
-    let colour = |row: usize, column: usize, channel: usize| {
+    let colour = |pixel: usize, channel: usize| {
+        let (row, column) = (pixel / columns, pixel % columns);
         if pattern.channel(row, column) == channel {
-            return levels[row * columns + column];
+            return mosaic[pixel];
         }
         let neighbours = near(row, rows).flat_map(|row| near(column, columns).map(move |column| (row, column)));
         let of_channel = neighbours.filter(|&(row, column)| pattern.channel(row, column) == channel);
-        let (sum, count) = of_channel.fold((0_u32, 0_u32), |(sum, count), (row, column)| {
-            (sum + u32::from(levels[row * columns + column]), count + 1)
-        });
-        (sum / count.max(1)) as u8
+        let (sum, count) = of_channel
+            .fold((0.0, 0.0_f32), |(sum, count), (row, column)| (sum + mosaic[row * columns + column], count + 1.0));
+        sum / count.max(1.0)
     };
-    let pixels = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
-    pixels.flat_map(|(row, column)| [0, 1, 2].map(|channel| colour(row, column, channel))).collect()
+    (0..mosaic.len()).into_par_iter().flat_map_iter(|pixel| [0, 1, 2].map(|channel| colour(pixel, channel))).collect()
 }
 
 #[cfg(test)]
@@ -86,11 +85,11 @@ mod tests {
 
     #[test]
     fn a_mosaic_of_one_colour_is_that_colour_again_and_edges_move_by_a_pixel_at_most() {
-        let (left, right) = ([200, 120, 40], [20, 60, 220]);
+        let (left, right) = ([200.0, 120.0, 40.0], [20.0, 60.0, 220.0]);
         let (columns, rows) = (8, 6);
         for pattern in Pattern::ALL {
             let coloured = |row, column| if column < 4 { left } else { right }[pattern.channel(row, column)];
-            let levels: Vec<u8> =
+            let levels: Vec<f32> =
                 (0..rows).flat_map(|row| (0..columns).map(move |column| coloured(row, column))).collect();
             let whole = demosaiced(&levels, columns, pattern);
             for (i, pixel) in whole.chunks_exact(3).enumerate() {

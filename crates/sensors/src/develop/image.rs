@@ -1,6 +1,6 @@
 //! Developed images: the bytes of `sensor_msgs/Image` and their encoding.
 
-use super::bayer::Pattern;
+use super::bayer::{Pattern, demosaiced};
 use super::plate::Plate;
 
 /// Pixel format, by the names of `sensor_msgs/image_encodings`. 16 bits are little-endian.
@@ -31,6 +31,49 @@ impl Encoding {
             (None, 3, true) => Self::Rgb16,
             (None, _, false) => Self::Mono8,
             (None, _, true) => Self::Mono16,
+        }
+    }
+
+    /// The encoding of this name in `sensor_msgs/Image`; `None` if there is none.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let mosaics = Pattern::ALL.into_iter().flat_map(|pattern| [Self::Bayer8(pattern), Self::Bayer16(pattern)]);
+        let whole = [Self::Mono8, Self::Mono16, Self::Rgb8, Self::Rgb16];
+        whole.into_iter().chain(mosaics).find(|encoding| encoding.name() == name)
+    }
+
+    /// That of an image whose pixels have all their colours.
+    #[must_use]
+    pub fn demosaiced(self) -> Self {
+        match self {
+            Self::Bayer8(_) => Self::Rgb8,
+            Self::Bayer16(_) => Self::Rgb16,
+            Self::Mono8 | Self::Mono16 | Self::Rgb8 | Self::Rgb16 => self,
+        }
+    }
+
+    /// The numbers of an image with this many columns, pixel by pixel; of a mosaic, all colours of each pixel.
+    pub(crate) fn numbers(self, columns: usize, data: &[u8]) -> Vec<f32> {
+        let numbers: Vec<f32> = match self.bytes_per_channel() {
+            1 => data.iter().map(|byte| f32::from(*byte)).collect(),
+            _ => data.as_chunks().0.iter().map(|word| f32::from(u16::from_le_bytes(*word))).collect(),
+        };
+        match self {
+            Self::Bayer8(pattern) | Self::Bayer16(pattern) => demosaiced(&numbers, columns, pattern),
+            Self::Mono8 | Self::Mono16 | Self::Rgb8 | Self::Rgb16 => numbers,
+        }
+    }
+
+    /// The image for viewing: 8 bits for each channel of [`Self::demosaiced`]. 16-bit values keep their upper 8 bits.
+    #[must_use]
+    pub fn viewed(self, columns: usize, data: &[u8]) -> Vec<u8> {
+        let upper = |words: &[u8]| words.as_chunks().0.iter().map(|[_, upper]| *upper).collect();
+        let bytes = if self.bytes_per_channel() == 2 { upper(data) } else { data.to_vec() };
+        match self {
+            Self::Bayer8(pattern) | Self::Bayer16(pattern) => {
+                Self::Bayer8(pattern).numbers(columns, &bytes).iter().map(|number| number.round() as u8).collect()
+            }
+            Self::Mono8 | Self::Mono16 | Self::Rgb8 | Self::Rgb16 => bytes,
         }
     }
 

@@ -6,10 +6,18 @@ use crate::refusal::{Folder, URDF, YAML, has_all, other_refusal, yaml_refusal};
 #[test]
 fn a_rover_file_that_does_not_fit_its_urdf_is_refused() {
     let from = "drive_joint: front_left_drive";
-    yaml_refusal("unknown", from, "drive_joint: front_left_motor", &["front_left_motor", "rear_right_drive"]);
+    yaml_refusal(
+        "unknown",
+        from,
+        "drive_joint: front_left_motor",
+        &["wheels[0].drive_joint: \"front_left_motor\"", "rear_right_drive"],
+    );
     yaml_refusal("kind", from, "drive_joint: front_left_steer", &["Revolute", "Continuous is needed"]);
     let shared = YAML.replacen("drive_joint: rear_right_drive", "drive_joint: rear_left_drive", 1);
-    has_all(&Folder::new("shared").refusal(&shared, URDF), &["line 13", "rear_left_drive", "twice"]);
+    has_all(
+        &Folder::new("shared").refusal(&shared, URDF),
+        &["line 13: wheels[3].drive_joint", "rear_left_drive", "twice"],
+    );
 }
 
 #[test]
@@ -25,12 +33,18 @@ fn a_wheel_that_does_not_turn_about_the_bodys_y_axis_or_steer_about_its_z_axis_i
     ] {
         assert!(URDF.contains(drive));
         let message = Folder::new(name).refusal(YAML, &URDF.replacen(drive, to, 1));
-        has_all(&message, &["rover.yaml", "line ", "front_left_drive", reported, "+y or -y of base_link"]);
+        has_all(
+            &message,
+            &["rover.yaml: line 10: wheels[0].drive_joint", "front_left_drive", reported, "+y or -y of base_link"],
+        );
     }
     let steer = "<child link=\"front_left_upright\"/><axis xyz=\"0 0 1\"/>";
     assert!(URDF.contains(steer));
     let lying = URDF.replacen(steer, "<child link=\"front_left_upright\"/><axis xyz=\"1 0 0\"/>", 1);
-    has_all(&Folder::new("steer-x").refusal(YAML, &lying), &["line ", "front_left_steer", "+z or -z of base_link"]);
+    has_all(
+        &Folder::new("steer-x").refusal(YAML, &lying),
+        &["line 10: wheels[0].steer_joint", "front_left_steer", "+z or -z of base_link"],
+    );
 }
 
 #[test]
@@ -63,7 +77,7 @@ fn passive_joints_and_servos_that_cannot_be_are_refused() {
     refused("{joint: left_bogie, damping_nm_s: 10, limit_deg: [35, -35]}", &["[35, -35]", "lowest"]);
     refused("{joint: left_bogie, damping_nm_s: -10}", &["-10", "0 to 1000000000"]);
     refused("{joint: front_left_steer, damping_nm_s: 10}", &["front_left_steer", "twice"]);
-    refused("{joint: front_left_drive, damping_nm_s: 10}", &["front_left_drive", "twice"]);
+    refused("{joint: front_left_drive, damping_nm_s: 10}", &["passive[2].joint", "front_left_drive", "twice"]);
     let arm = "{joint: front_arm, kind: position, limit_deg: [-30, 95], rate_deg_s: 20, stiffness_nm: 3000, damping_nm_s: 150, torque_nm: 150}";
     let refused = |to: &str, parts: &[&str]| other_refusal("rassor", arm, to, "", parts);
     refused(
@@ -139,8 +153,13 @@ fn a_driveline_that_cannot_be_is_refused() {
         "{left: rear_left, right: rear_wheel, torque_share: 0.5",
         &["rear_wheel", "not a wheel", "rear_right"],
     );
-    refused(rear, "{left: rear_left, right: front_left, torque_share: 0.5", &["front_left", "already"]);
-    refused(rear, "{left: rear_left, right: rear_right, torque_share: 0.4", &["0.9 together", "must be 1"]);
+    refused(
+        rear,
+        "{left: rear_left, right: front_left, torque_share: 0.5",
+        &["driveline.axles[1].right: \"front_left\"", "already"],
+    );
+    let share = "{left: rear_left, right: rear_right, torque_share: 0.4";
+    other_refusal("hmmwv", rear, share, "axles:", &["driveline.axles", "0.9 together", "must be 1"]);
     other_refusal(
         "hmmwv",
         "rear_left_drive, suspension_joint: rear_left_suspension,",
@@ -177,7 +196,12 @@ fn a_lamp_that_cannot_be_is_refused() {
     );
     yaml_refusal("lamp-inside-out", "inner_deg: 6, outer_deg: 32", "inner_deg: 40, outer_deg: 32", &["40", "0 to 32"]);
     yaml_refusal("lamp-name", "name: headlight_left", "name: Head-light", &["Head-light", "small letters"]);
-    yaml_refusal("lamp-link", "link: headlight_left", "link: roof_rack", &["roof_rack", "headlight_right"]);
+    yaml_refusal(
+        "lamp-link",
+        "link: headlight_left",
+        "link: roof_rack",
+        &["lamps[0].link", "roof_rack", "headlight_right"],
+    );
     yaml_refusal("finish", "material: lens, roughness: 0.1", "material: lens, roughness: 0.01", &["0.01", "0.1 to 1"]);
     yaml_refusal("finish-of", "material: lens, roughness", "material: velvet, roughness", &["velvet", "mli_gold"]);
     let twice = YAML.replacen("name: headlight_right", "name: headlight_left", 1);

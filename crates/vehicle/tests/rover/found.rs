@@ -201,7 +201,11 @@ fn a_package_that_is_elsewhere_is_named_in_the_rovers_file() {
 #[test]
 fn what_no_rover_can_have_is_refused() {
     let held = "  - left_finger_joint";
-    refused(["", ""], [held, "  - thumb_joint"], &["line ", "thumb_joint", "not a moving joint", "left_finger_joint"]);
+    refused(
+        ["", ""],
+        [held, "  - thumb_joint"],
+        &["held[0]: \"thumb_joint\"", "not a moving joint", "left_finger_joint"],
+    );
     refused(["", ""], [held, "  - base_joint"], &["base_joint", "not a moving joint"]);
     refused(["joint=\"lid_joint\"", "joint=\"cover\""], ["", ""], &["flap_joint", "cover", "does not have"]);
     refused(["multiplier=\"-0.5\"", "offset=\"0.1\""], ["", ""], &["flap_joint", "offset", "held"]);
