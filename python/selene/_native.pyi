@@ -170,7 +170,7 @@ class World:
     def render(self, camera: str | None = None, *, rover: str | None = None) -> NDArray[np.uint8]:
         """Image that a camera would take now, (rows, columns, 3); without a name, the rover's first camera.
 
-        The world does not change. A Bayer mosaic becomes grey.
+        The world does not change. Colours of a Bayer mosaic are interpolated.
         """
 
 @final

@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use numpy::{PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{PyArrayMethods, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use selene_learn::{Autoreset, Batch, Course, Step};
+use selene_learn::{Autoreset, Batch, Course, Environment, Step};
 use selene_sim::{AllowedFolders, LoadOptions, World as SimWorld};
 
 use crate::arrays::{numbers, rows};
-use crate::{fault, world};
+use crate::{fault, threads, world};
 
 /// Environments that are stepped at once.
 #[pyclass(module = "selene")]
@@ -26,10 +26,10 @@ impl Environments {
     fn new(
         py: Python<'_>,
         course: PathBuf,
-        count: usize,
-        seed: u64,
+        count: i128,
+        seed: i128,
         autoreset: &str,
-        threads: Option<usize>,
+        threads: Option<i128>,
         data: Option<PathBuf>,
     ) -> PyResult<Self> {
         let autoreset = match autoreset {
@@ -40,13 +40,15 @@ impl Environments {
                 return Err(fault::value(format!("autoreset: '{other}' is none of next_step, same_step, disabled")));
             }
         };
+        let (count, seed) = (fault::whole("count", count)?, fault::whole("seed", seed)?);
+        let threads = threads.map(|threads| fault::whole("threads", threads)).transpose()?;
         let file = world::shipped(py, "course", course)?;
         let options = LoadOptions { data_dir: data, ..LoadOptions::default() };
         let begin = || {
             let course = Arc::new(Course::load(&file, &options)?);
             Ok((Batch::new(Arc::clone(&course), count, seed, autoreset, threads)?, course))
         };
-        let (batch, course) = py.detach(begin).map_err(|what| fault::of_learning(&what))?;
+        let (batch, course) = threads::detached(py, || begin().map_err(|what| fault::of_learning(&what)))?;
         Ok(Self { batch: Some(batch), course })
     }
 
@@ -110,19 +112,23 @@ impl Environments {
     fn reset<'py>(
         &mut self,
         py: Python<'py>,
-        seeds: Option<Vec<Option<u64>>>,
+        seeds: Option<Vec<Option<i128>>>,
         chosen: Option<Vec<bool>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let batch = open(&mut self.batch)?;
-        let seeds = seeds.unwrap_or_else(|| vec![None; batch.count()]);
+        let seed = |seed: Option<i128>| seed.map(|seed| fault::whole("seeds", seed)).transpose();
+        let seeds = match seeds {
+            Some(seeds) => seeds.into_iter().map(seed).collect::<PyResult<Vec<_>>>()?,
+            None => vec![None; batch.count()],
+        };
         let chosen = chosen.unwrap_or_else(|| vec![true; batch.count()]);
-        py.detach(|| batch.reset(&seeds, &chosen)).map_err(|what| fault::of_learning(&what))?;
+        threads::detached(py, || batch.reset(&seeds, &chosen).map_err(|what| fault::of_learning(&what)))?;
         let observations = batch.observations();
         self.observed(py, observations)
     }
 
     /// Applies one row of `actions` per rover and steps by `control_s`; returns what the step led to.
-    fn step<'py>(&mut self, py: Python<'py>, actions: PyReadonlyArray2<'py, f32>) -> PyResult<Bound<'py, PyDict>> {
+    fn step<'py>(&mut self, py: Python<'py>, actions: PyReadonlyArrayDyn<'py, f32>) -> PyResult<Bound<'py, PyDict>> {
         let batch = open(&mut self.batch)?;
         let wanted = [batch.count() * self.course.learners().len(), self.course.action_width()];
         if actions.shape() != wanted {
@@ -132,7 +138,7 @@ impl Environments {
             )));
         }
         let actions: Vec<f32> = actions.as_array().iter().copied().collect();
-        let step = py.detach(|| batch.step(&actions)).map_err(|what| fault::of_learning(&what))?;
+        let step = threads::detached(py, || batch.step(&actions).map_err(|what| fault::of_learning(&what)))?;
         self.stepped(py, step)
     }
 
@@ -143,22 +149,21 @@ impl Environments {
 
     /// Hash of one environment's state; a `World` in this state has the same.
     #[pyo3(signature = (index=0))]
-    fn state_hash_of(&self, index: usize) -> PyResult<u64> {
+    fn state_hash_of(&self, index: i128) -> PyResult<u64> {
         let batch = self.batch.as_ref().ok_or_else(closed)?;
-        let environment = batch.environment(index).ok_or_else(|| no_such(index, batch.count()))?;
-        Ok(environment.state().hash())
+        Ok(environment(batch, index)?.state().hash())
     }
 
     /// Image that a learning rover's first camera would take now in one environment, (rows, columns, 3) of 8 bits.
     #[pyo3(signature = (index=0, learner=0))]
-    fn render<'py>(&self, py: Python<'py>, index: usize, learner: usize) -> PyResult<Bound<'py, PyAny>> {
-        let batch = self.batch.as_ref().ok_or_else(closed)?;
-        let environment = batch.environment(index).ok_or_else(|| no_such(index, batch.count()))?;
-        let rover = self.course.learners().get(learner).copied();
-        let rover = rover.ok_or_else(|| no_such(learner, self.course.learners().len()))?;
+    fn render<'py>(&self, py: Python<'py>, index: i128, learner: i128) -> PyResult<Bound<'py, PyAny>> {
+        let environment = environment(self.batch.as_ref().ok_or_else(closed)?, index)?;
+        let learners = self.course.learners();
+        let rover = usize::try_from(learner).ok().and_then(|learner| learners.get(learner).copied());
+        let rover = rover.ok_or_else(|| no_such("learner", learner, learners.len()))?;
         let (model, state) = (environment.model(), environment.state().clone());
-        let resumed = py.detach(|| SimWorld::resume(model, state, &AllowedFolders::default()));
-        world::render(py, &resumed.map_err(|what| fault::error(&what))?, rover, None)
+        let resume = || SimWorld::resume(model, state, &AllowedFolders::default()).map_err(|what| fault::error(&what));
+        world::render(py, &threads::detached(py, resume)?, rover, None)
     }
 
     /// Frees the worlds; every later call is refused.
@@ -212,6 +217,11 @@ fn closed() -> PyErr {
     fault::error(&"the environments are closed: make new ones")
 }
 
-fn no_such(index: usize, count: usize) -> PyErr {
-    fault::value(format!("{index}: there are {count}, counted from 0"))
+fn environment(batch: &Batch, index: i128) -> PyResult<&Environment> {
+    let found = usize::try_from(index).ok().and_then(|index| batch.environment(index));
+    found.ok_or_else(|| no_such("index", index, batch.count()))
+}
+
+fn no_such(name: &str, index: i128, count: usize) -> PyErr {
+    fault::value(format!("{name}: {index} is not allowed: there are {count}, counted from 0"))
 }

@@ -10,12 +10,14 @@ mod environments;
 mod fault;
 mod observers;
 mod picture;
+mod threads;
 mod world;
 
 use pyo3::prelude::*;
 
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    threads::note_process();
     module.add("Error", module.py().get_type::<fault::Error>())?;
     module.add_class::<world::World>()?;
     module.add_class::<environments::Environments>()?;

@@ -1,9 +1,12 @@
 //! Rendered pictures: the image that a camera would take now, in 8-bit red, green and blue.
 
+use pyo3::PyErr;
 use selene_base::SimTime;
 use selene_observe::{Device, Devices, Feed, Image, ObserveError, RoverCameras};
 use selene_sensors::{CameraSpec, Encoding, Sample};
 use selene_sim::{EntityId, World, WorldError};
+
+use crate::fault;
 
 /// Why there is no picture.
 #[derive(Debug)]
@@ -16,12 +19,13 @@ pub(crate) enum NoPicture {
     Observe(ObserveError),
 }
 
-impl std::fmt::Display for NoPicture {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl NoPicture {
+    /// It as a Python exception.
+    pub(crate) fn exception(&self) -> PyErr {
         match self {
-            Self::Camera(what) => f.write_str(what),
-            Self::World(error) => error.fmt(f),
-            Self::Observe(error) => error.fmt(f),
+            Self::Camera(what) => fault::value(what),
+            Self::World(error) => fault::error(error),
+            Self::Observe(error) => fault::error(error),
         }
     }
 }

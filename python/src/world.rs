@@ -16,7 +16,7 @@ use selene_vehicle::{Ackermann, BodyTwist};
 
 use crate::arrays::{image, numbers, put_pose, put_twist, rows};
 use crate::observers::{Observers, SimulatedSensors};
-use crate::{fault, picture};
+use crate::{fault, picture, threads};
 
 /// Interval at which a step checks for Python's signals, such as Ctrl-C.
 const SIGNALS_EVERY: Duration = Duration::from_millis(50);
@@ -61,29 +61,30 @@ impl World {
     fn new(
         py: Python<'_>,
         scenario: PathBuf,
-        seed: Option<u64>,
+        seed: Option<i128>,
         data: Option<PathBuf>,
         instruments: bool,
         cameras: bool,
         lidars: bool,
     ) -> PyResult<Self> {
         let wanted = SimulatedSensors { instruments, cameras, lidars };
+        let seed = seed.map(|seed| fault::whole("seed", seed)).transpose()?;
         let file = shipped(py, "scenario", scenario)?;
         let StartedWorld { model, print, world, observers } =
-            py.detach(|| StartedWorld::load(&file, data.clone(), seed, wanted))?;
+            threads::detached(py, || StartedWorld::load(&file, data.clone(), seed, wanted))?;
         Ok(Self { file, data, model, print, world, observers: Mutex::new(observers) })
     }
 
     /// Steps for `seconds` or for a number of `heartbeats`, by default for one heartbeat; returns the simulated time,
     /// s. A signal ends it between two heartbeats.
     #[pyo3(signature = (seconds=None, *, heartbeats=None))]
-    fn step(&mut self, py: Python<'_>, seconds: Option<f64>, heartbeats: Option<u64>) -> PyResult<f64> {
+    fn step(&mut self, py: Python<'_>, seconds: Option<f64>, heartbeats: Option<i128>) -> PyResult<f64> {
         let count = self.heartbeats(seconds, heartbeats)?;
         let Self { world, observers, .. } = self;
         py.detach(|| {
             let (observers, mut requested) = (whole(observers), Instant::now());
             (0..count).try_for_each(|_| {
-                observers.heartbeat(world)?;
+                threads::on_threads(|| observers.heartbeat(world))?;
                 if requested.elapsed() < SIGNALS_EVERY {
                     return Ok(());
                 }
@@ -120,7 +121,8 @@ impl World {
 
     /// Goes back to the start; with another seed, loads the scenario with that seed and makes its ground anew.
     #[pyo3(signature = (seed=None))]
-    fn reset(&mut self, py: Python<'_>, seed: Option<u64>) -> PyResult<()> {
+    fn reset(&mut self, py: Python<'_>, seed: Option<i128>) -> PyResult<()> {
+        let seed = seed.map(|seed| fault::whole("seed", seed)).transpose()?;
         let wanted = whole(&mut self.observers).wanted();
         if seed.is_none_or(|seed| seed == self.model.scenario().seed) {
             // Not `World::reset`, which takes a restored world back only to the state that was restored.
@@ -130,13 +132,13 @@ impl World {
                 let observers = Observers::begin(&mut world, wanted)?;
                 Ok((world, observers))
             };
-            let (world, observers) = py.detach(begin)?;
+            let (world, observers) = threads::detached(py, begin)?;
             (self.world, self.observers) = (world, Mutex::new(observers));
             return Ok(());
         }
         let (file, data) = (self.file.clone(), self.data.clone());
         let StartedWorld { model, print, world, observers } =
-            py.detach(|| StartedWorld::load(&file, data, seed, wanted))?;
+            threads::detached(py, || StartedWorld::load(&file, data, seed, wanted))?;
         (self.model, self.print, self.world, self.observers) = (model, print, world, Mutex::new(observers));
         Ok(())
     }
@@ -145,8 +147,9 @@ impl World {
     fn save<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let recent = whole(&mut self.observers).recent();
         let (state, print) = (self.world.state().clone(), &self.print);
-        let bytes = py.detach(|| Checkpoint { state, recent }.to_bytes(print));
-        Ok(PyBytes::new(py, &bytes.map_err(|what| fault::error(&what))?))
+        let checkpoint = Checkpoint { state, recent };
+        let bytes = threads::detached(py, || checkpoint.to_bytes(print).map_err(|what| fault::error(&what)))?;
+        Ok(PyBytes::new(py, &bytes))
     }
 
     /// Continues from a saved state of this scenario.
@@ -161,7 +164,7 @@ impl World {
             let observers = Observers::go_on(&mut world, wanted, &saved.recent)?;
             Ok((world, observers))
         };
-        let (world, observers) = py.detach(resume)?;
+        let (world, observers) = threads::detached(py, resume)?;
         (self.world, self.observers) = (world, Mutex::new(observers));
         Ok(())
     }
@@ -171,7 +174,7 @@ impl World {
         let mut world = self.world.branch();
         let old = whole(&mut self.observers);
         let (wanted, recent) = (old.wanted(), old.recent().of_epoch(world.epoch()));
-        let observers = py.detach(|| Observers::go_on(&mut world, wanted, &recent))?;
+        let observers = threads::detached(py, || Observers::go_on(&mut world, wanted, &recent))?;
         Ok(Self {
             file: self.file.clone(),
             data: self.data.clone(),
@@ -276,10 +279,10 @@ impl World {
 }
 
 impl World {
-    fn heartbeats(&self, seconds: Option<f64>, heartbeats: Option<u64>) -> PyResult<u64> {
+    fn heartbeats(&self, seconds: Option<f64>, heartbeats: Option<i128>) -> PyResult<u64> {
         match (seconds, heartbeats) {
             (Some(_), Some(_)) => Err(fault::value("seconds and heartbeats are given; one of the two is allowed")),
-            (None, count) => Ok(count.unwrap_or(1)),
+            (None, count) => fault::whole("heartbeats", count.unwrap_or(1)),
             (Some(seconds), None) => {
                 let heartbeat = self.world.scenario().heartbeat;
                 let span = SimTime::from_secs_f64(seconds);
@@ -344,11 +347,7 @@ pub(crate) fn render<'py>(
     rover: EntityId,
     camera: Option<&str>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let taken = py.detach(|| picture::take(world, rover, camera));
-    let taken = taken.map_err(|what| match &what {
-        picture::NoPicture::Camera(reported) => fault::value(reported),
-        picture::NoPicture::World(_) | picture::NoPicture::Observe(_) => fault::error(&what),
-    })?;
+    let taken = threads::detached(py, || picture::take(world, rover, camera).map_err(|what| what.exception()))?;
     let data = picture::coloured(&taken)
         .ok_or_else(|| fault::error(&format!("images of encoding {} are no pictures", taken.encoding)))?;
     image(py, selene_observe::Image { encoding: "rgb8", pixel_bytes: 3, data, ..taken })

@@ -123,12 +123,13 @@ def test_the_native_vector_environment_is_that_of_gymnasium_s_own():
     assert native.single_action_space == sync.single_action_space
 
 
-def test_environments_in_processes_of_their_own_are_as_the_native_ones():
+@pytest.mark.parametrize("context", ["spawn", "fork"])
+def test_environments_in_processes_of_their_own_are_as_the_native_ones(context):
     native = gymnasium.make_vec("Selene/Waypoint-v0", num_envs=2)
     processes = gymnasium.make_vec(
-        "Selene/Waypoint-v0", num_envs=2, vectorization_mode="async", vector_kwargs={"context": "spawn"}
+        "Selene/Waypoint-v0", num_envs=2, vectorization_mode="async", vector_kwargs={"context": context}
     )
-    # This process has stepped worlds on threads before: the other processes have threads of their own.
+    # This process has stepped worlds on threads before, which a fork does not have.
     assert np.array_equal(native.reset(seed=7)[0], processes.reset(seed=7)[0])
     for step in range(5):
         ours, theirs = native.step(actions(2, step)), processes.step(actions(2, step))
@@ -267,6 +268,23 @@ def test_closed_rovers_of_one_world_are_not_stepped_reset_or_drawn():
             wrong()
 
 
+def test_numbers_below_zero_and_arrays_of_other_ranks_are_values_that_are_refused():
+    worlds = selene.Environments("waypoint", 2)
+    for name, wrong in [
+        ("count", lambda: selene.Environments("waypoint", -1)),
+        ("seed", lambda: selene.Environments("waypoint", 1, seed=-1)),
+        ("threads", lambda: selene.Environments("waypoint", 1, threads=-1)),
+        ("seeds", lambda: worlds.reset([-1, 0])),
+        ("index", lambda: worlds.state_hash_of(-1)),
+        ("learner", lambda: worlds.render(0, -1)),
+        ("actions", lambda: worlds.step(np.zeros(2, np.float32))),
+        ("seed", lambda: selene.World("learning_plain", seed=-1)),
+        ("heartbeats", lambda: selene.World("learning_plain").step(heartbeats=-1)),
+    ]:
+        with pytest.raises(ValueError, match=f"^{name}: .* is not allowed"):
+            wrong()
+
+
 @pytest.mark.parametrize(
     "wrong", [{"num_envs": 10**9}, {"num_envs": 0}, {"num_envs": 2, "threads": 10**9}, {"num_envs": 2, "threads": 0}]
 )
@@ -321,6 +339,9 @@ def test_a_picture_is_what_the_rover_sees():
     assert picture.dtype == np.uint8 and picture.shape == (512, 640, 3) and picture.std() > 1
     with pytest.raises(ValueError, match="render_mode"):
         RoverEnv(render_mode="human")
+    rovers = RoversEnv(render_mode="rgb_array")
+    rovers.reset(seed=1)
+    assert rovers.render().shape == picture.shape
 
 
 def test_several_rovers_share_one_world():

@@ -40,7 +40,9 @@ pub use setting::{OpenGpu, OpenSoilDevice, OpenWire, Setting};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BenchError {
     /// There is no figure with this name.
-    #[error("{name}: no such figure; there are {known}")]
+    #[error(
+        "{name}: no such figure; there are {known}; those of environments are measured by `python -m selene.bench`"
+    )]
     Unknown {
         /// The requested name.
         name: String,

@@ -77,18 +77,20 @@ impl TryFrom<Value> for SeedsSpec {
     fn try_from(value: Value) -> Result<Self, String> {
         let refused =
             |why: serde_json::Error| format!("must be a list of whole numbers, or {{from: 1, count: 20}}: {why}");
+        let too_many = |count: usize| format!("{count} seeds are not allowed: must be 1 to {LISTED_MAX}");
         let seeds: Vec<u64> = if value.is_object() {
             let CountedSeeds { from, count } = serde_json::from_value(value).map_err(refused)?;
-            (0..count.min(LISTED_MAX + 1) as u64).map(|i| from.saturating_add(i)).collect()
+            if count > LISTED_MAX {
+                return Err(too_many(count));
+            }
+            (0..count as u64).map(|i| from.saturating_add(i)).collect()
         } else {
             serde_json::from_value(value).map_err(refused)?
         };
         let too_large = seeds.iter().copied().find(|seed| *seed > i64::MAX as u64);
         match (seeds.len(), too_large) {
             (0, _) => Err(format!("no seed is not allowed: must be 1 to {LISTED_MAX}, or the key left out")),
-            (count, _) if count > LISTED_MAX => {
-                Err(format!("{count} seeds are not allowed: must be 1 to {LISTED_MAX}"))
-            }
+            (count, _) if count > LISTED_MAX => Err(too_many(count)),
             (_, Some(seed)) => Err(format!("seed {seed} is not allowed: must be 0 to {}", i64::MAX)),
             (_, None) => Ok(Self(seeds)),
         }

@@ -227,10 +227,10 @@ def improve_policy(policy, optimiser, deviation, flat, gained):
             optimiser.step()
 
 
-def improve(policy, convoys, seen, best, until):
+def improve(policy, convoys, seen, best, until, rate, deviations):
     """Improves the policy by its own experience until a time."""
-    value, deviation = Value(), torch.tensor(DEVIATIONS)
-    optimisers = torch.optim.Adam(policy.parameters(), POLICY_RATE), torch.optim.Adam(value.parameters(), VALUE_RATE)
+    value, deviation = Value(), torch.tensor(deviations)
+    optimisers = torch.optim.Adam(policy.parameters(), rate), torch.optim.Adam(value.parameters(), VALUE_RATE)
     update = 0
     while time.monotonic() < until:
         kept, last, seen = collect(policy, value, deviation, convoys, seen)
@@ -259,6 +259,15 @@ def main():
     parser.add_argument("--worlds", type=int, default=16, help="worlds at a time (16)")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"rounds of imitation ({ROUNDS})")
     parser.add_argument("--threads", type=int, default=2, help="threads of the worlds (2)")
+    parser.add_argument("--rate", type=float, default=POLICY_RATE, help=f"rate at which PPO changes the policy ({POLICY_RATE})")
+    parser.add_argument(
+        "--deviations",
+        type=float,
+        nargs=2,
+        default=DEVIATIONS,
+        metavar=("STEERING", "ACCELERATION"),
+        help=f"standard deviations of the actions' noise by PPO {DEVIATIONS}",
+    )
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     until = time.monotonic() + 60 * args.minutes
@@ -277,7 +286,7 @@ def main():
     else:
         seen = imitate(policy, convoys, best, args.rounds)
     policy.load_state_dict(best.weights)
-    improve(policy, convoys, seen, best, until)
+    improve(policy, convoys, seen, best, until, args.rate, args.deviations)
     policy.load_state_dict(best.weights)
     save(policy, args.weights)
     if args.outputs or args.weights == SHIPPED:

@@ -46,10 +46,15 @@ impl Folders<'_> {
         Err(file.refusal(first, format!("{what}; `selene list` prints the names")))
     }
 
-    /// Replaces a name by the path of its file. Returns false if there is none; a path with an extension stays as it is.
+    /// Replaces a name by the path of its file; a path with an extension stays as it is. Returns false if there is no file.
     fn find(&self, kind: &str, named: &mut PathBuf) -> bool {
-        if named.extension().is_some() || input::is_file(&self.scenario.join(&*named)) {
+        let path = self.scenario.join(&*named);
+        if input::is_file(&path) {
             return true;
+        }
+        if named.extension().is_some() {
+            // Reading says what is wrong with a folder or a pipe.
+            return path.exists();
         }
         let file = Path::new(kind).join(&*named).with_extension("yaml");
         let mut files = self.configuration.iter().map(|folder| folder.join(&file));
