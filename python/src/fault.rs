@@ -36,8 +36,9 @@ pub(crate) fn value(what: impl Display) -> PyErr {
 
 /// A number of Python as a count, seed or index; refuses one that is none.
 pub(crate) fn whole<T: TryFrom<i128>>(name: &str, number: i128) -> PyResult<T> {
-    T::try_from(number)
-        .map_err(|_| value(format!("{name}: {number} is not allowed: must be a whole number from 0 to {}", u64::MAX)))
+    T::try_from(number).map_err(|_| {
+        value(format!("{name}: {number} is not allowed: must not be negative, nor more than {}", u64::MAX))
+    })
 }
 
 /// The exception for an error of environments.

@@ -17,6 +17,8 @@ pub(crate) enum NoPicture {
     World(WorldError),
     /// The image cannot be traced.
     Observe(ObserveError),
+    /// Images of this encoding are no pictures.
+    Encoding(&'static str),
 }
 
 impl NoPicture {
@@ -26,13 +28,20 @@ impl NoPicture {
             Self::Camera(what) => fault::value(what),
             Self::World(error) => fault::error(error),
             Self::Observe(error) => fault::error(error),
+            Self::Encoding(name) => fault::error(&format!("images of encoding {name} are no pictures")),
         }
     }
 }
 
-/// The image that a rover's camera takes if its shutter opens now; without a name, the rover's first camera. The world
+/// The picture that a rover's camera takes if its shutter opens now; without a name, the rover's first camera. The world
 /// does not change: a branch of it is stepped until the exposure has ended.
 pub(crate) fn take(world: &World, rover: EntityId, camera: Option<&str>) -> Result<Image, NoPicture> {
+    let taken = expose(world, rover, camera)?;
+    let data = coloured(&taken).ok_or(NoPicture::Encoding(taken.encoding))?;
+    Ok(Image { encoding: "rgb8", pixel_bytes: 3, data, ..taken })
+}
+
+fn expose(world: &World, rover: EntityId, camera: Option<&str>) -> Result<Image, NoPicture> {
     let spec = camera_spec(world, rover, camera).map_err(NoPicture::Camera)?;
     let mut branch = world.branch();
     let mut feed = Feed::begin(&mut branch).map_err(NoPicture::World)?;
@@ -63,7 +72,7 @@ fn camera_spec(world: &World, rover: EntityId, name: Option<&str>) -> Result<Cam
 
 /// Red, green and blue of each pixel, row by row, 8 bits each; `None` for an encoding that is no picture. 16-bit values
 /// keep their upper 8 bits.
-pub(crate) fn coloured(image: &Image) -> Option<Vec<u8>> {
+fn coloured(image: &Image) -> Option<Vec<u8>> {
     let encoding = Encoding::named(image.encoding)?;
     let viewed = encoding.viewed(image.width as usize, &image.data);
     Some(match encoding.demosaiced().channels() {

@@ -12,8 +12,7 @@ use crate::fault;
 
 /// The process that loaded the module.
 static LOADED_BY: OnceLock<u32> = OnceLock::new();
-/// The pool of a forked child, and the child's number: it may fork too. Pools are never freed, since their threads may
-/// not be there to be joined.
+/// The pool of a forked child, and the child's number: it may fork too.
 static FORKED: Mutex<Option<(u32, &ThreadPool)>> = Mutex::new(None);
 
 /// Notes the process that loads the module.

@@ -347,10 +347,8 @@ pub(crate) fn render<'py>(
     rover: EntityId,
     camera: Option<&str>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let taken = threads::detached(py, || picture::take(world, rover, camera).map_err(|what| what.exception()))?;
-    let data = picture::coloured(&taken)
-        .ok_or_else(|| fault::error(&format!("images of encoding {} are no pictures", taken.encoding)))?;
-    image(py, selene_observe::Image { encoding: "rgb8", pixel_bytes: 3, data, ..taken })
+    let picture = threads::detached(py, || picture::take(world, rover, camera).map_err(|what| what.exception()))?;
+    image(py, picture)
 }
 
 /// Puts the contact of each wheel with the ground into a dictionary, one entry per wheel; forces in `base_link`.

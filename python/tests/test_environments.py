@@ -123,6 +123,8 @@ def test_the_native_vector_environment_is_that_of_gymnasium_s_own():
     assert native.single_action_space == sync.single_action_space
 
 
+# Python 3.12 and later warn of forks of a process with threads.
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 @pytest.mark.parametrize("context", ["spawn", "fork"])
 def test_environments_in_processes_of_their_own_are_as_the_native_ones(context):
     native = gymnasium.make_vec("Selene/Waypoint-v0", num_envs=2)
@@ -135,6 +137,7 @@ def test_environments_in_processes_of_their_own_are_as_the_native_ones(context):
         ours, theirs = native.step(actions(2, step)), processes.step(actions(2, step))
         for one, other in zip(ours[:4], theirs[:4], strict=True):
             assert np.array_equal(one, other), step
+    assert all(hash == native._worlds.state_hash_of(i) for i, hash in enumerate(processes.call("state_hash")))
     processes.close()
     native.close()
 

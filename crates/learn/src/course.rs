@@ -282,9 +282,11 @@ impl CourseSpec {
                 Some(value) => {
                     InputError::at(path, "heartbeat_s", format!("value {value} is not allowed: must be {allowed}"))
                 }
-                None => {
-                    InputError::at(path, "step_s", format!("heartbeats of {heartbeat_s} s are not allowed: {allowed}"))
-                }
+                None => InputError::at(
+                    path,
+                    "step_s",
+                    format!("heartbeats of {heartbeat_s} s are not allowed: must be {allowed}"),
+                ),
             })
         };
         if scenario.heartbeat < scenario.step || scenario.heartbeat % scenario.step != SimTime::ZERO {

@@ -290,7 +290,8 @@ impl<'a> Roles<'a> {
         let drum = |(number, spec): (usize, &DrumSpec)| {
             let place = format!("drums[{number}]");
             if specs[..number].iter().any(|earlier| earlier.link == spec.link) {
-                return Err(self.refusal(&place, format!("\"{}\" is a drum twice; once is enough", spec.link)));
+                let what = format!("\"{}\" is a drum twice; once is enough", spec.link);
+                return Err(self.refusal(&format!("{place}.link"), what));
             }
             self.drum(&place, spec, links)
         };
@@ -329,7 +330,7 @@ impl<'a> Roles<'a> {
     ) -> Result<Vec<(usize, f64)>, VehicleError> {
         let mut given: Vec<(usize, f64)> = Vec::with_capacity(specs.len());
         for (number, FrictionSpec { link, friction }) in specs.iter().enumerate() {
-            let place = format!("ground_friction[{number}]");
+            let place = format!("ground_friction[{number}].link");
             let Some(index) = links.iter().position(|of| of.name == *link && !of.collisions.is_empty()) else {
                 let with = links.iter().filter(|link| !link.collisions.is_empty()).map(|link| link.name.as_str());
                 let names = with.collect::<Vec<_>>().join(", ");

@@ -14,6 +14,8 @@ const FIGURES: [(&str, &str); 3] =
     [("distance_m", "distance, m"), ("mean_slip", "mean slip"), ("deepest_sinkage_m", "deepest sinkage, m")];
 /// The most keys over which figures are drawn.
 const AXES_MAX: usize = 4;
+/// The most texts that an axis' label names.
+const NAMED_MAX: usize = 4;
 
 /// Draws the chart of a campaign's table.
 #[must_use]
@@ -46,7 +48,9 @@ fn axis(table: &ResultTable, key: &str) -> Option<(String, Vec<Option<f64>>)> {
     }
     let place = |text: &str| known.iter().position(|known| *known == text).map(|at| at as f64);
     let places = texts.iter().map(|text| place(text.as_deref()?)).collect();
-    let names: Vec<_> = known.iter().enumerate().map(|(at, text)| format!("{at} {}", short(text))).collect();
+    let names = known.iter().enumerate().map(|(at, text)| format!("{at} {}", short(text)));
+    let more = known.len().checked_sub(NAMED_MAX).filter(|more| *more > 0).map(|more| format!("{more} more"));
+    let names: Vec<_> = names.take(NAMED_MAX).chain(more).collect();
     Some((format!("{key}: {}", names.join(", ")), places))
 }
 

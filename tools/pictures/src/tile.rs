@@ -53,6 +53,9 @@ impl Still {
             "16UC1" => Pixels::Classes(numbers(data, u16::from_le_bytes)),
             other => {
                 let encoding = Encoding::named(other)?;
+                if data.len() != width as usize * height as usize * encoding.bytes_per_pixel() {
+                    return None;
+                }
                 let viewed = encoding.viewed(width as usize, data);
                 if encoding.demosaiced().channels() == 3 { Pixels::Colour(viewed) } else { Pixels::Mono(viewed) }
             }
@@ -227,6 +230,7 @@ mod tests {
         assert!(matches!(read("bayer_rggb16", vec![0, 1, 0, 2]), Some(Pixels::Colour(p)) if p == [1, 2, 0, 1, 2, 0]));
         assert!(read("yuv422", vec![0; 4]).is_none());
         assert!(read("mono8", vec![0; 3]).is_none());
+        assert!(Still::read(SimTime::ZERO, [0, 1], "bayer_rggb8", &[0; 3]).is_none());
     }
 
     #[test]

@@ -49,7 +49,8 @@ pub(super) fn mosaic(plate: &mut Plate, pattern: Pattern) {
 /// Red, green and blue of each pixel of a mosaic, row by row: its own value for its own colour, else the mean of its
 /// neighbours of that colour, by side or corner (bilinear interpolation).
 pub(crate) fn demosaiced(mosaic: &[f32], columns: usize, pattern: Pattern) -> Vec<f32> {
-    let rows = mosaic.len() / columns.max(1);
+    let columns = columns.max(1);
+    let rows = mosaic.len() / columns;
     let near = |at: usize, end: usize| at.saturating_sub(1)..(at + 2).min(end);
     let colour = |pixel: usize, channel: usize| {
         let (row, column) = (pixel / columns, pixel % columns);

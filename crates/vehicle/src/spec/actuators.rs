@@ -97,8 +97,9 @@ impl SteeringSpec {
 
 /// A suspension: spring and damper on a joint that moves the wheel up and down, and the other effects of the linkage
 /// that the joint represents (double wishbones, for example). The defaults give a spring on the wheel itself that keeps
-/// the wheel upright and straight. Camber and toe are those of the wheel at the ground, linear in the
-/// wheel's travel; the linkage's change of track and its reaction to driving and braking are not modelled.
+/// the wheel upright and straight. Travel is along the joint, whose axis may lean outward for the linkage's roll centre.
+/// Camber and toe are those of the wheel at the ground, linear in the travel; the linkage's reaction to driving and
+/// braking is not modelled.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct SuspensionSpec {

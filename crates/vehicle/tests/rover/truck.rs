@@ -96,9 +96,12 @@ fn mass_kg() -> f64 {
 
 #[test]
 fn four_tyres_carry_the_weight_and_give_way_as_their_stiffness_says() {
-    /// Share of a deflection of 15 mm: the rim's points share the force over 0.05 mm.
-    const TOLERANCE: f64 = 0.01;
+    /// Share of a deflection of 15 mm: the rim's points share the force over 0.05 mm, and where the wheel leans by 0.1° its
+    /// edge is deeper than its middle by 0.2 mm.
+    const TOLERANCE: f64 = 0.02;
     let mut truck = Truck::level();
+    // Its corners lean outward: tyres must roll to move aside as it settles.
+    truck.run(8.0, 2.0);
     truck.run(6.0, 0.0);
     let loads_n: f64 = truck.contacts.iter().map(|contact| contact.normal_n).sum();
     assert!((loads_n / (mass_kg() * EARTH_M_S2) - 1.0).abs() < 1e-4, "{loads_n} N");
@@ -453,7 +456,7 @@ fn after_a_step_of_the_steering_it_turns_in_as_the_single_track_model_does() {
 fn the_linkage_leans_its_wheels_by_their_travel_and_to_both_sides_alike() {
     let model: Arc<RoverModel> = rover_model("hmmwv");
     let mut rover = Rover::new(&model, Pose::identity(), Vector3::zeros(), STEP_S).unwrap();
-    for (travel_m, camber_deg) in [(0.0_f64, 2.2_f64), (0.05, 0.4), (0.1, -1.4)] {
+    for (travel_m, camber_deg) in [(0.0_f64, 2.15_f64), (0.05, 0.53), (0.1, -1.09)] {
         let mut state = rover.state();
         for (joint, position) in model.moving_joints().iter().zip(&mut state.joints) {
             if model.wheels().iter().any(|wheel| wheel.suspension_joint == Some(*joint)) {
