@@ -127,9 +127,10 @@ def test_the_native_vector_environment_is_that_of_gymnasium_s_own():
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 @pytest.mark.parametrize("context", ["spawn", "fork"])
 def test_environments_in_processes_of_their_own_are_as_the_native_ones(context):
-    native = gymnasium.make_vec("Selene/Waypoint-v0", num_envs=2)
+    both = {"num_envs": 2, "render_mode": "rgb_array"}
+    native = gymnasium.make_vec("Selene/Waypoint-v0", **both)
     processes = gymnasium.make_vec(
-        "Selene/Waypoint-v0", num_envs=2, vectorization_mode="async", vector_kwargs={"context": context}
+        "Selene/Waypoint-v0", **both, vectorization_mode="async", vector_kwargs={"context": context}
     )
     # This process has stepped worlds on threads before, which a fork does not have.
     assert np.array_equal(native.reset(seed=7)[0], processes.reset(seed=7)[0])
@@ -138,6 +139,8 @@ def test_environments_in_processes_of_their_own_are_as_the_native_ones(context):
         for one, other in zip(ours[:4], theirs[:4], strict=True):
             assert np.array_equal(one, other), step
     assert all(hash == native._worlds.state_hash_of(i) for i, hash in enumerate(processes.call("state_hash")))
+    for one, other in zip(native.render(), processes.call("render"), strict=True):
+        assert np.array_equal(one, other)
     processes.close()
     native.close()
 
