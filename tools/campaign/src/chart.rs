@@ -68,7 +68,7 @@ fn panel(plan: &Plan, table: &ResultTable, (x, along): (&str, &[Option<f64>]), (
         let rows = along.iter().zip(&values).zip(scenarios);
         let of_it = rows.filter(|(_, scenario)| scenario.as_ref() == Some(name));
         let points = of_it.filter_map(|((x, y), _)| Some(((*x)?, (*y)?))).collect();
-        Line { name: name.clone(), colour, mark: Mark::Dots, points }
+        Line { name: short(name).to_owned(), colour, mark: Mark::Dots, points }
     };
     let lines = plan.spec().scenarios.iter().enumerate().map(line).collect();
     Panel { x: x.to_owned(), y: y.to_owned(), lines }
