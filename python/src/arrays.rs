@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use selene_base::{Pose, Twist};
 use selene_observe::{FieldType, Image, PointCloud};
+use selene_sensors::Encoding;
 
 use crate::fault;
 
@@ -39,19 +40,17 @@ pub(crate) fn image<'py>(py: Python<'py>, image: Image) -> PyResult<Bound<'py, P
 
 /// NumPy type of an encoding's numbers, and the number of channels of a pixel; `None` for an unknown encoding.
 fn layout(encoding: &str) -> Option<(&'static str, usize)> {
-    match encoding {
-        "mono8" => Some(("u1", 1)),
-        "rgb8" => Some(("u1", 3)),
-        "mono16" | "16UC1" => Some(("<u2", 1)),
-        "rgb16" => Some(("<u2", 3)),
-        "32SC1" => Some(("<u4", 1)),
-        "32FC1" => Some(("<f4", 1)),
-        "32FC2" => Some(("<f4", 2)),
-        "32FC3" => Some(("<f4", 3)),
-        mosaic if mosaic.starts_with("bayer_") && mosaic.ends_with("16") => Some(("<u2", 1)),
-        mosaic if mosaic.starts_with("bayer_") => Some(("u1", 1)),
-        _ => None,
-    }
+    Some(match encoding {
+        "16UC1" => ("<u2", 1),
+        "32SC1" => ("<u4", 1),
+        "32FC1" => ("<f4", 1),
+        "32FC2" => ("<f4", 2),
+        "32FC3" => ("<f4", 3),
+        other => {
+            let developed = Encoding::named(other)?;
+            (if developed.bytes_per_channel() == 2 { "<u2" } else { "u1" }, developed.channels())
+        }
+    })
 }
 
 /// A point cloud as a structured array, one record per point.

@@ -278,16 +278,11 @@ impl CourseSpec {
         scenario.heartbeat = self.heartbeat_s.map_or(scenario.heartbeat, SimTime::from_secs_f64);
         let [step_s, heartbeat_s] = [scenario.step, scenario.heartbeat].map(|of| of.secs_f64());
         let refused = |allowed: &str| {
-            Err(match self.heartbeat_s {
-                Some(value) => {
-                    InputError::at(path, "heartbeat_s", format!("value {value} is not allowed: must be {allowed}"))
-                }
-                None => InputError::at(
-                    path,
-                    "step_s",
-                    format!("heartbeats of {heartbeat_s} s are not allowed: must be {allowed}"),
-                ),
-            })
+            let (place, value) = match self.heartbeat_s {
+                Some(value) => ("heartbeat_s", format!("value {value} is")),
+                None => ("step_s", format!("heartbeats of {heartbeat_s} s are")),
+            };
+            Err(InputError::at(path, place, format!("{value} not allowed: must be {allowed}")))
         };
         if scenario.heartbeat < scenario.step || scenario.heartbeat % scenario.step != SimTime::ZERO {
             return refused(&format!("a whole number of steps of {step_s} s"));

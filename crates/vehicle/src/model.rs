@@ -86,11 +86,6 @@ pub struct Wheel {
 }
 
 impl Wheel {
-    /// The joints that are this wheel's own.
-    pub(crate) fn joints(&self) -> impl Iterator<Item = usize> {
-        [Some(self.drive_joint), self.steer_joint, self.swivel_joint, self.suspension_joint].into_iter().flatten()
-    }
-
     /// Whether a motor turns it.
     #[must_use]
     pub fn is_driven(&self) -> bool {
@@ -203,12 +198,10 @@ impl RoverModel {
         let mimics = mimic::couplings(&joints, &urdf_path)?;
         let followers: Vec<_> = mimics.iter().map(|coupling| coupling.joint).collect();
         let couplings = roles.couplings(mimics, &spec.couplings)?;
-        let of_wheels = wheels.iter().flat_map(Wheel::joints);
-        let held: Vec<_> =
-            of_wheels.chain(servos.iter().map(|s| s.joint)).chain(passive.iter().map(|p| p.joint)).collect();
-        roles.no_joint_twice(&spec)?;
+        let mut with_roles = roles.with_roles(&spec)?;
+        with_roles.extend(followers);
         let moving_joints: Vec<_> = (0..joints.len()).filter(|&j| joints[j].moves()).collect();
-        no_joint_free(&joints, &moving_joints, &[held, followers].concat(), &urdf_path)?;
+        no_joint_free(&joints, &moving_joints, &with_roles, &urdf_path)?;
         let ground_friction = roles.ground_friction(&spec.ground_friction, &links)?;
         let drums = roles.drums(&spec.drums, &links)?;
         let lamps = roles.lamps(&spec.lamps, &links)?;
@@ -438,9 +431,13 @@ impl RoverModel {
 }
 
 /// Refuses a moving joint without a role.
-fn no_joint_free(joints: &[Joint], moving: &[usize], held: &[usize], urdf: &Path) -> Result<(), VehicleError> {
-    let held: BTreeSet<_> = held.iter().collect();
-    let Some(&free) = moving.iter().find(|joint| !held.contains(joint)) else { return Ok(()) };
+fn no_joint_free(
+    joints: &[Joint],
+    moving: &[usize],
+    with_roles: &BTreeSet<usize>,
+    urdf: &Path,
+) -> Result<(), VehicleError> {
+    let Some(&free) = moving.iter().find(|joint| !with_roles.contains(joint)) else { return Ok(()) };
     let Joint { name, line, kind, .. } = &joints[free];
     let what = format!(
         "joint \"{name}\" is {kind:?} but no wheel names it as its drive_joint, steer_joint, swivel_joint or \

@@ -390,14 +390,17 @@ impl<'a> Roles<'a> {
         Ok(index)
     }
 
-    /// Refuses a joint with two roles.
-    pub(crate) fn no_joint_twice(&self, spec: &RoverSpec) -> Result<(), VehicleError> {
-        let mut seen = BTreeSet::new();
-        let twice = roles_of(spec).into_iter().find(|(_, name)| !seen.insert(*name));
-        twice.map_or(Ok(()), |(place, name)| {
-            let what = format!("\"{name}\" is given twice; a joint has one wheel, servo or other role");
-            Err(self.refusal(&place, what))
-        })
+    /// The joints of wheels, servos and springs, none of which may have two roles.
+    pub(crate) fn with_roles(&self, spec: &RoverSpec) -> Result<BTreeSet<usize>, VehicleError> {
+        let mut with_roles = BTreeSet::new();
+        for (place, name) in roles_of(spec) {
+            let joint = self.index.get(name).copied();
+            if joint.is_some_and(|joint| !with_roles.insert(joint)) {
+                let what = format!("\"{name}\" is given twice; a joint has one wheel, servo or other role");
+                return Err(self.refusal(&place, what));
+            }
+        }
+        Ok(with_roles)
     }
 
     fn refusal(&self, place: &str, what: String) -> VehicleError {

@@ -147,18 +147,18 @@ fn a_driveline_that_cannot_be_is_refused() {
     refused("forward: [5, 2.5, 1.25]", "forward: [5, 2.5, 3]", &["ratio 3", "below the one before"]);
     refused("shift_down_rpm: 1200", "shift_down_rpm: 1300", &["1300", "below 1250 rpm"]);
     refused("efficiency: 0.95", "efficiency: 1.5", &["1.5", "0.1 to 1"]);
-    let rear = "{left: rear_left, right: rear_right, torque_share: 0.5";
+    let rear = "{left: rear_left, right: rear_right, torque_share: 0.5, torque_bias: 2}";
     refused(
         rear,
-        "{left: rear_left, right: rear_wheel, torque_share: 0.5",
+        "{left: rear_left, right: rear_wheel, torque_share: 0.5, torque_bias: 2}",
         &["rear_wheel", "not a wheel", "rear_right"],
     );
     refused(
         rear,
-        "{left: rear_left, right: front_left, torque_share: 0.5",
+        "{left: rear_left, right: front_left, torque_share: 0.5, torque_bias: 2}",
         &["driveline.axles[1].right: \"front_left\"", "already"],
     );
-    let share = "{left: rear_left, right: rear_right, torque_share: 0.4";
+    let share = "{left: rear_left, right: rear_right, torque_share: 0.4, torque_bias: 2}";
     other_refusal("hmmwv", rear, share, "axles:", &["driveline.axles", "0.9 together", "must be 1"]);
     other_refusal(
         "hmmwv",

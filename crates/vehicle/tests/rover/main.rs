@@ -22,3 +22,4 @@ mod truck;
 mod truck_beside_chrono;
 mod turned;
 mod viper;
+mod wishbones;
