@@ -1,7 +1,9 @@
 """A node of a real ROS 2 (rclpy on its default middleware) receives from Selene with its usual profiles and drives the rover.
 
-ros2_node.py: listens on ROS_DOMAIN_ID, drives, prints what it heard, and exits with 1 if something is missing."""
+ros2_node.py: listens on ROS_DOMAIN_ID, drives, prints what it heard, and exits with 1 if something is missing.
+ros2_node.py once TOPIC VALUE: publishes a number once, as `ros2 topic pub --once` does."""
 
+import subprocess
 import sys
 import time
 
@@ -14,11 +16,16 @@ from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile, qos_profile_sensor_data
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import CameraInfo, Image, Imu, JointState, PointCloud2
-from std_msgs.msg import String
+from std_msgs.msg import Float64, String
 
 # Wall time; the run has a pace of 0.4.
 LISTEN_S = 25.0
 DRIVE_S = 10.0
+TURN_WITHIN_S = 30.0
+# A publisher stays this long after its only message, s: the default of `ros2 topic pub --once`.
+STAY_S = 0.1
+PAN_TOPIC, PAN_JOINT = "/mast_pan/command", "mast_pan"
+PANS_RAD = [0.3, -0.3, 0.2, -0.2]
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 DEFAULT = QoSProfile(depth=10)
 # Topic, type, profile, Hz, minimum fraction that must arrive: all on reliable topics; best effort may lose samples
@@ -38,7 +45,7 @@ class Listener(Node):
     def __init__(self):
         super().__init__("listener", parameter_overrides=[Parameter("use_sim_time", value=True)])
         self.stamps = {topic: [] for topic, *_ in TOPICS}
-        self.clock, self.logged, self.description, self.odom = [], [], [], None
+        self.clock, self.logged, self.description, self.odom, self.joints = [], [], [], None, {}
         for topic, kind, qos, _, _ in TOPICS:
             self.create_subscription(kind, topic, lambda message, topic=topic: self.hear(topic, message), qos)
         self.create_subscription(Clock, "/clock", lambda message: self.clock.append(seconds(message.clock)), qos_profile_sensor_data)
@@ -50,6 +57,8 @@ class Listener(Node):
         self.stamps[topic].append(seconds(message.header.stamp))
         if topic == "/ground_truth/odom":
             self.odom = message
+        if topic == "/joint_states":
+            self.joints = dict(zip(message.name, message.position))
 
     def drive(self, speed_m_s):
         command = TwistStamped()
@@ -70,6 +79,27 @@ def spin(node, duration_s, each=lambda: None):
             each()
             due += 0.1
         rclpy.spin_once(node, timeout_sec=0.02)
+
+
+def publish_once(topic, value):
+    """Publishes to the first subscriber that is discovered, and is gone."""
+    rclpy.init()
+    node = Node("once")
+    publisher = node.create_publisher(Float64, topic, DEFAULT)
+    while publisher.get_subscription_count() == 0:
+        time.sleep(0.01)
+    publisher.publish(Float64(data=value))
+    time.sleep(STAY_S)
+    rclpy.shutdown()
+
+
+def turns(node, angle_rad):
+    """Whether the mast turns to an angle that another process publishes once."""
+    subprocess.run([sys.executable, __file__, "once", PAN_TOPIC, str(angle_rad)], check=True, timeout=60)
+    end = time.monotonic() + TURN_WITHIN_S
+    while abs(node.joints[PAN_JOINT] - angle_rad) > 0.02 and time.monotonic() < end:
+        rclpy.spin_once(node, timeout_sec=0.1)
+    return abs(node.joints[PAN_JOINT] - angle_rad) <= 0.02
 
 
 def main():
@@ -107,7 +137,12 @@ def main():
     after = node.odom.pose.pose.position
     back_m = before.x - after.x
     expect(f"the rover drives backwards when told to: {back_m:.3f} m", back_m > 0.1)
+    for angle_rad in PANS_RAD:
+        expect(f"the mast turns to {angle_rad} rad, which was published once", turns(node, angle_rad))
     sys.exit(1 if faults else 0)
 
 
-main()
+if sys.argv[1:2] == ["once"]:
+    publish_once(sys.argv[2], float(sys.argv[3]))
+else:
+    main()

@@ -74,7 +74,8 @@ impl Network {
     }
 }
 
-/// The mapping of services to DDS: that of the middleware that RMW_IMPLEMENTATION selects for the user's own nodes.
+/// The mapping of services to DDS with peers whose vendor does not tell it: that of the middleware that
+/// RMW_IMPLEMENTATION selects for the user's own nodes.
 #[cfg(all(feature = "dds", not(feature = "r2r")))]
 fn service_mapping() -> Result<ServiceMapping, Fault> {
     let name = std::env::var_os("RMW_IMPLEMENTATION").unwrap_or_default();

@@ -1,5 +1,5 @@
 //! How replies are matched with requests. The middlewares of ROS 2 differ in this and are not compatible with each
-//! other:
+//! other. Selene speaks with each in its own way, which it knows by the vendor in a GUID (RTPS 2.5, 9.3.1.5):
 //!
 //! - *Enhanced* (OMG DDS-RPC 1.0, 7.8.2, as in `rmw_fastrtps`): the payload is the message alone. The inline QoS of a
 //!   request gives the client's reply reader; that of a reply gives the reader and the request's sequence number.
@@ -10,6 +10,10 @@ use rustdds::{GUID, SampleIdentity, SequenceNumber};
 
 use super::listener::Sample;
 use crate::cdr::{CDR_BE, CDR_LE, Encoded};
+
+/// Vendors of RTPS: the first two bytes of their GUIDs.
+const EPROSIMA: [u8; 2] = [0x01, 0x0f];
+const ECLIPSE_CYCLONE: [u8; 2] = [0x01, 0x10];
 
 /// The middleware whose mapping of services to DDS is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,6 +60,15 @@ pub(super) struct ClientIds {
 }
 
 impl ServiceMapping {
+    /// The mapping of a peer: its vendor's, and this one for vendors with either.
+    pub(super) fn with(self, peer: GUID) -> Self {
+        match peer.to_bytes() {
+            [a, b, ..] if [a, b] == EPROSIMA => Self::Enhanced,
+            [a, b, ..] if [a, b] == ECLIPSE_CYCLONE => Self::Cyclone,
+            _ => self,
+        }
+    }
+
     /// Extracts a request from a sample; `None` if its header is truncated.
     pub(super) fn request(self, sample: Sample) -> Option<(RequestOrigin, Encoded)> {
         match self {
@@ -225,6 +238,20 @@ mod tests {
             assert_eq!(requested.client, client(1).writer);
             let related = requested.answer(&words("answer")).related.unwrap();
             assert_eq!((related.writer_guid, i64::from(related.sequence_number)), (client(1).writer, 70));
+        }
+    }
+
+    #[test]
+    fn a_peers_mapping_is_its_vendors() {
+        let peer = |vendor: [u8; 2]| {
+            let mut bytes = [7; 16];
+            bytes[..2].copy_from_slice(&vendor);
+            GUID::from_bytes(bytes)
+        };
+        for own in [ServiceMapping::Enhanced, ServiceMapping::Cyclone] {
+            assert_eq!(own.with(peer([0x01, 0x0f])), ServiceMapping::Enhanced);
+            assert_eq!(own.with(peer([0x01, 0x10])), ServiceMapping::Cyclone);
+            assert_eq!(own.with(peer([0x01, 0x12])), own);
         }
     }
 

@@ -109,7 +109,7 @@ fn type_hash(service: &ServiceName, side: ServiceTopic) -> &'static str {
 /// The sink of a server's request reader.
 fn requests(replies: Arc<Replies>, sink: RequestSink) -> SampleSink {
     let cut = Dropped::new(&replies.service.name);
-    Box::new(move |sample| match replies.mapping.request(sample) {
+    Box::new(move |sample| match replies.mapping.with(sample.writer).request(sample) {
         Some((requested, request)) => sink(&request, answer(&replies, requested)),
         None => _ = cut.add("a request without the header that names its client"),
     })
@@ -123,7 +123,7 @@ fn answer(replies: &Arc<Replies>, requested: RequestOrigin) -> Answer {
 /// The sink of a client's reply reader.
 fn responses(mapping: ServiceMapping, client: ClientIds, waiting: Arc<PendingCalls>) -> SampleSink {
     Box::new(move |sample| {
-        let Some((number, response)) = mapping.response(client, sample) else { return };
+        let Some((number, response)) = mapping.with(sample.writer).response(client, sample) else { return };
         let on = waiting.lock().sinks.remove(&number);
         if let Some(on) = on {
             on(&response);
@@ -241,15 +241,17 @@ impl Caller for DdsCaller {
 
     /// The lock is held while the request is written, since its response may arrive at once.
     fn call(&self, request: &Encoded, on: ResponseSink) -> Result<(), TransportError> {
-        if !self.is_served() {
+        let servers = self.matches.of(self.ids.writer);
+        let Some(server) = servers.first().filter(|_| self.is_served()) else {
             return Err(TransportError::NotServed { service: self.service.name.clone() });
-        }
+        };
+        let mapping = self.mapping.with(*server);
         let mut calls = self.waiting.lock();
         let last = calls.last + 1;
         let written =
-            write(&self.writer, &self.service, request, |request| self.mapping.wrap_request(self.ids, last, request))?;
+            write(&self.writer, &self.service, request, |request| mapping.wrap_request(self.ids, last, request))?;
         calls.last = last;
-        calls.sinks.insert(self.mapping.number(written, last), on);
+        calls.sinks.insert(mapping.number(written, last), on);
         if calls.sinks.len() > WAITING_MAX {
             calls.sinks.pop_first();
         }

@@ -55,6 +55,10 @@ use crate::{
 #[cfg(not(feature = "security"))]
 use crate::no_security::{security_plugins::SecurityPluginsHandle, EndpointSecurityInfo};
 
+/// How long the removal of an endpoint waits for room in the event loop's
+/// channel. A loop that has no time on a busy machine is not a lost one.
+const REMOVAL_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(1);
+
 // -------------------------------------------------------------------
 
 /// DDS Publisher
@@ -768,7 +772,7 @@ impl InnerPublisher {
   pub(crate) fn remove_writer(&self, guid: GUID) {
     self
       .remove_writer_sender
-      .try_send_timeout(guid, std::time::Duration::from_millis(20))
+      .try_send_timeout(guid, REMOVAL_TIMEOUT)
       .unwrap_or_else(|e| match e {
         // The participant went first and took it along.
         std::sync::mpsc::TrySendError::Disconnected(_) => {
@@ -1424,7 +1428,7 @@ impl InnerSubscriber {
   pub(crate) fn remove_reader(&self, guid: GUID) {
     self
       .sender_remove_reader
-      .try_send_timeout(guid, std::time::Duration::from_millis(20))
+      .try_send_timeout(guid, REMOVAL_TIMEOUT)
       .unwrap_or_else(|e| match e {
         // The participant went first and took it along.
         std::sync::mpsc::TrySendError::Disconnected(_) => {

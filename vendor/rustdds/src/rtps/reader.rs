@@ -1420,7 +1420,11 @@ impl Reader {
   }
 
   // An ACKNACK without the final flag requests an immediate HEARTBEAT from the
-  // writer.
+  // writer. "Nothing received" is an empty set with base 1, since valid sets
+  // have no lower base (RTPS v2.5 Section 8.3.5.5). Fast DDS, however, answers
+  // at once only if the base is 0 (StatefulWriter::process_acknack); with any
+  // other base it waits for its heartbeat period of 3 s. Other vendors (Cyclone
+  // DDS) refuse base 0 from anyone but Fast DDS.
   fn send_preemptive_acknack_to(&self, writer_proxy: &mut RtpsWriterProxy) {
     let flags = BitFlags::<ACKNACK_Flags>::from_flag(ACKNACK_Flags::Endianness);
     let acknack_count = writer_proxy.next_ack_nack_sequence_number();
@@ -1429,12 +1433,16 @@ impl Reader {
       unicast_locator_list,
       ..
     } = writer_proxy;
+    let base = match remote_writer_guid.prefix.vendor_id() {
+      VendorId::EPROSIMA => 0,
+      _ => 1,
+    };
     self.send_acknack_to(
       flags,
       AckNack {
         reader_id: self.entity_id(),
         writer_id: remote_writer_guid.entity_id,
-        reader_sn_state: SequenceNumberSet::new_empty(SequenceNumber::new(1)),
+        reader_sn_state: SequenceNumberSet::new_empty(SequenceNumber::new(base)),
         count: acknack_count,
       },
       InfoDestination {

@@ -7,7 +7,7 @@ use mio1::Token;
 use log::warn;
 use static_assertions as sa;
 
-use crate::dds::key::Key;
+use crate::{dds::key::Key, messages::vendor_id::VendorId};
 
 /// DDS/RTPS Participant GuidPrefix
 #[derive(
@@ -37,7 +37,7 @@ impl GuidPrefix {
     // The prefix is arbitrary, but let's place our vendor id at the head
     // for easy recognition. It seems some other RTPS implementations are doing the
     // same.
-    let my_vendor_id_bytes = crate::messages::vendor_id::VendorId::THIS_IMPLEMENTATION.as_bytes();
+    let my_vendor_id_bytes = VendorId::THIS_IMPLEMENTATION.as_bytes();
     bytes[0] = my_vendor_id_bytes[0];
     bytes[1] = my_vendor_id_bytes[1];
 
@@ -46,6 +46,14 @@ impl GuidPrefix {
     // our IP addresses (but which one?)
 
     Self { bytes }
+  }
+
+  /// The vendor's ID, which RTPS v2.5 Section 9.3.1.5 puts into the first two
+  /// bytes.
+  pub(crate) fn vendor_id(&self) -> VendorId {
+    VendorId {
+      vendor_id: [self.bytes[0], self.bytes[1]],
+    }
   }
 
   pub fn range(&self) -> impl RangeBounds<GUID> {
