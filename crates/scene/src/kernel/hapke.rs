@@ -1,6 +1,6 @@
 //! Hapke's reflectance with shadow-hiding opposition surge and macroscopic roughness (Hapke 2012; Sato et al. 2014, doi
 //! 10.1002/2013JE004580, App. A), without coherent backscatter. It avoids angles where possible, so that it is finite
-//! at normal incidence and at opposition, and is generic over `Real`, so that one pixel or eight give the same bits.
+//! at normal incidence and at opposition, and is generic over `Real`, so that one pixel or a packet of them give the same bits.
 
 use std::f32::consts::PI;
 
@@ -43,7 +43,7 @@ pub fn reflected(m: &MaterialRecord, normal: &Vector3<f32>, sun: &Vector3<f32>, 
     reflected_by(m, [normal, sun, viewer].map(|v| [v.x, v.y, v.z]))
 }
 
-/// As `reflected`, with normal, sun and viewer of one pixel or of eight.
+/// As `reflected`, with normal, sun and viewer of one pixel or of a packet.
 #[inline(always)]
 pub(crate) fn reflected_by<R: Real>(m: &MaterialRecord, [normal, sun, viewer]: [[R; 3]; 3]) -> R {
     let mu0 = dot(normal, sun);

@@ -94,13 +94,25 @@ pub fn print_at(records: &Records<'_>, place: [f32; 2], normal: &Vector3<f32>, f
     blended(bits, within, level.spacing, [footprint * level.spacing, sun.dot(normal)], &sun)
 }
 
+/// Whether any tile of posts from a low to a high corner has prints; the corners are on the level.
+pub(crate) fn any_print_within(records: &Records<'_>, level: &LevelRecord, [low, high]: [[u32; 2]; 2]) -> bool {
+    let [low, high] = [low, high].map(|corner| corner.map(|post| post / TILE_SIDE));
+    (low[1]..=high[1]).any(|y| (low[0]..=high[0]).any(|x| page_of(records, level, [x, y]) != 0))
+}
+
+/// The page with the prints of a tile of posts, from 1 on; 0 without prints.
+fn page_of(records: &Records<'_>, level: &LevelRecord, [x, y]: [u32; 2]) -> u32 {
+    let side = level.cells / TILE_SIDE + 1;
+    records.heights[(level.prints + y * side + x) as usize] as u32
+}
+
 /// The bits of a post's print; 0 without a print.
 fn print_bits(records: &Records<'_>, level: &LevelRecord, x: u32, y: u32) -> u32 {
-    let side = level.cells / TILE_SIDE + 1;
-    let page = records.heights[(level.prints + y / TILE_SIDE * side + x / TILE_SIDE) as usize] as u32;
+    let page = page_of(records, level, [x / TILE_SIDE, y / TILE_SIDE]);
     if page == 0 {
         return 0;
     }
+    let side = level.cells / TILE_SIDE + 1;
     let first = level.prints + side * side + (page - 1) * (TILE_SIDE * TILE_SIDE);
     records.heights[(first + y % TILE_SIDE * TILE_SIDE + x % TILE_SIDE) as usize] as u32
 }

@@ -1,4 +1,4 @@
-//! Detail of the ground on eight surfaces: `kernel::detail` with one surface per lane. Few packets have wheel prints,
+//! Detail of the ground on a packet of surfaces: `kernel::detail` with one surface per lane. Few packets have wheel prints,
 //! so the kernel finds those lane by lane.
 
 use fearless_simd::prelude::*;
@@ -7,7 +7,7 @@ use super::lanes::{Bits, Floats, Ints, LANES, Mask, Vectors, all, floats, vector
 use crate::kernel::chance::scramble;
 use crate::kernel::detail::{COARSEST_OCTAVE, FINEST_OCTAVE, GRAZING, SLOPE_SCALE, VALUE_SCALE};
 use crate::kernel::most;
-use crate::kernel::print::{PrintEffect, print_at};
+use crate::kernel::print::{PrintEffect, any_print_within, print_at};
 use crate::real::{Real, dot, unit};
 use crate::record::{CameraRecord, Records};
 
@@ -73,7 +73,7 @@ fn prints<S: Simd>(
     footprint: &Floats<S>,
     on_finest: [bool; LANES],
 ) -> [PrintEffect; LANES] {
-    if on_finest == [false; LANES] {
+    if on_finest == [false; LANES] || !any_print(records, place, on_finest) {
         return [PrintEffect::NONE; LANES];
     }
     let (x, y, footprint) = (place[0].to_array(), place[1].to_array(), footprint.to_array());
@@ -84,6 +84,23 @@ fn prints<S: Simd>(
         }
         print_at(records, [x[lane], y[lane]], &vector_of(&normal, lane), footprint[lane])
     })
+}
+
+/// Whether tiles of posts around the positions have any print. Most ground has none.
+#[inline(always)]
+fn any_print<S: Simd>(records: &Records<'_>, place: [&Floats<S>; 2], on_finest: [bool; LANES]) -> bool {
+    let level = &records.levels[0];
+    let last = place[0].like((level.cells - 1) as f32);
+    let cells = place.map(|at| at.most(at.like(0.0)).least(last).to_int::<Ints<S>>().to_array());
+    let [mut low, mut high] = [[level.cells; 2], [0; 2]];
+    for lane in (0..LANES).filter(|lane| on_finest[*lane]) {
+        for axis in 0..2 {
+            let cell = cells[axis][lane] as u32;
+            low[axis] = low[axis].min(cell);
+            high[axis] = high[axis].max(cell + 1);
+        }
+    }
+    any_print_within(records, level, [low, high])
 }
 
 /// As `PrintEffect::on`, lane by lane.

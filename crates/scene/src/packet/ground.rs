@@ -1,10 +1,10 @@
-//! Traces eight rays against the nested height levels: `kernel::heights` with one ray per lane. Each lane computes the
-//! same steps and numbers as its ray would alone; all lanes step together until the last one has met the ground or
+//! Traces a packet of rays against the nested height levels: `kernel::heights` with one ray per lane. Each lane computes
+//! the same steps and numbers as its ray would alone; all lanes step together until the last one has met the ground or
 //! left.
 
 use fearless_simd::prelude::*;
 
-use super::lanes::{Floats, Ints, LANES, Mask, Rays, Vectors, all, floats, ints, inverse};
+use super::lanes::{Floats, Ints, LANES, Mask, Rays, Vectors, all, bits_of, floats, ints, inverse, lanes_of};
 use crate::kernel::FAR;
 use crate::kernel::heights::{ENTRY_MIP, STILL, mip_max};
 use crate::real::Real;
@@ -371,7 +371,7 @@ fn hit_cells<S: Simd>(
 ) -> Floats<S> {
     let simd = lowest.simd;
     let far = all(simd, FAR);
-    let [h00, h10, h01, h11] = posts(simd, records, level, [x, y]);
+    let [h00, h10, h01, h11] = posts(simd, records, level, [x, y], cells);
     let low_enough = lowest.at_most(h00.most(h10).most(h01.most(h11)));
     if (cells & low_enough).all_false() {
         return far;
@@ -399,17 +399,23 @@ fn first_root<S: Simd>(f0: Floats<S>, f1: Floats<S>, f2: Floats<S>) -> Floats<S>
     discriminant.below(zero).select(far, s)
 }
 
-/// Heights of the four posts of each cell, m: (0,0), (1,0), (0,1), (1,1).
+/// Heights of the four posts of each of the `cells`, m: (0,0), (1,0), (0,1), (1,1); zero in other lanes.
 #[inline(always)]
-fn posts<S: Simd>(simd: S, records: &Records<'_>, level: &LevelRecord, [x, y]: [Ints<S>; 2]) -> [Floats<S>; 4] {
+fn posts<S: Simd>(
+    simd: S,
+    records: &Records<'_>,
+    level: &LevelRecord,
+    [x, y]: [Ints<S>; 2],
+    cells: Mask<S>,
+) -> [Floats<S>; 4] {
     let stride = level.cells as usize + 1;
     let index = (y * (stride as i32) + x).to_array();
     let mut posts = [[0.0; LANES]; 4];
-    for (lane, index) in index.into_iter().enumerate() {
-        let low = level.heights as usize + index as usize;
-        let [low, high] = [&records.heights[low..low + 2], &records.heights[low + stride..low + stride + 2]];
-        [posts[0][lane], posts[1][lane]] = [low[0], low[1]];
-        [posts[2][lane], posts[3][lane]] = [high[0], high[1]];
+    for lane in lanes_of(bits_of(cells)) {
+        let low = level.heights as usize + index[lane] as usize;
+        let block = &records.heights[low..low + stride + 2];
+        [posts[0][lane], posts[1][lane]] = [block[0], block[1]];
+        [posts[2][lane], posts[3][lane]] = [block[stride], block[stride + 1]];
     }
     [posts[0].simd_into(simd), posts[1].simd_into(simd), posts[2].simd_into(simd), posts[3].simd_into(simd)]
 }
@@ -441,9 +447,9 @@ fn normals<S: Simd>(
     let gy = (place[1] - floats(simd, |lane| levels[lane].origin[1])) * inverse_spacing;
     let [x, y] = [cell_of(gx, none, last), cell_of(gy, none, last)];
     let [u, v] = [within_cell(gx, x), within_cell(gy, y)];
-    let posts = Posts { simd, records, levels, cells: last + 1, inverse_spacing };
-    let low = mix(posts.slope(x, y), posts.slope(x + 1, y), u);
-    let high = mix(posts.slope(x, y + 1), posts.slope(x + 1, y + 1), u);
+    let around = around(&Posts { simd, records, levels, cells: last + 1 }, x, y);
+    let low = mix(around.slope(0, 0, inverse_spacing), around.slope(1, 0, inverse_spacing), u);
+    let high = mix(around.slope(0, 1, inverse_spacing), around.slope(1, 1, inverse_spacing), u);
     let slope = mix(low, high, v);
     crate::real::unit([-slope[0], -slope[1], all(simd, 1.0)])
 }
@@ -467,24 +473,60 @@ struct Posts<'a, S: Simd> {
     records: &'a Records<'a>,
     levels: [&'a LevelRecord; LANES],
     cells: Ints<S>,
-    inverse_spacing: Floats<S>,
+}
+
+/// The posts of a cell and those beside them, m; at the border of a level the outermost posts stand for those beyond.
+struct Around<S: Simd> {
+    /// Two rows of four posts, of which the inner ones are the cell's.
+    rows: [[Floats<S>; 4]; 2],
+    /// The two posts below the cell, and the two above.
+    below: [Floats<S>; 2],
+    above: [Floats<S>; 2],
+    /// 1 over the number of cells across which differences at the cell's posts are taken, along x and along y.
+    share_x: [Floats<S>; 2],
+    share_y: [Floats<S>; 2],
+}
+
+#[inline(always)]
+fn around<S: Simd>(posts: &Posts<'_, S>, x: Ints<S>, y: Ints<S>) -> Around<S> {
+    let one = Ints::splat(posts.simd, 1);
+    let [x0, x2, x3] = [x.max(one) - 1, x + 1, (x + 2).min(posts.cells)];
+    let [y0, y2, y3] = [y.max(one) - 1, y + 1, (y + 2).min(posts.cells)];
+    let low = [posts.height(x0, y), posts.height(x, y), posts.height(x2, y), posts.height(x3, y)];
+    let high = [posts.height(x0, y2), posts.height(x, y2), posts.height(x2, y2), posts.height(x3, y2)];
+    Around {
+        rows: [low, high],
+        below: [posts.height(x, y0), posts.height(x2, y0)],
+        above: [posts.height(x, y3), posts.height(x2, y3)],
+        share_x: [share(x2 - x0), share(x3 - x)],
+        share_y: [share(y2 - y0), share(y3 - y)],
+    }
+}
+
+/// 1 over one or two cells.
+#[inline(always)]
+fn share<S: Simd>(cells: Ints<S>) -> Floats<S> {
+    cells.simd_gt(1).select(all(cells.simd, 0.5), all(cells.simd, 1.0))
 }
 
 impl<S: Simd> Posts<'_, S> {
-    /// Slopes at posts, from differences with the neighbouring posts.
-    #[inline(always)]
-    fn slope(&self, x: Ints<S>, y: Ints<S>) -> [Floats<S>; 2] {
-        let one = Ints::splat(self.simd, 1);
-        let [x0, x1] = [x.max(one) - 1, (x + 1).min(self.cells)];
-        let [y0, y1] = [y.max(one) - 1, (y + 1).min(self.cells)];
-        let along_x = (self.height(x1, y) - self.height(x0, y)) * self.inverse_spacing;
-        let along_y = (self.height(x, y1) - self.height(x, y0)) * self.inverse_spacing;
-        [along_x / (x1 - x0).to_float::<Floats<S>>(), along_y / (y1 - y0).to_float::<Floats<S>>()]
-    }
-
     #[inline(always)]
     fn height(&self, x: Ints<S>, y: Ints<S>) -> Floats<S> {
         let index = (y * (self.cells + 1) + x).to_array();
         floats(self.simd, |lane| self.records.heights[self.levels[lane].heights as usize + index[lane] as usize])
+    }
+}
+
+impl<S: Simd> Around<S> {
+    /// Slope at a post of the cell, from differences with the neighbouring posts.
+    #[inline(always)]
+    fn slope(&self, east: usize, north: usize, inverse_spacing: Floats<S>) -> [Floats<S>; 2] {
+        let row = &self.rows[north];
+        let [below, above] = [
+            if north == 0 { self.below[east] } else { self.rows[0][east + 1] },
+            if north == 0 { self.rows[1][east + 1] } else { self.above[east] },
+        ];
+        let along_x = (row[east + 2] - row[east]) * inverse_spacing;
+        [along_x * self.share_x[east], (above - below) * inverse_spacing * self.share_y[north]]
     }
 }

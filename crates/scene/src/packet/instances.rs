@@ -1,10 +1,10 @@
-//! Traces eight rays against the instances: `kernel::bvh` with one ray per lane. The traversal visits every node that
-//! any ray needs; a ray that misses a box waits until the traversal has passed the box's subtree.
+//! Traces a packet of rays against the instances: `kernel::bvh` with one ray per lane. The traversal visits every node
+//! that any ray needs; a ray that misses a box waits until the traversal has passed the box's subtree.
 
 use fearless_simd::prelude::*;
 
 use super::lanes::{Floats, Ints, Mask, Rays, Vectors, all, all_vector, bits_of, inverse, lanes_of, less, vector_of};
-use crate::kernel::bvh::{Bundle, bundle_meets_box, trace_mesh};
+use crate::kernel::bvh::{Bundle, trace_mesh};
 use crate::kernel::{FAR, Hit, Ray};
 use crate::real::{Real, cross, dot};
 use crate::record::{InstanceRecord, NodeRecord, Records, TriangleRecord};
@@ -110,8 +110,8 @@ pub(crate) fn cones_meet_instances<S: Simd>(
     )
 }
 
-/// Which rays of the lanes in `active` are hidden by instances; all rays start at one point and lie in the cone. As
-/// `bvh::instances_hide`, with one direction per lane.
+/// Which rays of the lanes in `active` are hidden by instances; each lies in the cone from its origin. As
+/// `bvh::instances_hide`, with one ray per lane.
 pub(crate) fn instances_hide<S: Simd>(
     simd: S,
     records: &Records<'_>,
@@ -125,20 +125,20 @@ pub(crate) fn instances_hide<S: Simd>(
             let none = Ints::splat(simd, 0);
             let open = Hits { t: all(simd, FAR), instance: none, part: none };
             let mut hidden = Mask::splat(simd, false);
-            let mut at = 0;
-            while at < records.instance_nodes.len() {
-                let node = &records.instance_nodes[at];
-                if !bundle_meets_box(node, cone, FAR) {
-                    at = node.escape as usize;
-                    continue;
-                }
-                let left = *active & !hidden;
-                if node.leaf != 0 && left.any_true() {
-                    let hits = trace_meshes(simd, records, rays, node.leaf >> 3, &open, left);
-                    hidden |= left & hits.t.simd_lt(FAR);
-                }
-                at += 1;
-            }
+            walk(
+                simd,
+                records.instance_nodes,
+                *active,
+                #[inline(always)]
+                |node, lanes| {
+                    let meets = lanes & !hidden & cones_meet_box(simd, node, &rays.origin, cone);
+                    if node.leaf != 0 && meets.any_true() {
+                        let hits = trace_meshes(simd, records, rays, node.leaf >> 3, &open, meets);
+                        hidden |= hits.t.simd_lt(FAR);
+                    }
+                    meets
+                },
+            );
             hidden
         },
     )

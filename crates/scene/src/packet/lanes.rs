@@ -1,22 +1,23 @@
-//! Eight numbers, one per ray, in the processor's vector registers. Code that computes with them is in functions that
+//! Sixteen numbers, one per ray, in the processor's vector registers. Code that computes with them is in functions that
 //! are always inlined, not in closures or in `map` over arrays: the compiler may not inline those, and then each
 //! instruction becomes a call through memory.
 
 use fearless_simd::prelude::*;
-use fearless_simd::{f32x8, i32x8, mask32x8, u32x8};
+use fearless_simd::{f32x16, i32x16, mask32x16, u32x16};
 use nalgebra::Vector3;
 
 use crate::real::{ROOT_HALF_BITS, Real};
 
-/// Number of rays in a packet.
-pub(crate) const LANES: usize = 8;
+/// Number of rays in a packet: twice the lanes of an AVX2 register. A step through the ground is a chain of instructions
+/// that wait for each other, and those of the second register run meanwhile.
+pub(crate) const LANES: usize = 16;
 
-pub(crate) type Floats<S> = f32x8<S>;
-pub(crate) type Ints<S> = i32x8<S>;
-pub(crate) type Mask<S> = mask32x8<S>;
-/// Eight hash values.
-pub(crate) type Bits<S> = u32x8<S>;
-/// x, y and z of eight vectors.
+pub(crate) type Floats<S> = f32x16<S>;
+pub(crate) type Ints<S> = i32x16<S>;
+pub(crate) type Mask<S> = mask32x16<S>;
+/// A hash value per lane.
+pub(crate) type Bits<S> = u32x16<S>;
+/// x, y and z of a vector per lane.
 pub(crate) type Vectors<S> = [Floats<S>; 3];
 
 impl<S: Simd> Real for Floats<S> {
@@ -142,7 +143,7 @@ pub(crate) fn bits_of<S: Simd>(mask: Mask<S>) -> u32 {
     mask.to_bitmask() as u32
 }
 
-/// Eight rays, in the scene's frame.
+/// A ray per lane, in the scene's frame.
 #[derive(Clone, Copy)]
 pub(crate) struct Rays<S: Simd> {
     pub(crate) origin: Vectors<S>,

@@ -1,6 +1,6 @@
-//! Lights eight neighbouring surfaces: `kernel::sunlight`, `earthlight` and `surface` with one surface per lane; in a
-//! penumbra, one surface at a time with one point of the Sun's disc per lane. What few pixels need (the Earth's disc,
-//! materials other than Hapke's, lamps) runs in the kernels pixel by pixel.
+//! Lights a packet of neighbouring surfaces: `kernel::sunlight`, `earthlight` and `surface` with one surface per lane; in
+//! a penumbra, one ray to a point of the Sun's disc per lane. What few pixels need (the Earth's disc, materials other
+//! than Hapke's, lamps) runs in the kernels pixel by pixel.
 
 use fearless_simd::prelude::*;
 use nalgebra::Vector3;
@@ -19,6 +19,7 @@ use crate::kernel::sunlight::{Sunlight, disc_points, sun_points, sunlight_of};
 use crate::kernel::surface::{GRAZING_COS, SURFACE_MIP, Surface, across, on_ground, reflect, surface_at};
 use crate::kernel::trace::CameraHit;
 use crate::kernel::{Bands, FAR, GROUND, HAPKE, Hit, Ray, SUN_BAND};
+use crate::light::SAMPLES_MAX;
 use crate::real::{Real, along, dot, unit};
 use crate::record::{CameraRecord, LevelRecord, Records};
 
@@ -33,7 +34,7 @@ struct Surfaces<'a, S: Simd> {
     origin: Vectors<S>,
 }
 
-/// The surface that each of up to eight camera rays has met.
+/// The surface that each of a packet's camera rays has met.
 #[inline(always)]
 pub(crate) fn sights<S: Simd>(
     simd: S,
@@ -147,13 +148,8 @@ fn sunlight_on<S: Simd>(
     for lane in lanes_of(whole) {
         lights[lane].share = 1.0;
     }
-    for lane in lanes_of(partial) {
-        if let Some(surface) = surfaces.surface(lane) {
-            let points = sun_points(records, samples, seeds[lane]);
-            let points = &points[..disc_points(samples)];
-            let cuts = ground_cuts >> lane & 1 != 0;
-            lights[lane] = sunlight_of(records, points, open_points(simd, records, surface, points, cuts));
-        }
+    if partial != 0 {
+        sample_discs(simd, records, surfaces, [partial, ground_cuts], (samples, seeds), &mut lights);
     }
     lights
 }
@@ -177,31 +173,69 @@ fn disc<S: Simd>(simd: S, records: &Records<'_>, surfaces: &Surfaces<'_, S>, sun
     [bits_of(whole), bits_of(ground_cuts), bits_of(lit & !dark & !whole)]
 }
 
-/// As `sunlight::open_points` for the Sun's disc, with one point of the disc per lane.
+/// A ray from a surface to a point of the Sun's disc.
+#[derive(Clone, Copy)]
+struct DiscRay {
+    /// Lane of the surface.
+    lane: usize,
+    /// Number and direction of the point.
+    point: usize,
+    direction: Vector3<f32>,
+}
+
+/// As `sunlight::sample_disc` for the surfaces in `partial`; the rays of several surfaces share a packet.
 #[inline(always)]
-fn open_points<S: Simd>(
+fn sample_discs<S: Simd>(
     simd: S,
     records: &Records<'_>,
-    surface: &Surface,
-    points: &[Vector3<f32>],
-    ground_cuts: bool,
-) -> u32 {
-    let middle = surface.ray(Vector3::from(records.globals.sun_direction));
-    let cone = Bundle::cone(&middle, records.globals.sun_radius);
-    let shutter = all(simd, records.shutter);
-    let [origin, normal] = [all_vector(simd, middle.origin.into()), all_vector(simd, surface.normal.into())];
-    let mut open = 0;
-    for (number, points) in points.chunks(LANES).enumerate() {
-        let direction = vectors(simd, |lane| *points.get(lane).unwrap_or(&points[0]));
-        let faces = mask(simd, (1 << points.len()) - 1) & dot(normal, direction).simd_gt(0.0);
-        let hidden = instances_hide(simd, records, &Rays { origin, direction, shutter }, &cone, &faces);
-        let mut seen = faces & !hidden;
-        if ground_cuts {
-            seen &= !ground_met(simd, records, origin, direction, all(simd, 0.0), seen).simd_lt(FAR);
-        }
-        open |= bits_of(seen) << (number * LANES);
+    surfaces: &Surfaces<'_, S>,
+    [partial, ground_cuts]: [u32; 2],
+    (samples, seeds): (u32, [u32; LANES]),
+    lights: &mut [Sunlight; LANES],
+) {
+    let count = disc_points(samples);
+    let mut discs = [[Vector3::zeros(); SAMPLES_MAX as usize]; LANES];
+    let mut rays = Vec::with_capacity(LANES * count);
+    for lane in lanes_of(partial) {
+        discs[lane] = sun_points(records, samples, seeds[lane]);
+        let points = discs[lane][..count].iter().enumerate();
+        rays.extend(points.map(|(point, &direction)| DiscRay { lane, point, direction }));
     }
-    open
+    let mut open = [0; LANES];
+    for rays in rays.chunks(LANES) {
+        for number in lanes_of(open_rays(simd, records, surfaces, rays, ground_cuts)) {
+            open[rays[number].lane] |= 1 << rays[number].point;
+        }
+    }
+    for lane in lanes_of(partial) {
+        lights[lane] = sunlight_of(records, &discs[lane][..count], open[lane]);
+    }
+}
+
+/// As `sunlight::open_points`, for one ray per lane: which rays nothing hides, as bits from the lowest on. The ground is
+/// traced for surfaces where it cuts the disc.
+#[inline(always)]
+fn open_rays<S: Simd>(
+    simd: S,
+    records: &Records<'_>,
+    surfaces: &Surfaces<'_, S>,
+    rays: &[DiscRay],
+    ground_cuts: u32,
+) -> u32 {
+    let ray = |number: usize| rays.get(number).unwrap_or(&rays[0]);
+    let [origins, normals] = [surfaces.origin, surfaces.normal].map(|v| v.map(|part| part.to_array()));
+    let origin = vectors(simd, |number| vector_of(&origins, ray(number).lane));
+    let normal = vectors(simd, |number| vector_of(&normals, ray(number).lane));
+    let direction = vectors(simd, |number| ray(number).direction);
+    let cut =
+        (0..rays.len()).filter(|number| ground_cuts >> rays[*number].lane & 1 != 0).fold(0, |cut, n| cut | 1 << n);
+    let faces = mask(simd, (1 << rays.len()) - 1) & dot(normal, direction).simd_gt(0.0);
+    let middle = Ray { origin: Vector3::zeros(), direction: records.globals.sun_direction.into() };
+    let cone = Bundle::cone(&middle, records.globals.sun_radius);
+    let rays = Rays { origin, direction, shutter: all(simd, records.shutter) };
+    let seen = faces & !instances_hide(simd, records, &rays, &cone, &faces);
+    let met = ground_met(simd, records, origin, direction, all(simd, 0.0), seen & mask(simd, cut));
+    bits_of(seen & !met.simd_lt(FAR))
 }
 
 /// As `surface::ground_beyond`, for the lanes in `lanes`.

@@ -1,4 +1,4 @@
-//! Traces eight neighbouring rays at once, each in a lane of the processor's vector registers. Every lane takes the
+//! Traces sixteen neighbouring rays at once, each in a lane of the processor's vector registers. Every lane takes the
 //! same steps and computes the same numbers as the kernels do for its ray alone, so a picture is the same bit for bit
 //! whichever instructions a processor has. The program detects these instructions when it runs.
 
@@ -102,7 +102,7 @@ mod tests {
         Heap { world_from_heap: Pose::translation(0.2, -0.1, 0.4), grains: (0..400).map(grain).collect(), material }
     }
 
-    /// Eight rays with nearly the same origin and direction; every third packet starts outside all ground.
+    /// Rays with nearly the same origin and direction; every third packet starts outside all ground.
     fn rays(packet: u32) -> [Ray; LANES] {
         let turn = 0.37 * packet as f32;
         let far = if packet.is_multiple_of(3) { 90.0 } else { 6.0 };
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn eight_rays_meet_what_each_alone_meets() {
+    fn rays_of_a_packet_meet_what_each_alone_meets() {
         let scene = scene();
         let records = scene.records();
         for level in vectorised() {
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn the_detail_of_eight_surfaces_is_that_of_each_alone() {
+    fn the_detail_of_a_packet_is_that_of_each_surface_alone() {
         let scene = scene();
         let records = scene.records();
         let camera = CameraRecord::new(&CameraView::pinhole(Pose::identity(), [640, 360], 1.2), records.middle_m);
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn eight_normals_and_reflectances_are_those_of_each_alone() {
+    fn normals_and_reflectances_of_a_packet_are_those_of_each_alone() {
         let scene = scene();
         for level in vectorised() {
             dispatch!(level, simd => assert_normals_alike(simd, &scene.records()));
