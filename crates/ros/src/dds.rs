@@ -53,8 +53,8 @@ const UNACKNOWLEDGED_MIN: i32 = 256;
 /// The same as a multiple of the history depth: a minute of snapshots, longer than the 50 s for which a peer that was
 /// killed is still believed alive.
 const UNACKNOWLEDGED_DEPTHS: i32 = 12;
-/// Minimum number of best-effort samples that may wait to be sent.
-const UNSENT_MIN: usize = 10;
+/// Number of clock ticks that may wait to be sent.
+const UNSENT_TICKS: usize = 10;
 const UNLIMITED: i32 = -1;
 /// How long a latched topic that is closed waits for acknowledgements of its last message: a dead subscriber must not
 /// delay the end of a run for long.
@@ -71,7 +71,7 @@ pub struct DdsOptions {
     pub namespace: String,
     /// Which peers the node looks for.
     pub discovery: Discovery,
-    /// How services map to DDS topics with peers that are neither Fast DDS nor Cyclone DDS, whose mappings are known.
+    /// How services map to DDS topics with peers other than Fast DDS and Cyclone DDS, which are known by their vendor.
     pub service_mapping: ServiceMapping,
 }
 
@@ -203,14 +203,10 @@ fn dds_qos(qos: Qos) -> QosPolicyBuilder {
     }
 }
 
-/// RustDDS uses the sample limit as the maximum number of unacknowledged samples. Without acknowledgement a sample is
-/// kept until it is sent; more than `qos.depth` may wait for that, or a clock with a depth of 1 would skip ticks
-/// whenever the sending thread has no time.
+/// RustDDS uses the sample limit as the maximum number of unacknowledged samples. A clock's samples are kept until they
+/// are sent; with a depth of 1 it would skip ticks whenever the sending thread has no time.
 fn writer_qos(qos: Qos) -> QosPolicies {
-    let qos = match qos.reliability {
-        Reliability::BestEffort => Qos { depth: qos.depth.max(UNSENT_MIN), ..qos },
-        Reliability::Reliable => qos,
-    };
+    let qos = if qos == Qos::clock() { Qos { depth: UNSENT_TICKS, ..qos } } else { qos };
     let limits = ResourceLimits {
         max_samples: dds_depth(qos).saturating_mul(UNACKNOWLEDGED_DEPTHS).max(UNACKNOWLEDGED_MIN),
         max_instances: UNLIMITED,

@@ -1,5 +1,5 @@
-//! Arithmetic that works on one `f32` or on the lanes of a packet. Code over `Real` gives the same bits either way and on
-//! every machine: sums, products, quotients and roots round as IEEE 754 requires, nothing is fused, and the
+//! Arithmetic that works on one `f32` or on the lanes of a packet. Code over `Real` gives the same bits either way and
+//! on every machine: sums, products, quotients and roots round as IEEE 754 requires, nothing is fused, and the
 //! exponential, logarithm and arccosine are polynomials of these (Moshier's Cephes library in single precision: within
 //! 2e-7 of the value).
 

@@ -73,7 +73,8 @@ Drive it yourself while it runs:
 Arguments of ROS go to run and the nodes: --ros-args -r FROM:=TO -p NAME:=VALUE --params-file FILE --
 
 Environment: ROS_DOMAIN_ID (0 to 232, default 0), ROS_AUTOMATIC_DISCOVERY_RANGE (SUBNET, LOCALHOST, OFF or SYSTEM_DEFAULT), \
-ROS_LOCALHOST_ONLY (1: as LOCALHOST), RMW_IMPLEMENTATION (a middleware on DDS, or unset), ROS_DISTRO (whose metadata a bag has), SELENE_DATA (as --data), RUST_LOG (what is logged, \
+ROS_LOCALHOST_ONLY (1: as LOCALHOST), RMW_IMPLEMENTATION (rmw_fastrtps_cpp, rmw_fastrtps_dynamic_cpp, \
+rmw_cyclonedds_cpp or unset), ROS_DISTRO (whose metadata a bag has), SELENE_DATA (as --data), RUST_LOG (what is logged, \
 default warn), NO_COLOR (no colours).
 Exit status: 0 when all went well, 1 when a run failed, 2 when the arguments or an input file were refused.";
 

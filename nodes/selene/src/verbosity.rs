@@ -45,8 +45,8 @@ impl Verbosity {
     }
 
     /// The log filter if RUST_LOG is not set. RustDDS logs oddities of its peers as warnings; for people who drive a
-    /// rover they are none. r2r logs an error whenever a subscriber is woken for nothing, as it is over Cyclone DDS when a
-    /// publisher leaves.
+    /// rover they are none. r2r logs an error whenever a subscriber is woken for nothing, as it is over Cyclone DDS when
+    /// a publisher leaves.
     pub(crate) fn log_filter(self) -> &'static str {
         match self {
             Self::Quiet | Self::Usual => "warn,rustdds=error,ros2_client=error,r2r::subscribers=off",

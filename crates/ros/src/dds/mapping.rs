@@ -1,5 +1,5 @@
 //! How replies are matched with requests. The middlewares of ROS 2 differ in this and are not compatible with each
-//! other. Selene speaks with each in its own way, which it knows by the vendor in a GUID (RTPS 2.5, 9.3.1.5):
+//! other. Selene uses each peer's own, which it knows by the vendor in the peer's GUID (RTPS 2.5, 9.3.1.5). They are:
 //!
 //! - *Enhanced* (OMG DDS-RPC 1.0, 7.8.2, as in `rmw_fastrtps`): the payload is the message alone. The inline QoS of a
 //!   request gives the client's reply reader; that of a reply gives the reader and the request's sequence number.
@@ -60,7 +60,7 @@ pub(super) struct ClientIds {
 }
 
 impl ServiceMapping {
-    /// The mapping of a peer: its vendor's, and this one for vendors with either.
+    /// The mapping that a peer's vendor uses; `self` for other vendors.
     pub(super) fn with(self, peer: GUID) -> Self {
         match peer.to_bytes() {
             [a, b, ..] if [a, b] == EPROSIMA => Self::Enhanced,

@@ -56,10 +56,10 @@ impl Matches {
         lock(&self.known).get(&ours).map_or(0, BTreeSet::len)
     }
 
-    /// Whether some participant is matched with both endpoints `ours`.
-    pub(super) fn one_has_both(&self, ours: [GUID; 2]) -> bool {
-        let [writers, readers] = ours.map(|guid| self.of(guid));
-        writers.iter().any(|one| readers.iter().any(|other| one.prefix == other.prefix))
+    /// The endpoint that is matched with the first of `ours`, of a participant that is matched with both.
+    pub(super) fn of_one_with_both(&self, ours: [GUID; 2]) -> Option<GUID> {
+        let [firsts, seconds] = ours.map(|guid| self.of(guid));
+        firsts.into_iter().find(|one| seconds.iter().any(|other| one.prefix == other.prefix))
     }
 
     /// Releases waiting `replies` whenever `writer` has a new reader.

@@ -234,18 +234,24 @@ impl PendingCalls {
     }
 }
 
+impl DdsCaller {
+    /// The request reader of a server that would receive a request and could answer.
+    fn server(&self) -> Option<GUID> {
+        self.matches.of_one_with_both([self.ids.writer, self.ids.reader])
+    }
+}
+
 impl Caller for DdsCaller {
     fn is_served(&self) -> bool {
-        self.matches.one_has_both([self.ids.writer, self.ids.reader])
+        self.server().is_some()
     }
 
     /// The lock is held while the request is written, since its response may arrive at once.
     fn call(&self, request: &Encoded, on: ResponseSink) -> Result<(), TransportError> {
-        let servers = self.matches.of(self.ids.writer);
-        let Some(server) = servers.first().filter(|_| self.is_served()) else {
+        let Some(server) = self.server() else {
             return Err(TransportError::NotServed { service: self.service.name.clone() });
         };
-        let mapping = self.mapping.with(*server);
+        let mapping = self.mapping.with(server);
         let mut calls = self.waiting.lock();
         let last = calls.last + 1;
         let written =

@@ -153,7 +153,7 @@ pub fn leaves_met(
 
 /// Whether the bundle's cross-section touches the box at some t of 0 to `t_max`: on each axis the greatest direction
 /// has passed the lower side and the least direction has not passed the upper side.
-pub(crate) fn bundle_meets_box(node: &NodeRecord, bundle: &Bundle, t_max: f32) -> bool {
+fn bundle_meets_box(node: &NodeRecord, bundle: &Bundle, t_max: f32) -> bool {
     let past_min = (Vector3::from(node.min) - bundle.from[1]).component_mul(&bundle.high);
     let past_max = (Vector3::from(node.max) - bundle.from[0]).component_mul(&bundle.low);
     let [mut enter, mut leave] = [0.0, t_max];

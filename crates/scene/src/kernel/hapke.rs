@@ -1,6 +1,7 @@
 //! Hapke's reflectance with shadow-hiding opposition surge and macroscopic roughness (Hapke 2012; Sato et al. 2014, doi
 //! 10.1002/2013JE004580, App. A), without coherent backscatter. It avoids angles where possible, so that it is finite
-//! at normal incidence and at opposition, and is generic over `Real`, so that one pixel or a packet of them give the same bits.
+//! at normal incidence and at opposition, and is generic over `Real`, so that one pixel or a packet of them give the
+//! same bits.
 
 use std::f32::consts::PI;
 

@@ -1,5 +1,5 @@
-//! Traces beams of ranging sensors sixteen at once: `kernel::trace::beam_return` with one beam per lane. Successive beams
-//! of a scanner alternate between high and low, so beams are first sorted by slope: the beams of a packet then take
+//! Traces a packet of beams of ranging sensors: `kernel::trace::beam_return` with one beam per lane. Successive beams of
+//! a scanner alternate between high and low, so beams are first sorted by slope: the beams of a packet then take
 //! similar steps. A beam's result depends on the beam alone, so the order does not change it.
 
 use fearless_simd::prelude::*;

@@ -1,5 +1,5 @@
-//! Detail of the ground on a packet of surfaces: `kernel::detail` with one surface per lane. Few packets have wheel prints,
-//! so the kernel finds those lane by lane.
+//! Detail of the ground on a packet of surfaces: `kernel::detail` with one surface per lane. Few packets have wheel
+//! prints, so the kernel finds those lane by lane.
 
 use fearless_simd::prelude::*;
 

@@ -1,5 +1,5 @@
-//! Lights a packet of neighbouring surfaces: `kernel::sunlight`, `earthlight` and `surface` with one surface per lane; in
-//! a penumbra, one ray to a point of the Sun's disc per lane. What few pixels need (the Earth's disc, materials other
+//! Lights a packet of neighbouring surfaces: `kernel::sunlight`, `earthlight` and `surface` with one surface per lane;
+//! in a penumbra, one ray to a point of the Sun's disc per lane. What few pixels need (the Earth's disc, materials other
 //! than Hapke's, lamps) runs in the kernels pixel by pixel.
 
 use fearless_simd::prelude::*;
@@ -174,7 +174,6 @@ fn disc<S: Simd>(simd: S, records: &Records<'_>, surfaces: &Surfaces<'_, S>, sun
 }
 
 /// A ray from a surface to a point of the Sun's disc.
-#[derive(Clone, Copy)]
 struct DiscRay {
     /// Lane of the surface.
     lane: usize,

@@ -107,7 +107,7 @@ mod tests {
         let turn = 0.37 * packet as f32;
         let far = if packet.is_multiple_of(3) { 90.0 } else { 6.0 };
         std::array::from_fn(|lane| {
-            let aside = 0.03 * (lane as f32 - 3.5);
+            let aside = 0.03 * (lane as f32 - 0.5 * (LANES - 1) as f32);
             let origin = Vector3::new(far * turn.cos(), far * (0.7 * turn).sin(), 1.2 + aside);
             let fall = 0.9 * (0.11 * packet as f32).sin() - 0.5;
             let direction =
@@ -206,7 +206,7 @@ mod tests {
 
     fn assert_cones_alike<S: Simd>(simd: S, records: &Records<'_>, packet: u32) -> u32 {
         let alone = rays(packet);
-        let direction = alone[3].direction.normalize();
+        let direction = alone[LANES / 2].direction.normalize();
         let origin = packed(simd, &alone).origin;
         let cone = Bundle::cone(&Ray { origin: Vector3::zeros(), direction }, 0.01);
         let met = bits_of(cones_meet_instances(simd, records, &origin, &cone, &mask(simd, EVERY)));
