@@ -21,8 +21,6 @@ pub(crate) struct Network {
     domain_id: u16,
     #[cfg(all(feature = "dds", not(feature = "r2r")))]
     discovery: Discovery,
-    #[cfg(all(feature = "dds", not(feature = "r2r")))]
-    service_mapping: ServiceMapping,
 }
 
 impl Network {
@@ -50,7 +48,8 @@ impl Network {
             interface: args.interface.clone(),
         };
         let discovery = Discovery::new(&requested).map_err(Fault::input)?;
-        Ok(Self { domain_id: places::domain_id()?, discovery, service_mapping: service_mapping()? })
+        check_rmw(&variable("RMW_IMPLEMENTATION").unwrap_or_default()).map_err(Fault::input)?;
+        Ok(Self { domain_id: places::domain_id()?, discovery })
     }
 
     /// Joins the domain as node `names`, with its topics and services remapped by them; `None` if discovery is off.
@@ -63,7 +62,7 @@ impl Network {
             node_name: names.name().to_owned(),
             namespace: names.namespace().to_owned(),
             discovery: self.discovery.clone(),
-            service_mapping: self.service_mapping,
+            service_mapping: ServiceMapping::default(),
         };
         Ok(Some(Remap::over(Arc::new(Dds::open(options).map_err(Fault::input)?), names)))
     }
@@ -74,19 +73,11 @@ impl Network {
     }
 }
 
-/// The mapping of services to DDS with peers whose vendor does not tell it: that of the middleware that
-/// RMW_IMPLEMENTATION selects for the user's own nodes.
+/// Refuses a middleware (RMW_IMPLEMENTATION) whose nodes would not be connected with Selene's.
 #[cfg(all(feature = "dds", not(feature = "r2r")))]
-fn service_mapping() -> Result<ServiceMapping, Fault> {
-    let name = std::env::var_os("RMW_IMPLEMENTATION").unwrap_or_default();
-    mapping_of(&name.to_string_lossy()).map_err(Fault::input)
-}
-
-#[cfg(all(feature = "dds", not(feature = "r2r")))]
-fn mapping_of(rmw: &str) -> Result<ServiceMapping, String> {
+fn check_rmw(rmw: &str) -> Result<(), String> {
     match rmw {
-        "" | "rmw_fastrtps_cpp" | "rmw_fastrtps_dynamic_cpp" => Ok(ServiceMapping::Enhanced),
-        "rmw_cyclonedds_cpp" => Ok(ServiceMapping::Cyclone),
+        "" | "rmw_fastrtps_cpp" | "rmw_fastrtps_dynamic_cpp" | "rmw_cyclonedds_cpp" => Ok(()),
         "rmw_zenoh_cpp" => Err(format!(
             "RMW_IMPLEMENTATION={rmw}: Selene uses DDS, which nodes on Zenoh do not receive: build it with the feature \
              r2r, or set rmw_fastrtps_cpp or rmw_cyclonedds_cpp for all nodes (docs/ros2.md); without the network, run \
@@ -149,17 +140,18 @@ impl Network {
 
 #[cfg(all(test, feature = "dds", not(feature = "r2r")))]
 mod tests {
-    use super::{ServiceMapping, mapping_of};
+    use super::check_rmw;
 
     #[test]
     fn a_middleware_that_is_not_supported_is_refused_in_one_line_with_what_to_do() {
-        assert!(matches!(mapping_of(""), Ok(ServiceMapping::Enhanced)));
-        assert!(matches!(mapping_of("rmw_cyclonedds_cpp"), Ok(ServiceMapping::Cyclone)));
+        for rmw in ["", "rmw_fastrtps_cpp", "rmw_fastrtps_dynamic_cpp", "rmw_cyclonedds_cpp"] {
+            assert_eq!(check_rmw(rmw), Ok(()));
+        }
         for (rmw, parts) in [
             ("rmw_zenoh_cpp", ["uses DDS", "rmw_cyclonedds_cpp", "r2r"]),
             ("rmw_connextdds", ["rmw_fastrtps_cpp", "rmw_cyclonedds_cpp", "--no-dds"]),
         ] {
-            let reported = mapping_of(rmw).expect_err("refused");
+            let reported = check_rmw(rmw).expect_err("refused");
             assert!(parts.iter().all(|part| reported.contains(part)) && !reported.contains('\n'), "{reported}");
         }
     }
