@@ -1,4 +1,5 @@
-//! A simulation that is kept on its machine sends nothing over the network, although the link carries multicast.
+//! What leaves a machine by the network: nothing of a simulation that is kept on its machine, although the link carries
+//! multicast, and no samples if all who listen are on the same machine.
 
 use std::process::Command;
 use std::time::Duration;
@@ -13,9 +14,12 @@ const DOMAIN: &str = "86";
 const SIMULATED_S: &str = "2";
 const ENDS_WITHIN: Duration = Duration::from_secs(120);
 
-/// Runs a simulation at one end of a link; returns the number of UDP frames that left it. `None`, with a message, if this
-/// machine has no namespaces.
-fn udp_frames(name: &str, with: impl FnOnce(&mut Command)) -> Option<u64> {
+/// Two processes announce themselves in some 200 frames; the run sends about 1200 samples to the other node.
+const ANNOUNCEMENTS_MAX: u64 = 600;
+
+/// Runs a simulation at one end of a link, beside another node; returns the number of UDP frames that left it. `None`,
+/// with a message, if this machine has no namespaces.
+fn udp_frames(name: &str, beside: Option<&str>, with: impl FnOnce(&mut Command)) -> Option<u64> {
     let folder = folder(name);
     let link = Link::make(&folder, "1", "0", None)?;
     let mut simulation = selene();
@@ -24,6 +28,9 @@ fn udp_frames(name: &str, with: impl FnOnce(&mut Command)) -> Option<u64> {
         simulation.env_remove(variable);
     }
     with(&mut simulation);
+    let mut other = selene();
+    other.args(beside).env("ROS_DOMAIN_ID", DOMAIN);
+    let _other = beside.map(|node| Logged::start(node, &folder, &mut link.at(LinkEnd::Simulation, &other)));
     let mut simulation = Logged::start("simulation", &folder, &mut link.at(LinkEnd::Simulation, &simulation));
     let ended = simulation.ends_within(ENDS_WITHIN);
     check(ended.is_some_and(|status| status.success()), "the simulation does not end well", &[&simulation]);
@@ -36,12 +43,19 @@ fn udp_frames(name: &str, with: impl FnOnce(&mut Command)) -> Option<u64> {
 fn no_frame_leaves_a_machine_on_which_discovery_is_local() {
     let _turn = alone();
     // Without a restriction it announces itself: the frames are counted.
-    let Some(announced) = udp_frames("subnet", |_| ()) else { return };
+    let Some(announced) = udp_frames("subnet", None, |_| ()) else { return };
     assert!(announced > 0, "a simulation announces itself to the subnet");
-    let option = udp_frames("localhost-option", |simulation| _ = simulation.arg("--localhost-only"));
+    let option = udp_frames("localhost-option", None, |simulation| _ = simulation.arg("--localhost-only"));
     assert_eq!(option, Some(0), "--localhost-only");
     for (variable, value) in [("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST"), ("ROS_LOCALHOST_ONLY", "1")] {
-        let frames = udp_frames("localhost-variable", |simulation| _ = simulation.env(variable, value));
+        let frames = udp_frames("localhost-variable", None, |simulation| _ = simulation.env(variable, value));
         assert_eq!(frames, Some(0), "{variable}={value}");
     }
+}
+
+#[test]
+fn samples_for_nodes_on_the_same_machine_do_not_leave_it() {
+    let _turn = alone();
+    let Some(frames) = udp_frames("same-machine", Some("navigation"), |_| ()) else { return };
+    assert!(frames < ANNOUNCEMENTS_MAX, "{frames} frames left the machine");
 }

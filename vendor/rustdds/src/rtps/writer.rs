@@ -2,6 +2,7 @@ use std::{
   cell::RefCell,
   cmp::{max, min},
   collections::{BTreeMap, BTreeSet},
+  net::SocketAddr,
   ops::Bound::Included,
   rc::Rc,
   sync::{atomic, mpsc::TrySendError},
@@ -222,6 +223,9 @@ pub(crate) struct Writer {
   // to `FALLBACK_MAX_AGGREGATED_DATAGRAM_SIZE` when there are no matched readers.
   min_datagram_payload: usize,
 
+  // How what is meant for all matched readers goes to them. Recomputed with `min_datagram_payload`.
+  mode_to_all: DeliveryMode,
+
   // By default, this writer is a StatefulWriter (see RTPS spec section 8.4.9)
   // If like_stateless is true, then the writer mimics the behavior of a Best-Effort
   // StatelessWriter. This behavior is needed only for a single built-in discovery topic of
@@ -357,6 +361,7 @@ impl Writer {
       interface_observations,
       local_interfaces,
       min_datagram_payload: FALLBACK_MAX_AGGREGATED_DATAGRAM_SIZE,
+      mode_to_all: DeliveryMode::Multicast,
       my_topic_name: i.topic_name,
       send_buffer: i.send_buffer,
       last_sent: SequenceNumber::zero(),
@@ -776,7 +781,7 @@ impl Writer {
 
     let message = builder.add_header_and_build(self.my_guid.prefix);
     let blocked = self.send_message_to_readers(
-      DeliveryMode::Multicast,
+      self.mode_to_all,
       message,
       &mut self.readers.values(),
       TrafficClass::Bulk,
@@ -957,7 +962,7 @@ impl Writer {
           )
           .add_header_and_build(self.my_guid.prefix);
         self.send_message_to_readers(
-          DeliveryMode::Multicast,
+          self.mode_to_all,
           hb_message,
           &mut self.readers.values(),
           TrafficClass::Control,
@@ -1055,7 +1060,7 @@ impl Writer {
     for (resume_cursor, msg) in messages_to_send {
       let blocked = match target_reader_opt {
         None => self.send_message_to_readers(
-          DeliveryMode::Multicast,
+          self.mode_to_all,
           msg,
           &mut self.readers.values(),
           class,
@@ -1165,7 +1170,7 @@ impl Writer {
       } else {
         // Normal case
         self.send_control_to_readers(
-          DeliveryMode::Multicast,
+          self.mode_to_all,
           hb_message,
           &mut self.readers.values(),
         );
@@ -2204,6 +2209,7 @@ impl Writer {
     // A reader was added or its locators changed: refresh the writer-wide
     // minimum datagram budget used for packing.
     self.recompute_min_datagram_payload();
+    self.recompute_mode_to_all();
     is_new
   }
 
@@ -2236,6 +2242,28 @@ impl Writer {
       }
     }
     self.recompute_min_datagram_payload();
+    self.recompute_mode_to_all();
+  }
+
+  /// Unicast where it takes one datagram anyway, and where all readers are on this host: multicast would carry every
+  /// sample to the network too. Discovery keeps multicast.
+  fn recompute_mode_to_all(&mut self) {
+    let is_of_user = self.my_guid.entity_id.kind().is_user_defined();
+    let unicast = |reader: &RtpsReaderProxy| {
+      let route = reader.send_route();
+      let first = || reader.unicast_locator_list.iter().copied().find(Locator::is_udp);
+      if route.fallback { first() } else { route.unicast }
+    };
+    let destinations: Option<BTreeSet<Locator>> = self.readers.values().map(unicast).collect();
+    let by_unicast = destinations.is_some_and(|destinations| {
+      destinations.len() == 1 || destinations.iter().all(|destination| self.is_on_this_host(destination))
+    });
+    self.mode_to_all = if is_of_user && by_unicast { DeliveryMode::Unicast } else { DeliveryMode::Multicast };
+  }
+
+  fn is_on_this_host(&self, locator: &Locator) -> bool {
+    let ip = SocketAddr::from(*locator).ip();
+    ip.is_loopback() || self.local_interfaces.iter().any(|interface| interface.ip == ip)
   }
 
   fn matched_reader_remove(&mut self, guid: GUID) -> Option<RtpsReaderProxy> {
@@ -2268,6 +2296,7 @@ impl Writer {
       self.matched_reader_remove(guid);
       // Removing a reader may relax (raise) the writer-wide minimum budget.
       self.recompute_min_datagram_payload();
+      self.recompute_mode_to_all();
       // self.matched_readers_count_total -= 1; // this never decreases
       self.send_status(DataWriterStatus::PublicationMatched {
         total: CountWithChange::new(self.matched_readers_count_total, 0),
