@@ -30,10 +30,15 @@ fn udp_frames(name: &str, beside: Option<&str>, with: impl FnOnce(&mut Command))
     with(&mut simulation);
     let mut other = selene();
     other.args(beside).env("ROS_DOMAIN_ID", DOMAIN);
-    let _other = beside.map(|node| Logged::start(node, &folder, &mut link.at(LinkEnd::Simulation, &other)));
+    let other = beside.map(|node| Logged::start(node, &folder, &mut link.at(LinkEnd::Simulation, &other)));
     let mut simulation = Logged::start("simulation", &folder, &mut link.at(LinkEnd::Simulation, &simulation));
     let ended = simulation.ends_within(ENDS_WITHIN);
     check(ended.is_some_and(|status| status.success()), "the simulation does not end well", &[&simulation]);
+    if let Some(other) = other {
+        // Its readings follow from the samples that it got.
+        let took_part = other.says_within("/imu/data", ENDS_WITHIN).is_some();
+        check(took_part, "the other node got no samples", &[&other, &simulation]);
+    }
     let frames = link.end();
     std::fs::remove_dir_all(folder).expect("clean");
     Some(frames.udp)
