@@ -12,23 +12,25 @@ use nalgebra::Vector3;
 
 use crate::clear::{approach, clear_after};
 use crate::kernel::bvh::{Bundle, leaves_met};
-use crate::kernel::chance::pixel_seed;
 use crate::kernel::sky::sky_radiance;
-use crate::kernel::sunlight::Sunlight;
 use crate::kernel::surface::SENSOR_MIP;
-use crate::kernel::trace::{CameraHit, at_share, camera_ray, pixel_of, pixel_without_light, row_middle};
-use crate::kernel::{FAR, GROUND, Hit, Ray, most};
+use crate::kernel::trace::{at_share, camera_ray, pixel_of, row_middle, scattered_at};
+use crate::kernel::{Bands, FAR, GROUND, least, most};
 use crate::packet::ground::trace_heights;
 use crate::packet::instances::{Hits, trace_instances};
-use crate::packet::lanes::{LANES, Rays, all, floats, ints, mask, vectors};
-use crate::packet::light::{lit, sights, sunlight};
+use crate::packet::lanes::{
+    Floats, Ints, LANES, Mask, Rays, Stored, Vectors, all, all_vector, bits_of, loaded, mask, stored,
+};
+use crate::packet::light::{Seeds, Suns, lit, sunlight};
+use crate::packet::sights::{Sights, sights};
+use crate::real::Real;
 use crate::record::{CameraRecord, NodeRecord, PixelRecord, Records};
 
 /// Columns of a tile; one row is a packet.
 pub(crate) const TILE_COLUMNS: usize = LANES;
 
 /// Rows of a tile.
-pub(crate) const TILE_ROWS: usize = 64 / LANES;
+pub(crate) const TILE_ROWS: usize = 8;
 
 /// With more instances than this, a ray is faster with the tree of all instances.
 const MOST_LEAVES: usize = 12;
@@ -40,15 +42,23 @@ const CELLS_BEFORE: f32 = 1.5;
 /// Directions are widened by this much of their length, more than the rounding of box tests.
 const ROUNDING: f32 = 1e-5;
 
-/// A pixel's central ray, what it has met and the sunlight there.
-#[derive(Clone, Copy, Debug)]
-struct PixelRay {
-    place: [u32; 2],
-    seed: u32,
-    ray: Ray,
-    hit: Hit,
-    sight: Option<CameraHit>,
-    sun: Sunlight,
+/// The pixels of a row of a tile, their central rays, what these have met and the sunlight there: a packet with one pixel
+/// per lane. The last lanes may be empty.
+#[derive(Clone, Debug)]
+struct Row {
+    /// Column and row of the pixel in lane 0.
+    first: [u32; 2],
+    /// Number of pixels.
+    count: usize,
+    /// Bits of the lanes where the lens sees anything, lane 0 in the lowest.
+    seeing: u32,
+    origin: Stored,
+    direction: Stored,
+    t: [f32; LANES],
+    instance: [i32; LANES],
+    part: [i32; LANES],
+    sights: Sights,
+    suns: Suns,
 }
 
 /// Buffers for tracing a tile, reused from one tile to the next.
@@ -56,8 +66,7 @@ struct PixelRay {
 pub(crate) struct TileTracer {
     /// Vector instructions of the processor.
     level: Level,
-    /// The pixels of the tile, row by row.
-    looks: Vec<PixelRay>,
+    rows: Vec<Row>,
     leaves: Vec<NodeRecord>,
     leaves_before_earth: Vec<NodeRecord>,
 }
@@ -65,7 +74,7 @@ pub(crate) struct TileTracer {
 impl TileTracer {
     /// A tracer that uses the given vector instructions.
     pub(crate) fn new(level: Level) -> Self {
-        Self { level, looks: Vec::new(), leaves: Vec::new(), leaves_before_earth: Vec::new() }
+        Self { level, rows: Vec::new(), leaves: Vec::new(), leaves_before_earth: Vec::new() }
     }
 
     /// Traces the pixels in `places` (columns and rows); calls `put` with the column, row and record of each.
@@ -73,10 +82,11 @@ impl TileTracer {
         &mut self,
         records: &Records<'_>,
         camera: &CameraRecord,
-        places: [Range<u32>; 2],
+        [columns, rows]: [Range<u32>; 2],
         put: impl FnMut([u32; 2], &PixelRecord),
     ) {
-        self.look(camera, places);
+        self.rows.clear();
+        self.rows.extend(rows.map(|row| Row::new(camera, &columns, row)));
         dispatch!(self.level, simd => self.meet(simd, records, camera));
         if camera.samples > 1 {
             self.put_sampled(records, camera, put);
@@ -86,40 +96,24 @@ impl TileTracer {
         }
     }
 
-    /// Prepares the rays through the pixels' centres.
-    fn look(&mut self, camera: &CameraRecord, [columns, rows]: [Range<u32>; 2]) {
-        self.looks.clear();
-        for row in rows {
-            let middle = row_middle(camera, row);
-            self.looks.extend(columns.clone().map(|column| {
-                let ray = camera_ray(camera, middle, column as f32, row as f32);
-                let hit = Hit { t: FAR, instance: GROUND, part: 0 };
-                let sun = Sunlight { share: 0.0, direction: Vector3::zeros() };
-                PixelRay {
-                    place: [column, row],
-                    seed: pixel_seed(camera.seed, column, row),
-                    ray,
-                    hit,
-                    sight: None,
-                    sun,
-                }
-            }));
-        }
-    }
-
     /// Finds what the rays meet.
     #[inline(always)]
     fn meet<S: Simd>(&mut self, simd: S, records: &Records<'_>, camera: &CameraRecord) {
-        let bundle = self.bundle();
+        let bundle = self.bundle(simd);
         self.meet_ground(simd, records, &bundle);
         self.meet_instances(simd, records, camera, &bundle);
     }
 
     /// The bundle of all rays of the tile.
-    fn bundle(&self) -> Bundle {
-        let rays = self.looks.iter().filter(|look| look.sees()).map(|look| look.ray);
-        let from = span(rays.clone().map(|ray| ray.origin), 0.0);
-        Bundle::new(from, span(rays.map(|ray| ray.direction), ROUNDING))
+    #[inline(always)]
+    fn bundle<S: Simd>(&self, simd: S) -> Bundle {
+        let [mut from, mut toward] = [Span::none(simd), Span::none(simd)];
+        for row in &self.rows {
+            let seeing = mask(simd, row.seeing);
+            from.include(&loaded(simd, &row.origin), seeing);
+            toward.include(&loaded(simd, &row.direction), seeing);
+        }
+        Bundle::new(from.sides(0.0), toward.sides(ROUNDING))
     }
 
     #[inline(always)]
@@ -128,179 +122,233 @@ impl TileTracer {
         if near.t >= FAR {
             return;
         }
-        for looks in self.looks.chunk_by_mut(same_row) {
+        for row in &mut self.rows {
+            let rays = row.rays(simd, records.shutter);
             // Starts a cell earlier, so that the entry point into each cell is the same as for a ray traced from its
             // origin.
-            let from: [f32; LANES] = std::array::from_fn(|lane| {
-                let Some(d) = looks.get(lane).map(|look| look.ray.direction) else { return 0.0 };
-                most(near.t - CELLS_BEFORE * near.spacing / most(d.x.abs(), d.y.abs()), 0.0)
-            });
-            let mip = ints(simd, |lane| (if from[lane] > 0.0 { near.mip } else { SENSOR_MIP }) as i32);
-            let [start, far] = [floats(simd, |lane| from[lane]), all(simd, FAR)];
-            let rays = rays_of(simd, records, looks);
-            let hits = trace_heights(simd, records, &rays, [&start, &far], &mip, &mask(simd, seeing(looks)));
-            for (look, (t, level)) in looks.iter_mut().zip(hits.t.to_array().into_iter().zip(hits.level.to_array())) {
-                (look.hit.t, look.hit.part) = (t, level as u32);
-            }
+            let [x, y, _] = rays.direction;
+            let before = all(simd, CELLS_BEFORE * near.spacing) / x.magnitude().most(y.magnitude());
+            let start = (all(simd, near.t) - before).most(all(simd, 0.0));
+            let mip =
+                start.simd_gt(0.0).select(Ints::splat(simd, near.mip as i32), Ints::splat(simd, SENSOR_MIP as i32));
+            let hits = trace_heights(simd, records, &rays, [&start, &all(simd, FAR)], &mip, &mask(simd, row.seeing));
+            (row.t, row.part) = (hits.t.to_array(), hits.level.to_array());
         }
     }
 
     #[inline(always)]
     fn meet_instances<S: Simd>(&mut self, simd: S, records: &Records<'_>, camera: &CameraRecord, bundle: &Bundle) {
-        let farthest = self.looks.iter().map(|look| look.hit.t).fold(0.0, most);
+        let farthest = self.rows.iter().flat_map(|row| &row.t[..row.count]).copied().fold(0.0, most);
         let few = leaves_met(records, bundle, farthest, MOST_LEAVES, &mut self.leaves);
         let near = if few { Records { instance_nodes: &self.leaves, ..*records } } else { *records };
-        for looks in self.looks.chunk_by_mut(same_row) {
-            let near = at_share(&near, camera, row_middle(camera, looks[0].place[1]));
+        for row in &mut self.rows {
+            let near = at_share(&near, camera, row_middle(camera, row.first[1]));
+            let (rays, seeing) = (row.rays(simd, near.shutter), mask(simd, row.seeing));
+            let mut hits = row.hits(simd);
             if !near.instance_nodes.is_empty() {
-                meet_packet(simd, &near, looks);
+                hits = trace_instances(simd, &near, &rays, &hits, &seeing);
             }
-            let mut met: [(Ray, Hit); LANES] = [(looks[0].ray, Hit { t: FAR, instance: GROUND, part: 0 }); LANES];
-            met.iter_mut().zip(&*looks).for_each(|(met, look)| *met = (look.ray, look.hit));
-            let sights = sights(simd, &near, camera, &met);
-            looks.iter_mut().zip(sights).for_each(|(look, sight)| look.sight = sight);
+            row.sights = sights(simd, &near, camera, (&rays, &hits), seeing);
         }
     }
 
-    /// Computes the sunlight, and which instances may hide the Earth where the Sun is not fully visible.
+    /// Computes the sunlight.
     #[inline(always)]
     fn shine<S: Simd>(&mut self, simd: S, records: &Records<'_>, camera: &CameraRecord) {
-        let before_sun = before_sun(records, &self.looks, &mut self.leaves);
-        for looks in self.looks.chunk_by_mut(same_row) {
-            let before_sun = at_share(&before_sun, camera, row_middle(camera, looks[0].place[1]));
-            let suns = sunlight(simd, &before_sun, sights_of(looks), camera.sun_samples, seeds_of(looks));
-            looks.iter_mut().zip(suns).for_each(|(look, sun)| look.sun = sun);
+        let before_sun = before_sun(simd, records, &self.rows, &mut self.leaves);
+        for row in &mut self.rows {
+            let before_sun = at_share(&before_sun, camera, row_middle(camera, row.first[1]));
+            row.suns = sunlight(simd, &before_sun, &row.sights, camera.sun_samples, row.seeds(camera));
         }
     }
 
     /// Outputs pixels that are lit along one ray each.
     fn put_lit(&mut self, records: &Records<'_>, camera: &CameraRecord, mut put: impl FnMut([u32; 2], &PixelRecord)) {
-        let before_earth = before_earth(records, &self.looks, &mut self.leaves_before_earth);
-        for looks in self.looks.chunk_by(same_row) {
-            let share = row_middle(camera, looks[0].place[1]);
+        let (rows, leaves) = (&self.rows, &mut self.leaves_before_earth);
+        let before_earth = dispatch!(self.level, simd => before_earth(simd, records, rows, leaves));
+        for row in rows {
+            let share = row_middle(camera, row.first[1]);
             let [records, before_earth] = [records, &before_earth].map(|records| at_share(records, camera, share));
-            let mut suns = [looks[0].sun; LANES];
-            suns.iter_mut().zip(looks).for_each(|(sun, look)| *sun = look.sun);
-            let (sights, seeds) = (sights_of(looks), seeds_of(looks));
-            let light =
-                dispatch!(self.level, simd => lit(simd, [&records, &before_earth], camera, sights, &suns, seeds));
-            for (look, light) in looks.iter().zip(light) {
-                let mut pixel = pixel_without_light(&records, camera, look.place, look.sight.as_ref());
-                if look.sight.is_some() {
-                    pixel.radiance = light.into();
-                } else if look.sees() {
-                    pixel.radiance = sky_radiance(&records, camera, look.place[0], look.place[1]).into();
-                }
-                put(look.place, &pixel);
+            let (both, lighted, seeds) = ([&records, &before_earth], (&row.sights, &row.suns), row.seeds(camera));
+            let light = dispatch!(self.level, simd => lit(simd, both, camera, lighted, seeds));
+            for lane in 0..row.count {
+                put(row.place(lane), &row.pixel(&records, camera, lane, &light));
             }
         }
     }
 
     /// Outputs pixels that use several rays each.
     fn put_sampled(&self, records: &Records<'_>, camera: &CameraRecord, mut put: impl FnMut([u32; 2], &PixelRecord)) {
-        for looks in self.looks.chunk_by(same_row) {
-            let records = at_share(records, camera, row_middle(camera, looks[0].place[1]));
-            for look in looks {
-                let pixel = if look.sees() {
-                    pixel_of(&records, camera, look.place, look.sight.as_ref())
-                } else {
-                    PixelRecord::NOTHING
-                };
-                put(look.place, &pixel);
+        for row in &self.rows {
+            let records = at_share(records, camera, row_middle(camera, row.first[1]));
+            for lane in 0..row.count {
+                let place = row.place(lane);
+                let sees = row.seeing >> lane & 1 != 0;
+                let sampled = || pixel_of(&records, camera, place, row.sights.hit(lane).as_ref());
+                put(place, &if sees { sampled() } else { PixelRecord::NOTHING });
             }
         }
     }
 }
 
-impl PixelRay {
-    /// Whether the lens sees anything at this pixel.
-    fn sees(&self) -> bool {
-        self.ray.direction != Vector3::zeros()
+impl Row {
+    /// A row with the rays through the pixels' centres.
+    fn new(camera: &CameraRecord, columns: &Range<u32>, row: u32) -> Self {
+        let mut new = Self {
+            first: [columns.start, row],
+            count: columns.len(),
+            seeing: 0,
+            origin: [[0.0; LANES]; 3],
+            direction: [[0.0; LANES]; 3],
+            t: [FAR; LANES],
+            instance: [GROUND as i32; LANES],
+            part: [0; LANES],
+            sights: Sights::NONE,
+            suns: Suns::NONE,
+        };
+        let middle = row_middle(camera, row);
+        for (lane, column) in columns.clone().enumerate() {
+            let ray = camera_ray(camera, middle, column as f32, row as f32);
+            new.seeing |= u32::from(ray.direction != Vector3::zeros()) << lane;
+            for axis in 0..3 {
+                new.origin[axis][lane] = ray.origin[axis];
+                new.direction[axis][lane] = ray.direction[axis];
+            }
+        }
+        new
     }
-}
 
-fn same_row(a: &PixelRay, b: &PixelRay) -> bool {
-    a.place[1] == b.place[1]
-}
+    #[inline(always)]
+    fn rays<S: Simd>(&self, simd: S, shutter: f32) -> Rays<S> {
+        let [origin, direction] = [loaded(simd, &self.origin), loaded(simd, &self.direction)];
+        Rays { origin, direction, shutter: all(simd, shutter) }
+    }
 
-/// Bit mask of the looks of a row that see anything, from the lowest bit on.
-fn seeing(looks: &[PixelRay]) -> u32 {
-    looks.iter().enumerate().map(|(lane, look)| u32::from(look.sees()) << lane).sum()
-}
+    #[inline(always)]
+    fn hits<S: Simd>(&self, simd: S) -> Hits<S> {
+        let [instance, part] = [self.instance.simd_into(simd), self.part.simd_into(simd)];
+        Hits { t: self.t.simd_into(simd), instance, part }
+    }
 
-/// The rays of a row, one per lane.
-#[inline(always)]
-fn rays_of<S: Simd>(simd: S, records: &Records<'_>, looks: &[PixelRay]) -> Rays<S> {
-    let ray = |lane: usize| looks.get(lane).unwrap_or(&looks[0]).ray;
-    let [origin, direction] = [vectors(simd, |lane| ray(lane).origin), vectors(simd, |lane| ray(lane).direction)];
-    Rays { origin, direction, shutter: all(simd, records.shutter) }
-}
+    fn seeds(&self, camera: &CameraRecord) -> Seeds {
+        Seeds { frame: camera.seed, first: self.first }
+    }
 
-fn sights_of(looks: &[PixelRay]) -> [Option<&CameraHit>; LANES] {
-    std::array::from_fn(|lane| looks.get(lane).and_then(|look| look.sight.as_ref()))
-}
+    /// Column and row of a pixel.
+    fn place(&self, lane: usize) -> [u32; 2] {
+        [self.first[0] + lane as u32, self.first[1]]
+    }
 
-fn seeds_of(looks: &[PixelRay]) -> [u32; LANES] {
-    std::array::from_fn(|lane| looks.get(lane).map_or(0, |look| look.seed))
-}
-
-/// Updates the hits of a row with the nearest instances.
-#[inline(always)]
-fn meet_packet<S: Simd>(simd: S, records: &Records<'_>, looks: &mut [PixelRay]) {
-    let hit = |lane: usize| looks.get(lane).unwrap_or(&looks[0]).hit;
-    let hits = Hits {
-        t: floats(simd, |lane| hit(lane).t),
-        instance: ints(simd, |lane| hit(lane).instance as i32),
-        part: ints(simd, |lane| hit(lane).part as i32),
-    };
-    let hits = trace_instances(simd, records, &rays_of(simd, records, looks), &hits, &mask(simd, seeing(looks)));
-    let (t, instance, part) = (hits.t.to_array(), hits.instance.to_array(), hits.part.to_array());
-    for (lane, look) in looks.iter_mut().enumerate() {
-        look.hit = Hit { t: t[lane], instance: instance[lane] as u32, part: part[lane] as u32 };
+    /// The pixel of a lane, with the light on its surface.
+    fn pixel(&self, records: &Records<'_>, camera: &CameraRecord, lane: usize, light: &Stored) -> PixelRecord {
+        let [column, row] = self.place(lane);
+        if self.seeing >> lane & 1 == 0 {
+            return PixelRecord::NOTHING;
+        }
+        if self.sights.there >> lane & 1 == 0 {
+            return PixelRecord { radiance: sky_radiance(records, camera, column, row).into(), ..PixelRecord::NOTHING };
+        }
+        let scattered = if camera.bounce_rays == 0 {
+            Bands::zeros()
+        } else {
+            let sight = self.sights.hit(lane);
+            sight.map_or(Bands::zeros(), |sight| scattered_at(records, camera, [column, row], &sight))
+        };
+        PixelRecord {
+            radiance: [light[0][lane], light[1][lane], light[2][lane]],
+            depth: self.sights.t[lane],
+            code: self.sights.code[lane],
+            scattered: scattered.into(),
+        }
     }
 }
 
 /// The records reduced to instances that may stand between the visible points and the Sun, unless these are too many.
-fn before_sun<'a>(records: &Records<'a>, looks: &[PixelRay], leaves: &'a mut Vec<NodeRecord>) -> Records<'a> {
+#[inline(always)]
+fn before_sun<'a, S: Simd>(
+    simd: S,
+    records: &Records<'a>,
+    rows: &[Row],
+    leaves: &'a mut Vec<NodeRecord>,
+) -> Records<'a> {
     let globals = &records.globals;
-    before(records, looks, |_| true, (globals.sun_direction, globals.sun_radius), leaves)
+    let every = all(simd, f32::INFINITY);
+    before(simd, records, (rows, every), (globals.sun_direction, globals.sun_radius), leaves)
 }
 
 /// The same for the Earth's centre, for points that do not see the whole Sun.
-fn before_earth<'a>(records: &Records<'a>, looks: &[PixelRay], leaves: &'a mut Vec<NodeRecord>) -> Records<'a> {
+#[inline(always)]
+fn before_earth<'a, S: Simd>(
+    simd: S,
+    records: &Records<'a>,
+    rows: &[Row],
+    leaves: &'a mut Vec<NodeRecord>,
+) -> Records<'a> {
     if records.globals.earth_irradiance <= 0.0 {
         return *records;
     }
-    before(records, looks, |look| look.sun.share < 1.0, (records.globals.earth_direction, 0.0), leaves)
+    before(simd, records, (rows, all(simd, 1.0)), (records.globals.earth_direction, 0.0), leaves)
 }
 
-/// The records reduced to instances that may stand between the selected points and a light of an angular radius.
-fn before<'a>(
+/// The records reduced to instances that may stand between a light of an angular radius and the points whose share of
+/// sunlight is below a limit.
+#[inline(always)]
+fn before<'a, S: Simd>(
+    simd: S,
     records: &Records<'a>,
-    looks: &[PixelRay],
-    counts: impl Fn(&&PixelRay) -> bool,
+    (rows, below): (&[Row], Floats<S>),
     (direction, radius): ([f32; 3], f32),
     leaves: &'a mut Vec<NodeRecord>,
 ) -> Records<'a> {
-    let toward = Vector3::from(direction);
-    let mut origins = looks
-        .iter()
-        .filter(counts)
-        .filter_map(|look| look.sight.as_ref())
-        .map(|sight| sight.surface.ray(toward).origin)
-        .peekable();
-    if origins.peek().is_none() {
+    let mut from = Span::none(simd);
+    let mut any = 0;
+    for row in rows {
+        let share: Floats<S> = row.suns.share.simd_into(simd);
+        let counts = mask(simd, row.sights.there) & share.simd_lt(below);
+        any |= bits_of(counts);
+        from.include(&loaded(simd, &row.sights.origin), counts);
+    }
+    if any == 0 {
         return *records;
     }
-    let bundle = Bundle::new(span(origins, 0.0), span([toward], radius + ROUNDING));
+    let toward = Vector3::from(direction);
+    let margin = radius + ROUNDING;
+    let bundle = Bundle::new(from.sides(0.0), [toward.add_scalar(-margin), toward.add_scalar(margin)]);
     let ground_reach = clear_after(records, &bundle);
     let few = leaves_met(records, &bundle, FAR, MOST_LEAVES, leaves);
     Records { instance_nodes: if few { leaves } else { records.instance_nodes }, ground_reach, ..*records }
 }
 
-/// The smallest and the largest component along each axis, widened by `margin` on both sides.
-fn span(vectors: impl IntoIterator<Item = Vector3<f32>>, margin: f32) -> [Vector3<f32>; 2] {
-    let none = [Vector3::repeat(f32::INFINITY), Vector3::repeat(f32::NEG_INFINITY)];
-    let [low, high] = vectors.into_iter().fold(none, |[low, high], v| [low.inf(&v), high.sup(&v)]);
-    [low.add_scalar(-margin), high.add_scalar(margin)]
+/// The smallest and the largest component along each axis, lane by lane.
+struct Span<S: Simd> {
+    low: Vectors<S>,
+    high: Vectors<S>,
+}
+
+impl<S: Simd> Span<S> {
+    #[inline(always)]
+    fn none(simd: S) -> Self {
+        Self { low: all_vector(simd, [f32::INFINITY; 3]), high: all_vector(simd, [f32::NEG_INFINITY; 3]) }
+    }
+
+    /// Includes the vectors of the lanes in `lanes`.
+    #[inline(always)]
+    fn include(&mut self, v: &Vectors<S>, lanes: Mask<S>) {
+        for ((&v, low), high) in v.iter().zip(&mut self.low).zip(&mut self.high) {
+            *low = lanes.select(v, *low).least(*low);
+            *high = lanes.select(v, *high).most(*high);
+        }
+    }
+
+    /// Those of all lanes, widened by `margin` on both sides.
+    #[inline(always)]
+    fn sides(&self, margin: f32) -> [Vector3<f32>; 2] {
+        let [low, high] = [stored(&self.low), stored(&self.high)];
+        let least = |axis: usize| low[axis].into_iter().fold(f32::INFINITY, least);
+        let most = |axis: usize| high[axis].into_iter().fold(f32::NEG_INFINITY, most);
+        [
+            Vector3::new(least(0), least(1), least(2)).add_scalar(-margin),
+            Vector3::new(most(0), most(1), most(2)).add_scalar(margin),
+        ]
+    }
 }

@@ -8,6 +8,7 @@ use nalgebra::Vector3;
 use super::bvh::{any_instance, part_normal, trace_instances};
 use super::heights::{ground_normal, trace_heights};
 use super::{Bands, FAR, GROUND, HAPKE, Hit, LAMBERT, Ray, hapke, principled};
+use crate::real::Real;
 use crate::record::{LevelRecord, MaterialRecord, Records};
 
 /// Mip at which camera and lidar rays start, because they leave from above the ground.
@@ -74,17 +75,24 @@ pub fn surface_at(records: &Records<'_>, ray: &Ray, hit: &Hit) -> Surface {
     let instance = &records.instances[hit.instance as usize];
     let outward = part_normal(records, ray, hit);
     let normal = if outward.dot(&ray.direction) > 0.0 { -outward } else { outward };
-    Surface::new(point, normal, rounding(&point), instance.material, instance.code)
+    Surface::new(point, normal, rounding(point.into()), instance.material, instance.code)
 }
 
 /// The ground's surface at a point of a level.
 pub(crate) fn on_ground(point: Vector3<f32>, normal: Vector3<f32>, level: &LevelRecord) -> Surface {
-    Surface::new(point, normal, rounding(&point) + 2e-3 * level.spacing, 0, GROUND_CODE)
+    Surface::new(point, normal, ground_clearance(point.into(), level.spacing), 0, GROUND_CODE)
+}
+
+/// Distance from the ground at which rays start, m, at a point of a level with posts `spacing` apart.
+#[inline(always)]
+pub(crate) fn ground_clearance<R: Real>(point: [R; 3], spacing: R) -> R {
+    rounding(point) + spacing * 2e-3
 }
 
 /// Upper bound of the rounding error of a point, m.
-fn rounding(point: &Vector3<f32>) -> f32 {
-    1e-4 + 1e-6 * (point.x.abs() + point.y.abs() + point.z.abs())
+#[inline(always)]
+fn rounding<R: Real>([x, y, z]: [R; 3]) -> R {
+    (x.magnitude() + y.magnitude() + z.magnitude()) * 1e-6 + 1e-4
 }
 
 /// Ray parameter at which ground hides what lies in `direction`, or `FAR`; only ground beyond `from` counts.

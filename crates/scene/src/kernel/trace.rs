@@ -77,21 +77,21 @@ pub fn pixel_of(
     } else {
         arriving(records, camera, [column, row], sight, seed)
     };
-    PixelRecord { radiance: radiance.into(), ..pixel_without_light(records, camera, [column, row], sight) }
+    let Some(sight) = sight else { return PixelRecord { radiance: radiance.into(), ..PixelRecord::NOTHING } };
+    let scattered = scattered_at(records, camera, [column, row], sight).into();
+    PixelRecord { radiance: radiance.into(), depth: sight.t, code: sight.surface.code, scattered }
 }
 
-/// As `pixel_of`, with `radiance` left at zero.
-pub(crate) fn pixel_without_light(
+/// Light that other surfaces scatter onto what a pixel sees and from there toward the camera, W/(m² sr).
+pub(crate) fn scattered_at(
     records: &Records<'_>,
     camera: &CameraRecord,
     [column, row]: [u32; 2],
-    sight: Option<&CameraHit>,
-) -> PixelRecord {
-    let Some(CameraHit { t, viewer, surface }) = sight else { return PixelRecord::NOTHING };
+    sight: &CameraHit,
+) -> Bands {
     let rays = rays_of_pixel(camera.bounce_rays, column, row);
     let seed = pixel_seed(camera.seed, column, row);
-    let scattered = scattered(records, camera, surface, viewer, [rays, seed]).into();
-    PixelRecord { depth: *t, code: surface.code, scattered, ..PixelRecord::NOTHING }
+    scattered(records, camera, &sight.surface, &sight.viewer, [rays, seed])
 }
 
 /// Mean radiance of a pixel's samples, W/(m² sr).

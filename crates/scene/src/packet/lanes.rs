@@ -116,9 +116,24 @@ pub(crate) fn vectors<S: Simd>(simd: S, of_lane: impl Fn(usize) -> Vector3<f32>)
     [x.simd_into(simd), y.simd_into(simd), z.simd_into(simd)]
 }
 
+/// x, y and z of a vector per lane, in memory.
+pub(crate) type Stored = [[f32; LANES]; 3];
+
+/// The vectors, from memory.
+#[inline(always)]
+pub(crate) fn loaded<S: Simd>(simd: S, v: &Stored) -> Vectors<S> {
+    [v[0].simd_into(simd), v[1].simd_into(simd), v[2].simd_into(simd)]
+}
+
+/// The vectors, for memory.
+#[inline(always)]
+pub(crate) fn stored<S: Simd>(v: &Vectors<S>) -> Stored {
+    [v[0].to_array(), v[1].to_array(), v[2].to_array()]
+}
+
 /// The vector in one lane.
 #[inline(always)]
-pub(crate) fn vector_of(v: &[[f32; LANES]; 3], lane: usize) -> Vector3<f32> {
+pub(crate) fn vector_of(v: &Stored, lane: usize) -> Vector3<f32> {
     Vector3::new(v[0][lane], v[1][lane], v[2][lane])
 }
 

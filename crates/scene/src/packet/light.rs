@@ -5,27 +5,29 @@
 use fearless_simd::prelude::*;
 use nalgebra::Vector3;
 
-use super::detail::{Details, Grounds, detailed};
-use super::ground::{ground_normals, trace_heights};
+use super::ground::trace_heights;
 use super::instances::{any_instance, cones_meet_instances, instances_hide};
 use super::lanes::{
-    Floats, Ints, LANES, Mask, Rays, Vectors, all, all_vector, bits_of, floats, lanes_of, mask, vector_of, vectors,
+    Floats, Ints, LANES, Mask, Rays, Stored, Vectors, all, all_vector, bits_of, lanes_of, loaded, mask, stored,
+    vector_of, vectors,
 };
+use super::sights::Sights;
 use crate::kernel::bvh::Bundle;
+use crate::kernel::chance::pixel_seed;
 use crate::kernel::earthlight::earthlight;
 use crate::kernel::hapke::reflected_by;
 use crate::kernel::lamp::lamps_on;
 use crate::kernel::sunlight::{Sunlight, disc_points, sun_points, sunlight_of};
-use crate::kernel::surface::{GRAZING_COS, SURFACE_MIP, Surface, across, on_ground, reflect, surface_at};
+use crate::kernel::surface::{GRAZING_COS, SURFACE_MIP, across, reflect};
 use crate::kernel::trace::CameraHit;
-use crate::kernel::{Bands, FAR, GROUND, HAPKE, Hit, Ray, SUN_BAND};
+use crate::kernel::{Bands, FAR, HAPKE, Ray, SUN_BAND};
 use crate::light::SAMPLES_MAX;
 use crate::real::{Real, along, dot, unit};
-use crate::record::{CameraRecord, LevelRecord, Records};
+use crate::record::{CameraRecord, MaterialRecord, Records};
 
-/// One surface per lane; the last lanes may be empty.
+/// One surface per lane, with what lighting uses most in registers.
 struct Surfaces<'a, S: Simd> {
-    sights: [Option<&'a CameraHit>; LANES],
+    sights: &'a Sights,
     /// Lanes that have a surface.
     there: Mask<S>,
     normal: Vectors<S>,
@@ -34,100 +36,65 @@ struct Surfaces<'a, S: Simd> {
     origin: Vectors<S>,
 }
 
-/// The surface that each of a packet's camera rays has met.
-#[inline(always)]
-pub(crate) fn sights<S: Simd>(
-    simd: S,
-    records: &Records<'_>,
-    camera: &CameraRecord,
-    met: &[(Ray, Hit)],
-) -> [Option<CameraHit>; LANES] {
-    let Some(finest) = records.levels.first() else { return [None; LANES] };
-    let at = |lane: usize| met.get(lane).filter(|(_, hit)| hit.t < FAR);
-    let on_ground_at = |lane: usize| at(lane).filter(|(_, hit)| hit.instance == GROUND);
-    let points: [Vector3<f32>; LANES] =
-        std::array::from_fn(|lane| at(lane).map_or(Vector3::zeros(), |(ray, hit)| ray.origin + ray.direction * hit.t));
-    let levels: [&LevelRecord; LANES] =
-        std::array::from_fn(|lane| on_ground_at(lane).map_or(finest, |(_, hit)| &records.levels[hit.part as usize]));
-    let any_ground = (0..LANES).any(|lane| on_ground_at(lane).is_some());
-    let (normals, shades, opens) = if any_ground {
-        let details = ground_details(simd, records, camera, met, &points, levels);
-        (details.normal.map(|part| part.to_array()), details.shade.to_array(), details.open)
-    } else {
-        ([[0.0; LANES]; 3], [1.0; LANES], [1.0; LANES])
-    };
-    std::array::from_fn(|lane| {
-        let (ray, hit) = at(lane)?;
-        let surface = if hit.instance == GROUND {
-            let plain = on_ground(points[lane], vector_of(&normals, lane), levels[lane]);
-            Surface { shade: shades[lane], open: opens[lane], ..plain }
-        } else {
-            surface_at(records, ray, hit)
-        };
-        Some(CameraHit { t: hit.t, viewer: -ray.direction.normalize(), surface })
-    })
-}
-
-/// Detail of the ground where rays have met it; meaningless in other lanes.
-#[inline(always)]
-fn ground_details<S: Simd>(
-    simd: S,
-    records: &Records<'_>,
-    camera: &CameraRecord,
-    met: &[(Ray, Hit)],
-    points: &[Vector3<f32>; LANES],
-    levels: [&LevelRecord; LANES],
-) -> Details<S> {
-    let met = |lane: usize| met.get(lane).unwrap_or(&met[0]);
-    let place = [floats(simd, |lane| points[lane].x), floats(simd, |lane| points[lane].y)];
-    let grounds = Grounds {
-        direction: vectors(simd, |lane| met(lane).0.direction),
-        t: floats(simd, |lane| met(lane).1.t),
-        place,
-        spacing: floats(simd, |lane| levels[lane].spacing),
-        on_finest: std::array::from_fn(|lane| is_on_finest(&met(lane).1)),
-        normal: ground_normals(simd, records, levels, [&place[0], &place[1]]),
-    };
-    detailed(simd, records, camera, &grounds)
-}
-
-/// Whether a ray has met the ground on its finest level.
-fn is_on_finest(hit: &Hit) -> bool {
-    hit.t < FAR && hit.instance == GROUND && hit.part == 0
-}
-
 impl<'a, S: Simd> Surfaces<'a, S> {
     #[inline(always)]
-    fn new(simd: S, sights: [Option<&'a CameraHit>; LANES]) -> Self {
-        let bits = (0..LANES).map(|lane| u32::from(sights[lane].is_some()) << lane).sum();
-        let normal = vectors(simd, |lane| sights[lane].map_or(Vector3::zeros(), |sight| sight.surface.normal));
-        let point = vectors(simd, |lane| sights[lane].map_or(Vector3::zeros(), |sight| sight.surface.point));
-        let clearance = floats(simd, |lane| sights[lane].map_or(0.0, |sight| sight.surface.clearance));
-        let viewer = vectors(simd, |lane| sights[lane].map_or(Vector3::zeros(), |sight| sight.viewer));
-        Self { sights, there: mask(simd, bits), normal, viewer, origin: along(point, normal, clearance) }
+    fn new(simd: S, sights: &'a Sights) -> Self {
+        let [normal, viewer, origin] = [&sights.normal, &sights.viewer, &sights.origin].map(|v| loaded(simd, v));
+        Self { sights, there: mask(simd, sights.there), normal, viewer, origin }
+    }
+}
+
+/// The sunlight on each surface of a packet, as `sunlight::Sunlight`.
+#[derive(Clone, Debug)]
+pub(crate) struct Suns {
+    /// Fraction of the Sun's light that arrives, 0…1; 0 in lanes without a surface.
+    pub(crate) share: [f32; LANES],
+    /// Mean direction of that light, unit.
+    direction: Stored,
+}
+
+impl Suns {
+    /// No light.
+    pub(crate) const NONE: Self = Self { share: [0.0; LANES], direction: [[0.0; LANES]; 3] };
+
+    /// Light from the Sun's centre.
+    fn of_centre(sun: &Vector3<f32>, share: [f32; LANES]) -> Self {
+        Self { share, direction: [[sun.x; LANES], [sun.y; LANES], [sun.z; LANES]] }
     }
 
-    fn surface(&self, lane: usize) -> Option<&'a Surface> {
-        self.sights[lane].map(|sight| &sight.surface)
+    fn put(&mut self, lane: usize, light: &Sunlight) {
+        self.share[lane] = light.share;
+        for (numbers, number) in self.direction.iter_mut().zip(&light.direction) {
+            numbers[lane] = *number;
+        }
+    }
+}
+
+/// The random seeds of a packet's pixels.
+#[derive(Clone, Copy)]
+pub(crate) struct Seeds {
+    /// Seed of the frame.
+    pub(crate) frame: u32,
+    /// Column and row of the pixel in lane 0.
+    pub(crate) first: [u32; 2],
+}
+
+impl Seeds {
+    fn of(&self, lane: usize) -> u32 {
+        pixel_seed(self.frame, self.first[0] + lane as u32, self.first[1])
     }
 }
 
 /// As `sunlight::sunlight`, for each surface of a packet.
-pub(crate) fn sunlight<S: Simd>(
-    simd: S,
-    records: &Records<'_>,
-    sights: [Option<&CameraHit>; LANES],
-    samples: u32,
-    seeds: [u32; LANES],
-) -> [Sunlight; LANES] {
-    let mut lights = simd.vectorize(
+pub(crate) fn sunlight<S: Simd>(simd: S, records: &Records<'_>, sights: &Sights, samples: u32, seeds: Seeds) -> Suns {
+    let mut suns = simd.vectorize(
         #[inline(always)]
         || sunlight_on(simd, records, &Surfaces::new(simd, sights), samples, seeds),
     );
-    for (light, sight) in lights.iter_mut().zip(sights) {
-        light.share *= sight.map_or(1.0, |sight| sight.surface.open);
+    for (share, open) in suns.share.iter_mut().zip(sights.open) {
+        *share *= open;
     }
-    lights
+    suns
 }
 
 #[inline(always)]
@@ -136,22 +103,20 @@ fn sunlight_on<S: Simd>(
     records: &Records<'_>,
     surfaces: &Surfaces<'_, S>,
     samples: u32,
-    seeds: [u32; LANES],
-) -> [Sunlight; LANES] {
+    seeds: Seeds,
+) -> Suns {
     let sun = Vector3::from(records.globals.sun_direction);
+    let [zero, one] = [all(simd, 0.0), all(simd, 1.0)];
     if samples <= 1 {
-        let open = bits_of(faces_openly(simd, records, surfaces, sun, surfaces.there));
-        return std::array::from_fn(|lane| Sunlight { share: (open >> lane & 1) as f32, direction: sun });
+        let open = faces_openly(simd, records, surfaces, sun, surfaces.there);
+        return Suns::of_centre(&sun, open.select(one, zero).to_array());
     }
-    let mut lights = [Sunlight { share: 0.0, direction: sun }; LANES];
     let [whole, ground_cuts, partial] = disc(simd, records, surfaces, sun);
-    for lane in lanes_of(whole) {
-        lights[lane].share = 1.0;
-    }
+    let mut suns = Suns::of_centre(&sun, mask(simd, whole).select(one, zero).to_array());
     if partial != 0 {
-        sample_discs(simd, records, surfaces, [partial, ground_cuts], (samples, seeds), &mut lights);
+        sample_discs(simd, records, surfaces, [partial, ground_cuts], (samples, seeds), &mut suns);
     }
-    lights
+    suns
 }
 
 /// Three bit masks: lanes that see the Sun's whole disc, lanes where the ground cuts the disc, and lanes that may see a
@@ -189,14 +154,14 @@ fn sample_discs<S: Simd>(
     records: &Records<'_>,
     surfaces: &Surfaces<'_, S>,
     [partial, ground_cuts]: [u32; 2],
-    (samples, seeds): (u32, [u32; LANES]),
-    lights: &mut [Sunlight; LANES],
+    (samples, seeds): (u32, Seeds),
+    suns: &mut Suns,
 ) {
     let count = disc_points(samples);
     let mut discs = [[Vector3::zeros(); SAMPLES_MAX as usize]; LANES];
     let mut rays = Vec::with_capacity(LANES * count);
     for lane in lanes_of(partial) {
-        discs[lane] = sun_points(records, samples, seeds[lane]);
+        discs[lane] = sun_points(records, samples, seeds.of(lane));
         let points = discs[lane][..count].iter().enumerate();
         rays.extend(points.map(|(point, &direction)| DiscRay { lane, point, direction }));
     }
@@ -207,7 +172,7 @@ fn sample_discs<S: Simd>(
         }
     }
     for lane in lanes_of(partial) {
-        lights[lane] = sunlight_of(records, &discs[lane][..count], open[lane]);
+        suns.put(lane, &sunlight_of(records, &discs[lane][..count], open[lane]));
     }
 }
 
@@ -222,9 +187,8 @@ fn open_rays<S: Simd>(
     ground_cuts: u32,
 ) -> u32 {
     let ray = |number: usize| rays.get(number).unwrap_or(&rays[0]);
-    let [origins, normals] = [surfaces.origin, surfaces.normal].map(|v| v.map(|part| part.to_array()));
-    let origin = vectors(simd, |number| vector_of(&origins, ray(number).lane));
-    let normal = vectors(simd, |number| vector_of(&normals, ray(number).lane));
+    let origin = vectors(simd, |number| vector_of(&surfaces.sights.origin, ray(number).lane));
+    let normal = vectors(simd, |number| vector_of(&surfaces.sights.normal, ray(number).lane));
     let direction = vectors(simd, |number| ray(number).direction);
     let cut =
         (0..rays.len()).filter(|number| ground_cuts >> rays[*number].lane & 1 != 0).fold(0, |cut, n| cut | 1 << n);
@@ -289,79 +253,67 @@ fn faces_openly<S: Simd>(
     open & !any_instance(simd, records, &rays, &open)
 }
 
-/// As `trace::lit`: radiance toward the camera from direct light of Sun, Earth and lamps, for surfaces with the given
-/// sunlight.
+/// As `trace::lit`: radiance toward the camera from direct light of Sun, Earth and lamps, in each band, for surfaces
+/// with the given sunlight.
 pub(crate) fn lit<S: Simd>(
     simd: S,
     records: [&Records<'_>; 2],
     camera: &CameraRecord,
-    sights: [Option<&CameraHit>; LANES],
-    suns: &[Sunlight; LANES],
-    seeds: [u32; LANES],
-) -> [Bands; LANES] {
-    simd.vectorize(
+    (sights, suns): (&Sights, &Suns),
+    seeds: Seeds,
+) -> Stored {
+    let mut radiance = simd.vectorize(
         #[inline(always)]
-        || lit_surfaces(simd, records, camera, &Surfaces::new(simd, sights), suns, seeds),
-    )
-}
-
-#[inline(always)]
-fn lit_surfaces<S: Simd>(
-    simd: S,
-    [records, before_earth]: [&Records<'_>; 2],
-    camera: &CameraRecord,
-    surfaces: &Surfaces<'_, S>,
-    suns: &[Sunlight; LANES],
-    seeds: [u32; LANES],
-) -> [Bands; LANES] {
-    let globals = &records.globals;
-    let of = |shines: fn(f32) -> bool| {
-        let lanes = (0..LANES).map(|lane| u32::from(shines(suns[lane].share)) << lane).sum();
-        surfaces.there & mask(simd, lanes)
-    };
-    let mut radiance = reflected(simd, records, surfaces, suns.map(|sun| sun.direction), of(|share| share > 0.0));
-    for (radiance, sun) in radiance.iter_mut().zip(suns) {
-        *radiance *= SUN_BAND * sun.share * globals.sun_irradiance;
+        || sunlit_and_earthlit(simd, records, camera, &Surfaces::new(simd, sights), suns),
+    );
+    let [records, _] = records;
+    if records.globals.earth_irradiance > 0.0 && camera.earth_samples > 1 {
+        add(&mut radiance, sights, |lane, CameraHit { viewer, surface, .. }| {
+            let shaded = suns.share[lane] < 1.0;
+            shaded.then(|| earthlight(records, surface, viewer, [camera.earth_samples, seeds.of(lane)]))
+        });
     }
-    let shaded = of(|share| share < 1.0);
-    add_earthlight(simd, [records, before_earth], camera, surfaces, shaded, seeds, &mut radiance);
     if !records.lamps.is_empty() {
-        for (lane, sight) in surfaces.sights.iter().enumerate() {
-            let Some(CameraHit { viewer, surface, .. }) = sight else { continue };
-            radiance[lane] += lamps_on(records, surface, viewer, [camera.sun_samples, seeds[lane]], suns[lane].share);
-        }
+        add(&mut radiance, sights, |lane, CameraHit { viewer, surface, .. }| {
+            Some(lamps_on(records, surface, viewer, [camera.sun_samples, seeds.of(lane)], suns.share[lane]))
+        });
     }
     radiance
 }
 
+/// Adds light on the surfaces, one by one.
+fn add(radiance: &mut Stored, sights: &Sights, light: impl Fn(usize, &CameraHit) -> Option<Bands>) {
+    for lane in lanes_of(sights.there) {
+        let Some(light) = sights.hit(lane).and_then(|sight| light(lane, &sight)) else { continue };
+        radiance.iter_mut().zip(&light).for_each(|(radiance, light)| radiance[lane] += light);
+    }
+}
+
+/// Light of the Sun, and of the Earth unless its disc is sampled.
 #[inline(always)]
-fn add_earthlight<S: Simd>(
+fn sunlit_and_earthlit<S: Simd>(
     simd: S,
     [records, before_earth]: [&Records<'_>; 2],
     camera: &CameraRecord,
     surfaces: &Surfaces<'_, S>,
-    shaded: Mask<S>,
-    seeds: [u32; LANES],
-    radiance: &mut [Bands; LANES],
-) {
+    suns: &Suns,
+) -> Stored {
     let globals = &records.globals;
-    if globals.earth_irradiance <= 0.0 || shaded.all_false() {
-        return;
-    }
-    if camera.earth_samples > 1 {
-        for lane in lanes_of(bits_of(shaded)) {
-            let Some(CameraHit { viewer, surface, .. }) = surfaces.sights[lane] else { continue };
-            radiance[lane] += earthlight(records, surface, viewer, [camera.earth_samples, seeds[lane]]);
-        }
-        return;
+    let share: Floats<S> = suns.share.simd_into(simd);
+    let sunlit = surfaces.there & share.simd_gt(0.0);
+    let [red, green, blue] = reflected(simd, records, surfaces, loaded(simd, &suns.direction), sunlit);
+    let irradiance = share * SUN_BAND * globals.sun_irradiance;
+    let radiance = [red * irradiance, green * irradiance, blue * irradiance];
+    let shaded = surfaces.there & share.simd_lt(1.0);
+    if globals.earth_irradiance <= 0.0 || camera.earth_samples > 1 || shaded.all_false() {
+        return stored(&radiance);
     }
     let earth = Vector3::from(globals.earth_direction);
     let open = faces_openly(simd, before_earth, surfaces, earth, shaded);
+    let earthlit = reflected(simd, records, surfaces, all_vector(simd, earth.into()), open);
     let irradiance = Bands::from(globals.earth_bands) * globals.earth_irradiance;
-    let earthlit = reflected(simd, records, surfaces, [earth; LANES], open);
-    for lane in lanes_of(bits_of(open)) {
-        radiance[lane] += irradiance.component_mul(&earthlit[lane]);
-    }
+    let band = |band: usize| open.select(radiance[band] + earthlit[band] * irradiance[band], radiance[band]);
+    stored(&[band(0), band(1), band(2)])
 }
 
 /// As `surface::reflect` toward the viewers, for the lanes in `lanes`; zero for all others.
@@ -370,46 +322,53 @@ fn reflected<S: Simd>(
     simd: S,
     records: &Records<'_>,
     surfaces: &Surfaces<'_, S>,
-    sources: [Vector3<f32>; LANES],
+    sources: Vectors<S>,
     lanes: Mask<S>,
-) -> [Bands; LANES] {
-    let mut reflected = [Bands::zeros(); LANES];
+) -> Vectors<S> {
+    let mut reflected = all_vector(simd, [0.0; 3]);
+    let materials = &surfaces.sights.material;
     let mut left = bits_of(lanes);
-    while let Some(first) = lanes_of(left).next().and_then(|lane| surfaces.surface(lane)) {
-        let alike = |lane: &usize| surfaces.surface(*lane).is_some_and(|surface| surface.material == first.material);
-        let group = lanes_of(left).filter(alike).fold(0_u32, |bits, lane| bits | 1 << lane);
+    while let Some(first) = lanes_of(left).next() {
+        let number = materials[first];
+        let group = lanes_of(left).filter(|lane| materials[*lane] == number).fold(0_u32, |bits, lane| bits | 1 << lane);
         left &= !group;
-        let material = &records.materials[first.material as usize];
-        let factors = if material.kind == HAPKE {
-            hapke(simd, records, surfaces, &sources, first.material)
+        let material = &records.materials[number as usize];
+        let of_group = if material.kind == HAPKE {
+            hapke(simd, material, surfaces, sources)
         } else {
-            [0.0; LANES]
+            one_by_one(simd, records, surfaces.sights, &sources, group)
         };
-        for lane in lanes_of(group) {
-            let (Some(surface), Some(sight)) = (surfaces.surface(lane), surfaces.sights[lane]) else { continue };
-            reflected[lane] = if material.kind == HAPKE {
-                Bands::from(material.tint) * surface.shade * factors[lane]
-            } else {
-                reflect(records, surface, &sources[lane], &sight.viewer)
-            };
-        }
+        let group = mask(simd, group);
+        reflected = [0, 1, 2].map(|band| group.select(of_group[band], reflected[band]));
     }
     reflected
 }
 
-/// Hapke's reflectance of one material toward the viewers, 1/sr.
-#[inline(always)]
-fn hapke<S: Simd>(
+/// As `surface::reflect`, surface by surface for the lanes in `lanes`.
+fn one_by_one<S: Simd>(
     simd: S,
     records: &Records<'_>,
-    surfaces: &Surfaces<'_, S>,
-    sources: &[Vector3<f32>; LANES],
-    material: u32,
-) -> [f32; LANES] {
-    let material = &records.materials[material as usize];
+    sights: &Sights,
+    sources: &Vectors<S>,
+    lanes: u32,
+) -> Vectors<S> {
+    let sources = stored(sources);
+    let mut reflected = [Bands::zeros(); LANES];
+    for lane in lanes_of(lanes) {
+        let Some(CameraHit { viewer, surface, .. }) = sights.hit(lane) else { continue };
+        reflected[lane] = reflect(records, &surface, &vector_of(&sources, lane), &viewer);
+    }
+    vectors(simd, |lane| reflected[lane])
+}
+
+/// Hapke's reflectance of one material toward the viewers in each band, 1/sr.
+#[inline(always)]
+fn hapke<S: Simd>(simd: S, material: &MaterialRecord, surfaces: &Surfaces<'_, S>, sources: Vectors<S>) -> Vectors<S> {
     let normal = surfaces.normal;
     let turned_away = (all(simd, GRAZING_COS) - dot(normal, surfaces.viewer)).most(all(simd, 0.0));
     let viewer = unit(along(surfaces.viewer, normal, turned_away));
-    let source = vectors(simd, |lane| sources[lane]);
-    reflected_by(material, [normal, source, viewer]).to_array()
+    let factor = reflected_by(material, [normal, sources, viewer]);
+    let shade: Floats<S> = surfaces.sights.shade.simd_into(simd);
+    let [red, green, blue] = material.tint;
+    [shade * red * factor, shade * green * factor, shade * blue * factor]
 }

@@ -8,6 +8,7 @@ pub(crate) mod ground;
 pub(crate) mod instances;
 pub(crate) mod lanes;
 pub(crate) mod light;
+pub(crate) mod sights;
 
 #[cfg(test)]
 mod tests {
