@@ -55,18 +55,22 @@ impl Defocus {
 
     /// Blurs each pixel by its depth.
     pub(super) fn blur(&self, plate: &mut Plate, depth_m: &[f32]) {
-        let columns = plate.width.max(1);
-        for plane in &mut plate.planes {
-            let mut blurred = vec![0.0; plane.len()];
-            let rows = blurred.par_chunks_mut(columns).zip(depth_m.par_chunks(columns)).enumerate();
-            rows.for_each(|(row, (out, depths))| {
-                let mut weights = Weights::default();
-                for (column, (value, depth)) in out.iter_mut().zip(depths).enumerate() {
-                    weights.turn_to(self.diameter_px(f64::from(*depth)));
-                    *value = weights.mean(plane, columns, row, column);
+        let (columns, planes) = (plate.width.max(1), plate.planes.len());
+        // Row after row, each with the rows of all planes: a pixel's weights serve all of them.
+        let mut blurred = vec![0.0; planes * depth_m.len()];
+        let rows = blurred.par_chunks_mut(planes * columns).zip(depth_m.par_chunks(columns)).enumerate();
+        rows.for_each(|(row, (out, depths))| {
+            let mut weights = Weights::default();
+            for (column, depth) in depths.iter().enumerate() {
+                weights.turn_to(self.diameter_px(f64::from(*depth)));
+                for (plane, out) in plate.planes.iter().zip(out.chunks_mut(columns)) {
+                    out[column] = weights.mean(plane, columns, [column, row]);
                 }
-            });
-            *plane = blurred;
+            }
+        });
+        for (number, plane) in plate.planes.iter_mut().enumerate() {
+            let rows = plane.par_chunks_mut(columns).zip(blurred.par_chunks(planes * columns));
+            rows.for_each(|(row, of_planes)| row.copy_from_slice(&of_planes[number * columns..][..row.len()]));
         }
     }
 }
@@ -75,8 +79,11 @@ impl Defocus {
 #[derive(Default)]
 struct Weights {
     diameter_px: f64,
-    /// Weights from the middle outward; if empty, pixels stay unchanged.
-    half: Vec<f32>,
+    /// An odd number of weights, the pixel's own in the middle; if empty, pixels stay unchanged.
+    bell: Vec<f32>,
+    total: f32,
+    /// Weighed sums of columns.
+    sums: Vec<f32>,
 }
 
 impl Weights {
@@ -85,30 +92,66 @@ impl Weights {
             return;
         }
         self.diameter_px = diameter_px;
-        self.half.clear();
+        self.bell.clear();
         let (reach, sigma) = ((diameter_px / 2.0) as usize, diameter_px / 6.0);
-        if reach > 0 {
-            self.half.extend((0..=reach).map(|k| (-0.5 * (k as f64 / sigma).powi(2)).exp() as f32));
+        if reach == 0 {
+            return;
         }
+        self.bell.resize(2 * reach + 1, 1.0);
+        // exp(−k²/2σ²) is the previous weight times q^(2k − 1) with q = exp(−1/2σ²): one exponential for all.
+        let q = (-0.5 / sigma.powi(2)).exp();
+        let (mut weight, mut factor) = (1.0, q);
+        for k in 1..=reach {
+            weight *= factor;
+            factor *= q * q;
+            self.bell[reach - k] = weight as f32;
+            self.bell[reach + k] = weight as f32;
+        }
+        self.total = self.bell.iter().sum();
     }
 
-    fn mean(&self, plane: &[f32], columns: usize, row: usize, column: usize) -> f32 {
-        let Some(reach) = self.half.len().checked_sub(1) else { return plane[row * columns + column] };
-        let rows = plane.len() / columns;
-        let (left, right) = (column.saturating_sub(reach), (column + reach).min(columns - 1));
-        let along_row = |row: usize| -> [f32; 2] {
-            let values = &plane[row * columns + left..=row * columns + right];
-            let weighed = values.iter().enumerate().map(|(i, value)| (self.half[column.abs_diff(left + i)], value));
-            weighed.fold([0.0; 2], |[sum, total], (weight, value)| [sum + weight * value, total + weight])
-        };
-        let (mut sum, mut total) = (0.0, 0.0);
-        for near in row.saturating_sub(reach)..=(row + reach).min(rows - 1) {
-            let weight = self.half[row.abs_diff(near)];
-            let [part, part_total] = along_row(near);
-            sum += weight * part;
-            total += weight * part_total;
+    /// The weighed mean around a pixel (column, row).
+    fn mean(&mut self, plane: &[f32], columns: usize, [column, row]: [usize; 2]) -> f32 {
+        if self.bell.is_empty() {
+            return plane[row * columns + column];
         }
-        sum / total
+        let reach = self.bell.len() / 2;
+        let [x, y] = [Window::around(column, reach, columns), Window::around(row, reach, plane.len() / columns)];
+        self.sums.clear();
+        self.sums.resize(x.count, 0.0);
+        // Columns first: the sums of all columns are independent, so the compiler computes several at once.
+        for (near, weight) in self.bell[y.weights()].iter().enumerate() {
+            let values = &plane[(y.first + near) * columns + x.first..][..x.count];
+            self.sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += weight * value);
+        }
+        let sum: f32 = self.bell[x.weights()].iter().zip(&self.sums).map(|(weight, sum)| weight * sum).sum();
+        sum / (self.total_of(x) * self.total_of(y))
+    }
+
+    fn total_of(&self, window: Window) -> f32 {
+        if window.count == self.bell.len() { self.total } else { self.bell[window.weights()].iter().sum() }
+    }
+}
+
+/// The pixels around one, along one axis, as far as the image goes.
+#[derive(Clone, Copy)]
+struct Window {
+    /// First pixel, and number of pixels.
+    first: usize,
+    count: usize,
+    /// Index of the first pixel's weight.
+    first_weight: usize,
+}
+
+impl Window {
+    fn around(at: usize, reach: usize, size: usize) -> Self {
+        let first = at.saturating_sub(reach);
+        let last = (at + reach).min(size - 1);
+        Self { first, count: last + 1 - first, first_weight: first + reach - at }
+    }
+
+    fn weights(self) -> std::ops::Range<usize> {
+        self.first_weight..self.first_weight + self.count
     }
 }
 
