@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use byteorder::{BigEndian, LittleEndian};
+use serde::de::DeserializeOwned;
 
 use crate::message::Message;
 
@@ -135,11 +136,15 @@ pub fn encode<M: Message>(message: &M) -> Result<Encoded, CdrError> {
 /// # Errors
 /// When the bytes are not exactly one plain-CDR message of this type.
 pub fn decode<M: Message>(encoded: &Encoded) -> Result<M, CdrError> {
-    let type_name = M::TYPE_NAME;
+    decode_as(M::TYPE_NAME, encoded)
+}
+
+/// As [`decode`], for a value of the type `type_name`.
+pub(crate) fn decode_as<T: DeserializeOwned>(type_name: &'static str, encoded: &Encoded) -> Result<T, CdrError> {
     let payload = encoded.payload();
     let decoded = match encoded.representation() {
-        Some(CDR_LE) => cdr_encoding::from_bytes::<M, LittleEndian>(payload),
-        Some(CDR_BE) => cdr_encoding::from_bytes::<M, BigEndian>(payload),
+        Some(CDR_LE) => cdr_encoding::from_bytes::<T, LittleEndian>(payload),
+        Some(CDR_BE) => cdr_encoding::from_bytes::<T, BigEndian>(payload),
         found => return Err(CdrError::Encapsulation { type_name, found }),
     };
     let (message, used) = decoded.map_err(|source| CdrError::Decode { type_name, bytes: payload.len(), source })?;

@@ -16,6 +16,7 @@ mod listener;
 mod mapping;
 mod matches;
 mod mismatches;
+mod node_lists;
 mod peer_nodes;
 mod raw;
 mod services;
@@ -215,10 +216,13 @@ fn writer_qos(qos: Qos) -> QosPolicies {
     dds_qos(qos).resource_limits(limits).build()
 }
 
+/// Begins a type's hash in USER_DATA.
+const TYPE_HASH_KEY: &str = "typehash=";
+
 /// Adds the type's hash as USER_DATA: peers read it there and warn of every endpoint without one (`rmw_dds_common`,
 /// `encode_type_hash_for_user_data_qos`).
 fn with_type_hash(qos: QosPolicies, type_hash: &str) -> QosPolicies {
-    qos.with_user_data(format!("typehash={type_hash};").into_bytes())
+    qos.with_user_data(format!("{TYPE_HASH_KEY}{type_hash};").into_bytes())
 }
 
 fn dds_depth(qos: Qos) -> i32 {

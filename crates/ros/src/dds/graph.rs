@@ -5,17 +5,11 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ros2_client::builtin_topics::ros_discovery;
-use ros2_client::entities_info::{NodeEntitiesInfo, ParticipantEntitiesInfo};
 use ros2_client::{Gid, NodeName};
 use rustdds::dds::CreateResult;
-use rustdds::no_key::DataWriterCdr;
-use rustdds::{DomainParticipant, GUID, Publisher, RTPSEntity, TopicKind};
+use rustdds::{DomainParticipant, GUID, Publisher, RTPSEntity};
 
-use super::with_type_hash;
-
-/// The type hash of `rmw_dds_common/msg/ParticipantEntitiesInfo`, whose struct `ros2-client` has (ROS 2 Jazzy).
-pub(super) const DISCOVERY_TYPE_HASH: &str = "RIHS01_91a0593bacdcc50ea9bdcf849a938b128412cc1ea821245c663bcd26f83c295e";
+use super::node_lists::{ListedNode, NodeList, NodeListWriters};
 
 /// An endpoint of the node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,19 +34,12 @@ pub(super) struct Graph {
     node: NodeName,
     /// `None` once the node has left the graph.
     endpoints: Mutex<Option<BTreeSet<Endpoint>>>,
-    announcer: DataWriterCdr<ParticipantEntitiesInfo>,
+    announcer: NodeListWriters,
 }
 
 impl Graph {
     pub(super) fn new(participant: &DomainParticipant, publisher: &Publisher, node: NodeName) -> CreateResult<Self> {
-        let topic = participant.create_topic(
-            ros_discovery::TOPIC_NAME.to_owned(),
-            ros_discovery::TYPE_NAME.to_owned(),
-            &ros_discovery::QOS_PUB,
-            TopicKind::NoKey,
-        )?;
-        let qos = with_type_hash(ros_discovery::QOS_PUB.clone(), DISCOVERY_TYPE_HASH);
-        let announcer = publisher.create_datawriter_no_key(&topic, Some(qos))?;
+        let announcer = NodeListWriters::new(participant, publisher)?;
         let endpoints = Mutex::new(Some(BTreeSet::new()));
         let graph = Self { participant: participant.guid().into(), node, endpoints, announcer };
         graph.change(|_| ());
@@ -83,18 +70,23 @@ impl Graph {
         let mut endpoints = self.lock();
         let Some(endpoints) = endpoints.as_mut() else { return };
         change(endpoints);
-        let mut node = NodeEntitiesInfo::new(self.node.clone());
+        let mut node = ListedNode {
+            namespace: self.node.namespace().to_owned(),
+            name: self.node.base_name().to_owned(),
+            readers: Vec::new(),
+            writers: Vec::new(),
+        };
         for endpoint in endpoints.iter() {
             match endpoint {
-                Endpoint::Reader(gid) => node.add_reader(*gid),
-                Endpoint::Writer(gid) => node.add_writer(*gid),
+                Endpoint::Reader(gid) => node.readers.push(*gid),
+                Endpoint::Writer(gid) => node.writers.push(*gid),
             }
         }
         self.announce(vec![node]);
     }
 
-    fn announce(&self, nodes: Vec<NodeEntitiesInfo>) {
-        if let Err(error) = self.announcer.write(ParticipantEntitiesInfo::new(self.participant, nodes), None) {
+    fn announce(&self, nodes: Vec<ListedNode<Gid>>) {
+        if let Err(error) = self.announcer.write(NodeList { participant: self.participant, nodes }) {
             tracing::warn!("a change in our topics is not announced to peers: {error}");
         }
     }

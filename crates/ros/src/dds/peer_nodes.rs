@@ -4,40 +4,20 @@
 use std::collections::BTreeMap;
 
 use ros2_client::Gid;
-use ros2_client::builtin_topics::ros_discovery;
 use rustdds::dds::CreateResult;
-use rustdds::no_key::DataReaderCdr;
 use rustdds::policy::{Durability, History, Reliability};
-use rustdds::{DomainParticipant, Duration, QosPolicyBuilder, Subscriber, TopicKind};
-use serde::Deserialize;
+use rustdds::{DomainParticipant, Duration, QosPolicyBuilder, Subscriber};
 
-use super::graph::DISCOVERY_TYPE_HASH;
-use super::with_type_hash;
+use super::node_lists::{ListedNode, NodeListReader};
 
 /// Maximum number of lists kept between two reads.
-const UNREAD_MAX: i32 = 256;
-
-/// `rmw_dds_common/msg/ParticipantEntitiesInfo`; the struct of `ros2-client` keeps the endpoints to itself.
-#[derive(Deserialize)]
-struct ParticipantNodes {
-    participant: Gid,
-    nodes: Vec<ListedNode>,
-}
-
-/// `rmw_dds_common/msg/NodeEntitiesInfo`.
-#[derive(Deserialize)]
-struct ListedNode {
-    namespace: String,
-    name: String,
-    readers: Vec<Gid>,
-    writers: Vec<Gid>,
-}
+const UNREAD_MAX: u16 = 256;
 
 /// Reads which endpoints belong to which nodes.
 pub(super) struct PeerNodes {
-    reader: DataReaderCdr<ParticipantNodes>,
+    reader: NodeListReader,
     /// The newest list of each participant.
-    listed: BTreeMap<Gid, Vec<ListedNode>>,
+    listed: BTreeMap<Gid, Vec<ListedNode<Gid>>>,
 }
 
 impl PeerNodes {
@@ -45,48 +25,32 @@ impl PeerNodes {
         let qos = QosPolicyBuilder::new()
             .durability(Durability::TransientLocal)
             .reliability(Reliability::Reliable { max_blocking_time: Duration::ZERO })
-            .history(History::KeepLast { depth: UNREAD_MAX })
+            .history(History::KeepLast { depth: UNREAD_MAX.into() })
             .build();
-        let (name, kind) = (ros_discovery::TOPIC_NAME.to_owned(), ros_discovery::TYPE_NAME.to_owned());
-        let topic = participant.create_topic(name, kind, &qos, TopicKind::NoKey)?;
-        let qos = with_type_hash(qos, DISCOVERY_TYPE_HASH);
-        let reader = subscriber.create_datareader_no_key_cdr(&topic, Some(qos))?;
-        Ok(Self { reader, listed: BTreeMap::new() })
+        Ok(Self { reader: NodeListReader::new(participant, subscriber, qos)?, listed: BTreeMap::new() })
     }
 
-    /// Takes in the lists that arrived. One that cannot be read is left out: it only names nodes in messages.
+    /// Takes in the lists that arrived.
     pub(super) fn read(&mut self) {
-        for _ in 0..UNREAD_MAX {
-            match self.reader.take_next_sample() {
-                Ok(Some(sample)) => {
-                    let ParticipantNodes { participant, nodes } = sample.into_value();
-                    self.listed.insert(participant, nodes);
-                }
-                Ok(None) => return,
-                Err(_) => {}
-            }
+        for list in self.reader.take(UNREAD_MAX.into()) {
+            self.listed.insert(list.participant, list.nodes);
         }
     }
 
     /// Full name of the node with this endpoint.
     pub(super) fn name_of(&self, endpoint: Gid) -> Option<String> {
         let nodes = self.listed.values().flatten();
-        nodes
-            .filter(|node| node.readers.contains(&endpoint) || node.writers.contains(&endpoint))
-            .map(ListedNode::full_name)
-            .next()
+        nodes.filter(|node| node.readers.contains(&endpoint) || node.writers.contains(&endpoint)).map(full_name).next()
     }
 }
 
-impl ListedNode {
-    fn full_name(&self) -> String {
-        format!("{}/{}", self.namespace.trim_end_matches('/'), self.name)
-    }
+fn full_name(node: &ListedNode<Gid>) -> String {
+    format!("{}/{}", node.namespace.trim_end_matches('/'), node.name)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::ListedNode;
+    use super::{ListedNode, full_name};
 
     #[test]
     fn a_name_begins_with_its_namespace() {
@@ -97,7 +61,7 @@ mod tests {
                 readers: Vec::new(),
                 writers: Vec::new(),
             };
-            assert_eq!(node.full_name(), full);
+            assert_eq!(full_name(&node), full);
         }
     }
 }

@@ -210,10 +210,28 @@ impl QosPolicyBuilder {
       // (drop glue) which is incompatible with `const fn`, and the built-in QoS
       // policies never need it. Set it via `QosPolicies::with_data_representation`.
       data_representation: None,
-      user_data: None, // see `QosPolicies::with_user_data`
+      user_data: None,   // see `QosPolicies::with_user_data`
+      peer_filter: None, // see `QosPolicies::with_peer_filter`
       #[cfg(feature = "security")]
       property: None,
     }
+  }
+}
+
+/// Which readers a writer matches, by their USER_DATA.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum PeerFilter {
+  /// Those whose USER_DATA contains these bytes.
+  Containing(&'static [u8]),
+  /// Those whose USER_DATA does not.
+  Lacking(&'static [u8]),
+}
+
+impl PeerFilter {
+  fn accepts(self, user_data: &[u8]) -> bool {
+    let (Self::Containing(bytes) | Self::Lacking(bytes)) = self;
+    let contains = user_data.windows(bytes.len()).any(|window| window == bytes);
+    contains == matches!(self, Self::Containing(_))
   }
 }
 
@@ -237,6 +255,8 @@ pub struct QosPolicies {
   pub(crate) lifespan: Option<policy::Lifespan>,
   pub(crate) data_representation: Option<policy::DataRepresentation>,
   pub(crate) user_data: Option<Vec<u8>>,
+  #[serde(skip)]
+  pub(crate) peer_filter: Option<PeerFilter>,
   #[cfg(feature = "security")]
   pub(crate) property: Option<policy::Property>,
 }
@@ -327,6 +347,18 @@ impl QosPolicies {
     self
   }
 
+  /// Matches a writer with some readers only. This is not sent: peers see a
+  /// writer like any other.
+  #[must_use]
+  pub fn with_peer_filter(mut self, peer_filter: PeerFilter) -> Self {
+    self.peer_filter = Some(peer_filter);
+    self
+  }
+
+  pub(crate) fn accepts_peer(&self, user_data: &[u8]) -> bool {
+    self.peer_filter.is_none_or(|filter| filter.accepts(user_data))
+  }
+
   /// See [`with_user_data`](Self::with_user_data).
   pub fn user_data(&self) -> &[u8] {
     self.user_data.as_deref().unwrap_or_default()
@@ -377,6 +409,7 @@ impl QosPolicies {
         .clone()
         .or(self.data_representation.clone()),
       user_data: other.user_data.clone().or(self.user_data.clone()),
+      peer_filter: other.peer_filter.or(self.peer_filter),
       #[cfg(feature = "security")]
       property: other.property.clone().or(self.property.clone()),
     }
@@ -581,7 +614,8 @@ impl QosPolicies {
       resource_limits,
       lifespan,
       data_representation,
-      user_data: _, // a parameter of the endpoint, see sedp_messages.rs
+      user_data: _,   // a parameter of the endpoint, see sedp_messages.rs
+      peer_filter: _, // not sent
       #[cfg(feature = "security")]
         property: _, // TODO: properties to parameter list?
     } = self;
@@ -755,6 +789,7 @@ impl QosPolicies {
       lifespan,
       data_representation,
       user_data: None,
+      peer_filter: None,
       #[cfg(feature = "security")]
       property,
     })

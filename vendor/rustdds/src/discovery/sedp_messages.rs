@@ -288,6 +288,7 @@ impl SubscriptionBuiltinTopicData {
       lifespan: self.lifespan,
       data_representation: self.data_representation.clone(),
       user_data: None, // see DiscoveredReaderData, DiscoveredWriterData
+      peer_filter: None,
 
       #[cfg(feature = "security")]
       property: None, // TODO: no property QoS?
@@ -741,6 +742,7 @@ impl PublicationBuiltinTopicData {
       lifespan: self.lifespan,
       data_representation: self.data_representation.clone(),
       user_data: None, // see DiscoveredReaderData, DiscoveredWriterData
+      peer_filter: None,
       #[cfg(feature = "security")]
       property: None, // TODO: no property Qos?
     }
@@ -1106,6 +1108,7 @@ impl HasQoSPolicy for TopicBuiltinTopicData {
       lifespan: self.lifespan,
       data_representation: None, // Topic-level DATA_REPRESENTATION not tracked
       user_data: None,           // nor USER_DATA
+      peer_filter: None,
       #[cfg(feature = "security")]
       property: None, // TODO: no property Qos?
     }

@@ -947,7 +947,9 @@ impl DPEventLoop {
       .unwrap_or_else(|e| error!("Cannot report participant status: {e:?}"));
 
     for writer in self.writers.values_mut() {
-      if remote_reader.subscription_topic_data.topic_name() == writer.topic_name() {
+      if remote_reader.subscription_topic_data.topic_name() == writer.topic_name()
+        && writer.accepts_peer(&remote_reader.user_data)
+      {
         #[cfg(not(feature = "security"))]
         let match_to_reader = true;
         #[cfg(feature = "security")]

@@ -2056,6 +2056,11 @@ impl Writer {
     self.prefer_loopback_same_host = enabled;
   }
 
+  /// Whether this writer matches a reader with this USER_DATA.
+  pub(crate) fn accepts_peer(&self, user_data: &[u8]) -> bool {
+    self.qos_policies.accepts_peer(user_data)
+  }
+
   pub fn update_reader_proxy(
     &mut self,
     reader_proxy: &RtpsReaderProxy,
@@ -2258,6 +2263,8 @@ impl Writer {
     let by_unicast = destinations.is_some_and(|destinations| {
       destinations.len() == 1 || destinations.iter().all(|destination| self.is_on_this_host(destination))
     });
+    // Readers that the filter keeps out would hear multicast.
+    let by_unicast = by_unicast || self.qos_policies.peer_filter.is_some();
     self.mode_to_all = if is_of_user && by_unicast { DeliveryMode::Unicast } else { DeliveryMode::Multicast };
   }
 
