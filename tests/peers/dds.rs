@@ -7,6 +7,7 @@ const DOMAIN: &str = "87";
 const COMMANDS_DOMAIN: &str = "88";
 const SERVICES_DOMAIN: &str = "66";
 const GARBAGE_DOMAIN: &str = "65";
+const LISTS_DOMAIN: &str = "64";
 /// Heartbeat of the default scenario, s.
 const HEARTBEAT_S: &str = "0.005";
 /// How long the peer listens before it drives, s of wall time.
@@ -47,6 +48,18 @@ fn a_foreign_client_pauses_steps_and_resets_the_simulation_and_lists_its_entitie
     let _running = Running(child);
     let called = client.args([SERVICES_DOMAIN, "/selene_simulation", HEARTBEAT_S]).output().expect("python");
     println!("{}", succeeded("simulation_services.py", &called));
+}
+
+/// Humble's nodes read nonsense from the list of later distributions: on Fast DDS they took all memory.
+#[test]
+fn nodes_of_humble_and_of_later_distributions_get_the_list_of_nodes_in_their_own_form() {
+    let _turn = alone();
+    let Some(mut listen) = peer("node_lists.py") else { return };
+    let run = ["simulation", "--for", "3000", "--pace", "real-time"];
+    let child = selene().args(run).env("ROS_DOMAIN_ID", LISTS_DOMAIN).spawn().expect("selene");
+    let _running = Running(child);
+    let heard = listen.arg(LISTS_DOMAIN).output().expect("python");
+    println!("{}", succeeded("node_lists.py", &heard));
 }
 
 #[test]

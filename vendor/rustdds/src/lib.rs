@@ -213,7 +213,7 @@ pub use dds::{
   participant::{DomainParticipant, DomainParticipantBuilder, DomainParticipantStatusListener},
   pubsub::{Publisher, Subscriber},
   qos,
-  qos::{policy, PeerFilter, QosPolicies, QosPolicyBuilder},
+  qos::{policy, PeerFilter, QosPolicies, ReaderKind, QosPolicyBuilder},
   readcondition::ReadCondition,
   sampleinfo::{InstanceState, NotAliveGenerationCounts, SampleInfo, SampleState, ViewState},
   statusevents::{

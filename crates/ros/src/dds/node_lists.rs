@@ -2,13 +2,14 @@
 //! mapping"). `rmw_dds_common/msg/ParticipantEntitiesInfo` has two forms under one name: identifiers of 16 bytes since
 //! ROS 2 Iron, of 24 bytes until Humble. A node of Humble reads nonsense from the later form: on Fast DDS it may take all
 //! memory, on Cyclone DDS it cannot list nodes any more. Each form therefore has a writer that matches only readers of
-//! that form. Since Iron readers have the type's hash in their USER_DATA (REP-2016), Humble's have nothing there.
+//! that form. Readers of ROS 2 are in participants whose USER_DATA names their enclave, and since Iron their own has the
+//! type's hash (REP-2016). Other programs, such as zenoh-bridge-ros2dds, have neither and get the later form.
 
 use ros2_client::Gid;
 use ros2_client::builtin_topics::ros_discovery;
 use rustdds::dds::CreateResult;
 use rustdds::no_key::{DataReader, DataWriterCdr};
-use rustdds::{DomainParticipant, PeerFilter, Publisher, QosPolicies, Subscriber, Topic, TopicKind};
+use rustdds::{DomainParticipant, PeerFilter, Publisher, QosPolicies, ReaderKind, Subscriber, Topic, TopicKind};
 use serde::{Deserialize, Serialize};
 
 use super::raw::Raw;
@@ -20,6 +21,9 @@ const TYPE_NAME: &str = "rmw_dds_common/msg/ParticipantEntitiesInfo";
 
 /// The type hash of `rmw_dds_common/msg/ParticipantEntitiesInfo` since Iron.
 const TYPE_HASH: &str = "RIHS01_91a0593bacdcc50ea9bdcf849a938b128412cc1ea821245c663bcd26f83c295e";
+
+/// Readers of Humble and before.
+const OF_HUMBLE: ReaderKind = ReaderKind { participant_has: b"enclave=", reader_lacks: TYPE_HASH_KEY.as_bytes() };
 
 /// An endpoint's or participant's identifier in Humble: the 16 bytes of a GUID, and eight zeros.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -90,8 +94,9 @@ impl NodeListWriters {
     }
 
     pub(super) fn write(&self, list: NodeList<Gid>) -> Result<(), String> {
-        self.old.write(list.clone().with_ids(), None).map_err(|error| error.to_string())?;
-        self.new.write(list, None).map_err(|error| error.to_string())
+        let old = self.old.write(list.clone().with_ids(), None).map_err(|error| error.to_string());
+        let new = self.new.write(list, None).map_err(|error| error.to_string());
+        old.and(new)
     }
 }
 
@@ -129,13 +134,13 @@ fn topic(participant: &DomainParticipant, qos: &QosPolicies) -> CreateResult<Top
 }
 
 fn of_new_form(qos: QosPolicies) -> QosPolicies {
-    with_type_hash(qos, TYPE_HASH).with_peer_filter(PeerFilter::Containing(TYPE_HASH_KEY.as_bytes()))
+    with_type_hash(qos, TYPE_HASH).with_peer_filter(PeerFilter::AllBut(OF_HUMBLE))
 }
 
 /// Cyclone DDS of later distributions warns of endpoints without any USER_DATA.
 fn of_old_form(qos: QosPolicies) -> QosPolicies {
     let user_data = b"identifiers=24;".to_vec();
-    qos.with_user_data(user_data).with_peer_filter(PeerFilter::Lacking(TYPE_HASH_KEY.as_bytes()))
+    qos.with_user_data(user_data).with_peer_filter(PeerFilter::Only(OF_HUMBLE))
 }
 
 #[cfg(test)]

@@ -7,15 +7,9 @@ pub(super) mod skip;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use rustdds::policy::{Durability, Reliability};
-use rustdds::{
-    DomainParticipant, DomainParticipantBuilder, GUID, QosPolicies, QosPolicyBuilder, RTPSEntity, TopicKind,
-};
 use selene_base::SimTime;
 
-use super::raw::Raw;
 use super::{DOMAIN_ID_MAX, Dds, DdsOptions, Discovery, DiscoveryOptions, Range, ServiceMapping};
-use crate::cdr::Encoded;
 use crate::geometry_msgs::{Twist, TwistStamped};
 use crate::message::Message;
 use crate::qos::Qos;
@@ -29,8 +23,6 @@ use crate::transport::{Publisher, Subscription, Transport, TransportError, subsc
 const DOMAIN: u16 = 87;
 /// A domain for two nodes only: within a machine, only the first ports of a domain are contacted.
 const DOMAIN_OF_TWO: u16 = 86;
-/// A domain for the test of lists of nodes.
-const DOMAIN_OF_LISTS: u16 = 85;
 /// Timeout: peers find each other within seconds, but a slow machine may need much longer.
 const TIMEOUT: Duration = Duration::from_secs(30);
 const BETWEEN_TRIES: Duration = Duration::from_millis(50);
@@ -166,43 +158,6 @@ fn peers_get_the_type_hash_of_each_endpoint() {
         let reported = user_data(&peer, topic);
         assert!(reported.iter().all(|data| data.contains(&format!("typehash={hash};"))), "{topic}: {reported:?}");
     }
-}
-
-/// The first message that a reader of lists of nodes, with the given USER_DATA, has from a participant.
-fn node_list(peer: &DomainParticipant, user_data: &str, of: GUID) -> Vec<u8> {
-    let subscriber = peer.create_subscriber(&QosPolicies::default()).unwrap();
-    let qos = QosPolicyBuilder::new()
-        .durability(Durability::TransientLocal)
-        .reliability(Reliability::Reliable { max_blocking_time: rustdds::Duration::ZERO })
-        .build();
-    let kind = "rmw_dds_common::msg::dds_::ParticipantEntitiesInfo_".to_owned();
-    let topic = peer.create_topic("ros_discovery_info".to_owned(), kind, &qos, TopicKind::NoKey).unwrap();
-    let qos = qos.with_user_data(user_data.as_bytes().to_vec());
-    let mut reader = subscriber.create_datareader_no_key::<Encoded, Raw>(&topic, Some(qos)).unwrap();
-    let start = Instant::now();
-    loop {
-        assert!(start.elapsed() < TIMEOUT, "{user_data:?}: no list of nodes");
-        while let Some(sample) = reader.take_next_sample().unwrap() {
-            let list = sample.value().payload().to_vec();
-            if list.starts_with(&of.to_bytes()) {
-                return list;
-            }
-        }
-        std::thread::sleep(BETWEEN_TRIES);
-    }
-}
-
-/// Humble's nodes read nonsense from the list of later distributions: on Fast DDS they took all memory.
-#[test]
-fn nodes_of_humble_and_of_later_distributions_get_the_list_of_nodes_in_their_own_form() {
-    let Some(dds) = open_with(DdsOptions { domain_id: DOMAIN_OF_LISTS, ..options("listed") }) else { return };
-    let [new_peer, old_peer] = [0, 1].map(|_| DomainParticipantBuilder::new(DOMAIN_OF_LISTS).build().unwrap());
-    let guid = dds.participant.guid();
-    let one_node = 1_u32.to_le_bytes();
-    let new = node_list(&new_peer, "typehash=RIHS01_0;", guid);
-    assert_eq!(new[16..20], one_node, "{new:?}");
-    let old = node_list(&old_peer, "", guid);
-    assert_eq!(old[16..28], [[0; 4], [0; 4], one_node].concat(), "{old:?}");
 }
 
 #[test]

@@ -10,8 +10,8 @@ use selene_scene::kernel::FAR;
 use selene_scene::kernel::trace::{beam_return, camera_pixel};
 use selene_scene::record::{BeamRecord, CameraRecord};
 use selene_scene::{
-    Beam, BeamReturn, CameraFrame, CameraView, Class, CpuTracer, Detail, HapkeParams, Lens, LensModel, LightSampling,
-    Material, Scene, ShutterMotion, Tracer, primitives,
+    Beam, BeamReturn, CameraFrame, CameraView, Class, CpuTracer, Detail, Earth, HapkeParams, Lamp, Lens, LensModel,
+    LightSampling, Material, PrincipledParams, Profile, Scene, ShutterMotion, Tracer, primitives,
 };
 
 /// Not a multiple of the tile's size, so that tiles at the right and at the bottom are cut.
@@ -61,6 +61,36 @@ fn a_tile_s_pixels_are_those_of_each_alone() {
     // Five rays a surface do not fill packets evenly, 32 need two packets.
     for (sun_samples, elevation_rad) in [(1, 0.1), (5, 0.1), (8, 0.1), (8, 0.5), (32, 0.1)] {
         assert_as_alone(&scene(0.0, elevation_rad), &view(sun_samples));
+    }
+}
+
+/// The same with the Earth low behind rocks, a lamp and a ball of paint beside.
+fn scene_with_every_light(elevation_rad: f64) -> Scene {
+    let mut scene = scene(0.0, elevation_rad);
+    let earth = Vector3::new(-0.6, 0.75, 0.28).normalize();
+    scene.set_earth(Some(Earth {
+        direction_to_earth: earth,
+        irradiance_w_m2: 0.1,
+        angular_radius_rad: 0.0166,
+        sun_from_earth: -earth,
+    }));
+    let world_from_lamp = Pose::translation(0.0, 1.0, 1.5);
+    let lamp = Lamp { world_from_lamp, flux_w: [20.0, 10.0, 5.0], profile: Profile::ALL_ROUND, size_m: [0.0; 2] };
+    scene.set_lamps(vec![lamp]).expect("room");
+    let base = [0.7, 0.3, 0.2];
+    let paint =
+        PrincipledParams { base, metallic: 0.5, roughness: 0.3, specular: 0.5, near_infrared: None, radar: None };
+    let ball = scene.add_mesh(&primitives::sphere(0.4)).expect("a mesh");
+    let place = Pose::translation(-1.0, 0.6, 0.5);
+    scene.add_instance(ball, &place, Class::Rover.numbered(PART + 1), &Material::Principled(paint)).expect("room");
+    scene
+}
+
+#[test]
+fn so_they_are_with_the_light_of_earth_and_lamps_and_other_materials() {
+    for (earth_samples, elevation_rad) in [(1, 0.1), (8, 0.1), (1, -0.5), (8, -0.5)] {
+        let light = LightSampling { earth_samples, ..view(5).light };
+        assert_as_alone(&scene_with_every_light(elevation_rad), &CameraView { light, ..view(5) });
     }
 }
 

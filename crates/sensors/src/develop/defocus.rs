@@ -60,7 +60,9 @@ impl Defocus {
         let mut blurred = vec![0.0; planes * depth_m.len()];
         let rows = blurred.par_chunks_mut(planes * columns).zip(depth_m.par_chunks(columns)).enumerate();
         rows.for_each(|(row, (out, depths))| {
-            let mut weights = Weights::default();
+            // Weights farther away than the image is long meet no pixel.
+            let reach_max = columns.max(depth_m.len() / columns);
+            let mut weights = Weights { reach_max, ..Weights::default() };
             for (column, depth) in depths.iter().enumerate() {
                 weights.turn_to(self.diameter_px(f64::from(*depth)));
                 for (plane, out) in plate.planes.iter().zip(out.chunks_mut(columns)) {
@@ -78,6 +80,8 @@ impl Defocus {
 /// Weights of a Gaussian at whole pixels from −D/2 to D/2, reused while D stays the same.
 #[derive(Default)]
 struct Weights {
+    /// The most pixels on each side.
+    reach_max: usize,
     diameter_px: f64,
     /// An odd number of weights, the pixel's own in the middle; if empty, pixels stay unchanged.
     bell: Vec<f32>,
@@ -93,7 +97,7 @@ impl Weights {
         }
         self.diameter_px = diameter_px;
         self.bell.clear();
-        let (reach, sigma) = ((diameter_px / 2.0) as usize, diameter_px / 6.0);
+        let (reach, sigma) = (((diameter_px / 2.0) as usize).min(self.reach_max), diameter_px / 6.0);
         if reach == 0 {
             return;
         }
@@ -200,6 +204,32 @@ mod tests {
                 assert!((f64::from(*value) - expected).abs() < ROUNDING, "{x} {y}: {value} {expected}");
             }
         }
+    }
+
+    #[test]
+    fn at_the_edge_the_mean_is_over_the_pixels_that_exist() {
+        const ROUNDING: f64 = 1e-5; // f32 sums
+        let (light, [x0, y0]) = (|i: usize| ((i * 7919) % 101) as f32, [2_i32, 1]);
+        let edge = blurred(light, 40.0, 4.0);
+        let diameter: f64 = 0.025 * 0.025 * 0.9 / (2.0 * 4e-6 * (4.0 - 0.025));
+        let reach = (diameter / 2.0) as i32;
+        let (mut sum, mut total) = (0.0, 0.0);
+        for (x, y) in (x0 - reach..=x0 + reach).flat_map(|x| (y0 - reach..=y0 + reach).map(move |y| (x, y))) {
+            if x >= 0 && y >= 0 {
+                let away = f64::from((x - x0).pow(2) + (y - y0).pow(2));
+                let weight = (-18.0 * away / diameter.powi(2)).exp();
+                sum += weight * f64::from(light(y as usize * SIDE + x as usize));
+                total += weight;
+            }
+        }
+        let [mean, expected] = [f64::from(edge[y0 as usize * SIDE + x0 as usize]), sum / total];
+        assert!((mean - expected).abs() < ROUNDING * expected, "{mean} {expected}");
+    }
+
+    #[test]
+    fn an_object_at_the_lens_blurs_the_whole_image() {
+        let blurred = blurred(|i| f32::from(u8::from(i == MIDDLE)), 1e-30, 4.0);
+        assert!(blurred.iter().all(|value| (value * (SIDE * SIDE) as f32 - 1.0).abs() < 1e-3), "{blurred:?}");
     }
 
     #[test]

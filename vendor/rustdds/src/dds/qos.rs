@@ -218,21 +218,36 @@ impl QosPolicyBuilder {
   }
 }
 
-/// Which readers a writer matches, by their USER_DATA.
+/// Which readers a writer matches, by USER_DATA.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum PeerFilter {
-  /// Those whose USER_DATA contains these bytes.
-  Containing(&'static [u8]),
-  /// Those whose USER_DATA does not.
-  Lacking(&'static [u8]),
+  /// Readers of this kind.
+  Only(ReaderKind),
+  /// All others.
+  AllBut(ReaderKind),
+}
+
+/// Readers whose participant's USER_DATA contains some bytes, and whose own
+/// lacks others. Neither may be empty.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct ReaderKind {
+  pub participant_has: &'static [u8],
+  pub reader_lacks: &'static [u8],
 }
 
 impl PeerFilter {
-  fn accepts(self, user_data: &[u8]) -> bool {
-    let (Self::Containing(bytes) | Self::Lacking(bytes)) = self;
-    let contains = user_data.windows(bytes.len()).any(|window| window == bytes);
-    contains == matches!(self, Self::Containing(_))
+  fn accepts(self, participant: &[u8], reader: &[u8]) -> bool {
+    let (Self::Only(kind) | Self::AllBut(kind)) = self;
+    let is_of_kind =
+      contains(participant, kind.participant_has) && !contains(reader, kind.reader_lacks);
+    is_of_kind == matches!(self, Self::Only(_))
   }
+}
+
+fn contains(user_data: &[u8], bytes: &[u8]) -> bool {
+  user_data
+    .windows(bytes.len().max(1))
+    .any(|window| window == bytes)
 }
 
 /// Describes a set of RTPS/DDS QoS policies
@@ -355,8 +370,12 @@ impl QosPolicies {
     self
   }
 
-  pub(crate) fn accepts_peer(&self, user_data: &[u8]) -> bool {
-    self.peer_filter.is_none_or(|filter| filter.accepts(user_data))
+  /// Whether a writer matches a reader with this USER_DATA, in a participant with
+  /// that.
+  pub(crate) fn accepts_peer(&self, participant: &[u8], reader: &[u8]) -> bool {
+    self
+      .peer_filter
+      .is_none_or(|filter| filter.accepts(participant, reader))
   }
 
   /// See [`with_user_data`](Self::with_user_data).

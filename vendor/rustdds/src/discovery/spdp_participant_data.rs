@@ -65,6 +65,7 @@ pub struct SpdpDiscoveredParticipantData {
   pub manual_liveliness_count: i32,        // PartProxy
   pub builtin_endpoint_qos: Option<BuiltinEndpointQos>, // PartProxy
   pub entity_name: Option<String>,         // where does this come from??
+  pub user_data: Vec<u8>,                  // of remote participants; ours have none
 
   // security
   #[cfg(feature = "security")]
@@ -221,6 +222,7 @@ impl SpdpDiscoveredParticipantData {
       manual_liveliness_count: 0,
       builtin_endpoint_qos: None,
       entity_name: None,
+      user_data: Vec::new(),
 
       // DDS Security
       #[cfg(feature = "security")]
@@ -311,6 +313,8 @@ impl PlCdrDeserialize for SpdpDiscoveredParticipantData {
     let entity_name : Option<String> = // Note the serialized type is StringWithNul
       get_option_from_pl_map::< _ , StringWithNul>(&pl_map, ctx, ParameterId::PID_ENTITY_NAME, "entity name")?
       .map( String::from );
+    let user_data: Option<Vec<u8>> =
+      get_option_from_pl_map(&pl_map, ctx, ParameterId::PID_USER_DATA, "user data")?;
 
     // DDS security
     #[cfg(feature = "security")]
@@ -358,6 +362,7 @@ impl PlCdrDeserialize for SpdpDiscoveredParticipantData {
       manual_liveliness_count,
       builtin_endpoint_qos,
       entity_name,
+      user_data: user_data.unwrap_or_default(),
       #[cfg(feature = "security")]
       identity_token,
       #[cfg(feature = "security")]
@@ -404,6 +409,7 @@ impl ParameterListable for SpdpDiscoveredParticipantData {
       manual_liveliness_count,
       builtin_endpoint_qos,
       entity_name,
+      user_data: _, // ours have none
 
       // DDS security
       #[cfg(feature = "security")]

@@ -946,9 +946,14 @@ impl DPEventLoop {
       })
       .unwrap_or_else(|e| error!("Cannot report participant status: {e:?}"));
 
+    let guid_prefix = remote_reader.reader_proxy.remote_reader_guid.prefix;
+    let participant_user_data = discovery_db_read(&self.discovery_db)
+      .find_participant_proxy(guid_prefix)
+      .map(|participant| participant.user_data.clone())
+      .unwrap_or_default();
     for writer in self.writers.values_mut() {
       if remote_reader.subscription_topic_data.topic_name() == writer.topic_name()
-        && writer.accepts_peer(&remote_reader.user_data)
+        && writer.accepts_peer(&participant_user_data, &remote_reader.user_data)
       {
         #[cfg(not(feature = "security"))]
         let match_to_reader = true;

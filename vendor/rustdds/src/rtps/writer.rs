@@ -2056,9 +2056,9 @@ impl Writer {
     self.prefer_loopback_same_host = enabled;
   }
 
-  /// Whether this writer matches a reader with this USER_DATA.
-  pub(crate) fn accepts_peer(&self, user_data: &[u8]) -> bool {
-    self.qos_policies.accepts_peer(user_data)
+  /// See [`QosPolicies::accepts_peer`].
+  pub(crate) fn accepts_peer(&self, participant: &[u8], reader: &[u8]) -> bool {
+    self.qos_policies.accepts_peer(participant, reader)
   }
 
   pub fn update_reader_proxy(
