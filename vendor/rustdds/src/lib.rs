@@ -213,7 +213,7 @@ pub use dds::{
   participant::{DomainParticipant, DomainParticipantBuilder, DomainParticipantStatusListener},
   pubsub::{Publisher, Subscriber},
   qos,
-  qos::{policy, PeerFilter, QosPolicies, ReaderKind, QosPolicyBuilder},
+  qos::{policy, PeerFilter, QosPolicies, QosPolicyBuilder, ReaderKind},
   readcondition::ReadCondition,
   sampleinfo::{InstanceState, NotAliveGenerationCounts, SampleInfo, SampleState, ViewState},
   statusevents::{
