@@ -14,7 +14,10 @@ use selene_observe::Device;
 use selene_ros::in_process::InProcess;
 use selene_ros::transport::{Subscription, subscribe};
 use selene_ros::{Qos, sensor_msgs};
-use selene_scene::{Beam, BeamReturn, CameraFrame, CameraView, CpuTracer, Scene, TraceError, Tracer, TruthFrame};
+use selene_scene::{
+    Beam, BeamReturn, CameraFrame, CameraView, CpuTracer, Echoes, Receiver, Scene, TraceError, Tracer, TruthFrame,
+    WideBeam,
+};
 use selene_sensors::{RectifiedSpec, SensorSpec};
 use selene_sim::Model;
 use selene_simulation::RunStart;
@@ -83,6 +86,17 @@ impl Tracer for FailingGpu {
     fn beams(&mut self, scene: &Scene, beams: &[Beam], out: &mut Vec<BeamReturn>) -> Result<(), TraceError> {
         self.count();
         self.gpu.beams(scene, beams, out)
+    }
+
+    fn echoes(
+        &mut self,
+        scene: &Scene,
+        beams: &[WideBeam],
+        receiver: &Receiver,
+        out: &mut Vec<Echoes>,
+    ) -> Result<(), TraceError> {
+        self.count();
+        self.gpu.echoes(scene, beams, receiver, out)
     }
 }
 

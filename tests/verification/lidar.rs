@@ -12,8 +12,8 @@ use std::path::Path;
 
 use nalgebra::{UnitQuaternion, Vector3};
 use selene_base::{Pose, SimTime};
-use selene_scene::{Class, CpuTracer, InstanceId, Material, Puff, Scene, Sun, Tracer, primitives};
-use selene_sensors::lidar::{IntensityScale, ReturnMode, Spin};
+use selene_scene::{Class, CpuTracer, InstanceId, Material, Puff, Scene, Sun, primitives};
+use selene_sensors::lidar::{IntensityScale, ReturnMode, SceneOverTime, Spin};
 use selene_sensors::{Lidar, LidarPoint, LidarSpec, SensorSpec};
 use selene_terrain::Clipmap;
 
@@ -79,18 +79,25 @@ fn scan(
     lidar: &Lidar,
     scene: &mut Scene,
     world_from_lidar_at: impl Fn(SimTime) -> Pose + Sync,
-    mut place: impl FnMut(&mut Scene, [SimTime; 2]),
+    place: impl FnMut(&mut Scene, [SimTime; 2]),
 ) -> Vec<LidarPoint> {
     let scan = lidar.scan(SimTime::ZERO);
-    let (mut points, mut met) = (Vec::new(), Vec::new());
-    for slice in scan.slices() {
-        let beams = scan.beams(&slice, |time| Some(world_from_lidar_at(time))).expect("known");
-        place(scene, slice.span);
-        CpuTracer.beams(scene, &beams, &mut met).expect("traced");
-        let dust = scene.see_dust(&beams, &mut met);
-        points.extend(scan.points_through_dust(&slice, &met, &dust, 1, 0));
+    let pose_at = |time| Some(world_from_lidar_at(time));
+    let traced = scan.trace(&mut CpuTracer, &mut Placed { scene, place }, lidar.receiver(), pose_at, [1, 0]);
+    traced.expect("traced").expect("known")
+}
+
+/// A scene that `place` prepares for each slice.
+struct Placed<'a, P> {
+    scene: &'a mut Scene,
+    place: P,
+}
+
+impl<P: FnMut(&mut Scene, [SimTime; 2])> SceneOverTime for Placed<'_, P> {
+    fn during(&mut self, span: [SimTime; 2]) -> &Scene {
+        (self.place)(self.scene, span);
+        self.scene
     }
-    points
 }
 
 fn driving(time: SimTime) -> Pose {

@@ -1,27 +1,19 @@
-//! A compute kernel with its input, output and read-back buffers, which are kept between calls: one set
-//! for each dispatch in flight, so that results are read while the next are traced. A kernel of images
-//! reads a uniform and writes a storage buffer; the kernel of beams replaces each beam by its return, so
-//! that with the scene's seven it uses eight storage buffers, as many as WebGPU guarantees.
+//! A compute kernel, or several that run one after the other, with buffers for input, output and reading back, which are
+//! kept between calls: one set for each dispatch in flight, so that results are read while the next are traced. Kernels
+//! have a uniform, an array, or both; results stand in the array, with or in place of what they are made from, so that
+//! with the scene's seven a kernel uses eight storage buffers, as many as WebGPU guarantees.
 //!
 //! A kernel is compiled for what an image needs, when an image first needs it: code for several rays to
 //! the Sun's disc halved the speed of images with one ray, although it did not run for them (H200).
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use selene_scene::TraceError;
 
 use crate::copy::{SceneCopy, bind, layout_entry};
 use crate::engine::{Engine, Submission};
-
-/// How a kernel takes its input and gives its output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum BufferUse {
-    /// The input is a uniform, the output an array.
-    Image,
-    /// The input is an array whose entries the output replaces.
-    InPlace,
-}
 
 /// What images or beams need of a kernel; the WGSL constants of the same names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,10 +33,18 @@ impl Needs {
     }
 }
 
-/// The input of a dispatch: its size, and what writes it to a buffer before the next submission.
-pub(crate) struct Input<'a> {
-    pub(crate) bytes: u64,
+/// What a dispatch computes.
+pub(crate) struct Task<'a> {
+    /// Content of the uniform; empty for a kernel without one.
+    pub(crate) uniform: &'a [u8],
+    /// Size of the array, bytes.
+    pub(crate) array_bytes: u64,
+    /// Writes what the kernel reads of the array, before the next submission.
     pub(crate) write: &'a dyn Fn(&wgpu::Buffer),
+    /// Workgroups in x and y of each of the kernel's entry points.
+    pub(crate) groups: &'a [[u32; 2]],
+    /// Bytes of the array that are read back.
+    pub(crate) results: Range<u64>,
 }
 
 /// The pipelines of a kernel, compiled on first use.
@@ -84,9 +84,9 @@ impl Pipelines {
 /// A kernel: its pipelines, the layout of its own bindings and their buffers.
 #[derive(Debug)]
 pub(crate) struct Kernel {
-    form: BufferUse,
-    /// Shared by the tracers of one device.
-    pipelines: Arc<Pipelines>,
+    has_uniform: bool,
+    /// One for each entry point, in the order in which they run. Shared by the tracers of one device.
+    pipelines: Arc<[Pipelines]>,
     layout: wgpu::BindGroupLayout,
     /// Buffer sets that are not in flight.
     spare: Vec<Exchange>,
@@ -99,12 +99,11 @@ pub(crate) struct Dispatch {
     submission: Submission,
 }
 
-/// The buffers of a kernel's input, output and read-back.
+/// The buffers of a kernel's bindings and the one that results are read from.
 #[derive(Debug)]
 struct Exchange {
-    /// `None` for [`BufferUse::InPlace`], where the output buffer holds the input.
-    input: Option<wgpu::Buffer>,
-    output: wgpu::Buffer,
+    uniform: Option<wgpu::Buffer>,
+    array: wgpu::Buffer,
     back: wgpu::Buffer,
     bind_group: wgpu::BindGroup,
 }
@@ -114,56 +113,67 @@ impl Kernel {
         engine: &Engine,
         module: &wgpu::ShaderModule,
         scene_layout: &wgpu::BindGroupLayout,
-        entry: &'static str,
-        form: BufferUse,
+        entries: &[&'static str],
+        has_uniform: bool,
     ) -> Self {
-        let entries = match form {
-            BufferUse::Image => vec![layout_entry(0, true, true), layout_entry(1, false, false)],
-            BufferUse::InPlace => vec![layout_entry(0, false, false)],
+        let label = entries.first().copied();
+        let bindings = if has_uniform {
+            vec![layout_entry(0, true, true), layout_entry(1, false, false)]
+        } else {
+            vec![layout_entry(0, false, false)]
         };
-        let descriptor = wgpu::BindGroupLayoutDescriptor { label: Some(entry), entries: &entries };
+        let descriptor = wgpu::BindGroupLayoutDescriptor { label, entries: &bindings };
         let layout = engine.device.create_bind_group_layout(&descriptor);
         let pipeline_layout = engine.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-            label: Some(entry),
+            label,
             bind_group_layouts: &[Some(scene_layout), Some(&layout)],
             immediate_size: 0,
         });
-        let (module, compiled) = (module.clone(), Mutex::default());
-        let pipelines = Arc::new(Pipelines { entry, module, layout: pipeline_layout, compiled });
-        Self { form, pipelines, layout, spare: Vec::new() }
+        let of_entry = |entry: &&'static str| {
+            let (module, layout) = (module.clone(), pipeline_layout.clone());
+            Pipelines { entry, module, layout, compiled: Mutex::default() }
+        };
+        Self { has_uniform, pipelines: entries.iter().map(of_entry).collect(), layout, spare: Vec::new() }
     }
 
     /// Compiles the kernel, if that was not done before; the engine keeps what the driver has against it.
     pub(crate) fn compile(&self, engine: &Engine, needs: Needs) {
-        self.pipelines.pipeline(engine, needs);
+        for pipelines in self.pipelines.iter() {
+            pipelines.pipeline(engine, needs);
+        }
     }
 
     /// The same kernel without buffers, for another tracer.
     pub(crate) fn without_buffers(&self) -> Self {
-        let Self { form, pipelines, layout, .. } = self;
-        Self { form: *form, pipelines: Arc::clone(pipelines), layout: layout.clone(), spare: Vec::new() }
+        let Self { has_uniform, pipelines, layout, .. } = self;
+        let (pipelines, layout) = (Arc::clone(pipelines), layout.clone());
+        Self { has_uniform: *has_uniform, pipelines, layout, spare: Vec::new() }
     }
 
-    /// Starts the kernel on a scene with what it needs there: uploads the input, dispatches `groups` workgroups in x and
-    /// y, and copies `bytes` of output to a mappable buffer.
+    /// Starts the kernel on a scene with what it needs there: uploads the input, dispatches the workgroups, and copies
+    /// the results to a mappable buffer.
     pub(crate) fn dispatch(
         &mut self,
         engine: &Engine,
         (scene, needs): (&SceneCopy, Needs),
-        input: Input<'_>,
-        groups: [u32; 2],
-        bytes: u64,
+        task: Task<'_>,
     ) -> Dispatch {
-        let exchange = self.exchange(engine, input.bytes, bytes);
-        (input.write)(exchange.input.as_ref().unwrap_or(&exchange.output));
+        let bytes = task.results.end - task.results.start;
+        let exchange = self.exchange(engine, task.uniform.len() as u64, task.array_bytes, bytes);
+        if let Some(uniform) = &exchange.uniform {
+            engine.queue.write_buffer(uniform, 0, task.uniform);
+        }
+        (task.write)(&exchange.array);
         let mut encoder = engine.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
-        pass.set_pipeline(&self.pipelines.pipeline(engine, needs));
         pass.set_bind_group(0, scene.bind_group(), &[]);
         pass.set_bind_group(1, &exchange.bind_group, &[]);
-        pass.dispatch_workgroups(groups[0], groups[1], 1);
+        for (pipelines, [x, y]) in self.pipelines.iter().zip(task.groups) {
+            pass.set_pipeline(&pipelines.pipeline(engine, needs));
+            pass.dispatch_workgroups(*x, *y, 1);
+        }
         drop(pass);
-        encoder.copy_buffer_to_buffer(&exchange.output, 0, &exchange.back, 0, bytes);
+        encoder.copy_buffer_to_buffer(&exchange.array, task.results.start, &exchange.back, 0, bytes);
         let submission = engine.submit(encoder.finish(), &exchange.back, bytes);
         Dispatch { exchange, submission }
     }
@@ -181,10 +191,8 @@ impl Kernel {
     }
 
     /// A spare buffer set if it is large enough, else a new one in its place.
-    fn exchange(&mut self, engine: &Engine, input_bytes: u64, output_bytes: u64) -> Exchange {
-        let fits = |kept: &Exchange| {
-            kept.output.size() >= output_bytes && kept.input.as_ref().is_none_or(|input| input.size() >= input_bytes)
-        };
+    fn exchange(&mut self, engine: &Engine, uniform_bytes: u64, array_bytes: u64, back_bytes: u64) -> Exchange {
+        let fits = |kept: &Exchange| kept.array.size() >= array_bytes && kept.back.size() >= back_bytes;
         if let Some(exchange) = self.spare.pop().filter(fits) {
             return exchange;
         }
@@ -193,11 +201,12 @@ impl Kernel {
             engine.device.create_buffer(&descriptor)
         };
         let both_ways = wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
-        let output = buffer("output", output_bytes, wgpu::BufferUsages::STORAGE | both_ways);
-        let back = buffer("back", output_bytes, wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST);
-        let input = (self.form == BufferUse::Image)
-            .then(|| buffer("input", input_bytes, wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST));
-        let bind_group = bind(engine, &self.layout, input.iter().chain([&output]));
-        Exchange { input, output, back, bind_group }
+        let array = buffer("array", array_bytes, wgpu::BufferUsages::STORAGE | both_ways);
+        let back = buffer("back", back_bytes, wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST);
+        let uniform = self
+            .has_uniform
+            .then(|| buffer("uniform", uniform_bytes, wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST));
+        let bind_group = bind(engine, &self.layout, uniform.iter().chain([&array]));
+        Exchange { uniform, array, back, bind_group }
     }
 }

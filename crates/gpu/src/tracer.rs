@@ -6,17 +6,20 @@
 use std::sync::Arc;
 
 use bytemuck::Pod;
-use nalgebra::Vector3;
 use rayon::prelude::*;
+use selene_scene::kernel::echo::ECHO_GROUP;
 use selene_scene::kernel::{BEAM_GROUP, CAMERA_GROUP, WGSL};
 use selene_scene::record::{
-    BarePixelRecord, BeamRecord, CameraRecord, GlobalsRecord, PixelRecord, ReturnRecord, TruthRecord,
+    BarePixelRecord, BeamRecord, CameraRecord, EchoRecord, GlobalsRecord, PixelRecord, ReceiverRecord, ReportRecord,
+    ReturnRecord, TruthRecord, WideBeamRecord,
 };
-use selene_scene::{Beam, BeamReturn, CameraFrame, CameraView, Scene, TraceError, Tracer, TruthFrame};
+use selene_scene::{
+    Beam, BeamReturn, CameraFrame, CameraView, Echo, Echoes, Receiver, Scene, TraceError, Tracer, TruthFrame, WideBeam,
+};
 
 use crate::copy::{self, SceneCopy};
 use crate::engine::{Engine, adapter_names};
-use crate::kernel::{BufferUse, Input, Kernel, Needs};
+use crate::kernel::{Dispatch, Kernel, Needs, Task};
 
 /// Maximum size of the results of one dispatch, bytes: a third to half a million pixels, enough to occupy a large
 /// device and few enough that an image of 1280 × 720 is read while it is traced.
@@ -36,6 +39,7 @@ pub struct GpuTracer {
     camera: Kernel,
     bare_camera: Kernel,
     beams: Kernel,
+    echoes: Kernel,
     truth: Kernel,
     copy: Option<SceneCopy>,
 }
@@ -82,14 +86,15 @@ impl GpuTracer {
             source: wgpu::ShaderSource::Wgsl(WGSL.into()),
         });
         let scene_layout = copy::layout(&engine);
-        let camera = Kernel::new(&engine, &module, &scene_layout, "camera", BufferUse::Image);
-        let bare_camera = Kernel::new(&engine, &module, &scene_layout, "bare_camera", BufferUse::Image);
-        let beams = Kernel::new(&engine, &module, &scene_layout, "beams", BufferUse::InPlace);
-        let truth = Kernel::new(&engine, &module, &scene_layout, "truth", BufferUse::Image);
+        let kernel =
+            |entries: &[&'static str], has_uniform| Kernel::new(&engine, &module, &scene_layout, entries, has_uniform);
+        let [camera, bare_camera, truth] = ["camera", "bare_camera", "truth"].map(|entry| kernel(&[entry], true));
+        let beams = kernel(&["beams"], false);
+        let echoes = kernel(&["ray_echoes", "beam_echoes"], true);
         // The smallest one, so that a driver that refuses our kernels does so here.
         beams.compile(&engine, Needs::default());
         engine.check()?;
-        Ok(Self { engine: Arc::new(engine), scene_layout, camera, bare_camera, beams, truth, copy: None })
+        Ok(Self { engine: Arc::new(engine), scene_layout, camera, bare_camera, beams, echoes, truth, copy: None })
     }
 
     /// Another tracer on the same device for another scene; each tracer keeps its own copy of its scene there.
@@ -101,6 +106,7 @@ impl GpuTracer {
             camera: self.camera.without_buffers(),
             bare_camera: self.bare_camera.without_buffers(),
             beams: self.beams.without_buffers(),
+            echoes: self.echoes.without_buffers(),
             truth: self.truth.without_buffers(),
             copy: None,
         }
@@ -168,24 +174,96 @@ impl Tracer for GpuTracer {
         for some in beams.chunks(beams_at_once(&self.engine)) {
             let count = some.len() as u32;
             let copy = uploaded(&self.engine, &self.scene_layout, &mut self.copy, scene, count)?;
-            let groups = [count.div_ceil(BEAM_GROUP), 1];
             let bytes = (some.len() * size_of::<BeamRecord>()) as u64;
-            let input = Input { bytes, write: &|buffer| write_beams(&self.engine, buffer, some, middle_m) };
-            let next = self.beams.dispatch(&self.engine, (copy, Needs::default()), input, groups, bytes);
+            let task = Task {
+                uniform: &[],
+                array_bytes: bytes,
+                write: &|array| write(&self.engine, array, some, |beam| BeamRecord::new(beam, middle_m)),
+                groups: &[[count.div_ceil(BEAM_GROUP), 1]],
+                results: 0..bytes,
+            };
+            let next = self.beams.dispatch(&self.engine, (copy, Needs::default()), task);
             if let Some(last) = dispatched.replace(next) {
                 self.beams.answer(&self.engine, last, &mut take)?;
             }
         }
         dispatched.map_or(Ok(()), |last| self.beams.answer(&self.engine, last, take))
     }
+
+    fn echoes(
+        &mut self,
+        scene: &Scene,
+        beams: &[WideBeam],
+        receiver: &Receiver,
+        out: &mut Vec<Echoes>,
+    ) -> Result<(), TraceError> {
+        out.clear();
+        out.reserve(beams.len());
+        let all = ReceiverRecord::new(receiver, scene, beams.len() as u32)?;
+        let at_once = (beams_at_once(&self.engine) / receiver.rays.len()).max(1);
+        // Equal parts: the beams of one are uploaded while the one before is traced.
+        let parts = beams.len().div_ceil(at_once).max(1);
+        let mut dispatched = None;
+        for some in beams.chunks(beams.len().div_ceil(parts).max(1)) {
+            let receiver = ReceiverRecord { beams: some.len() as u32, ..all };
+            let copy = uploaded(&self.engine, &self.scene_layout, &mut self.copy, scene, 0)?;
+            let next = start_echoes(&self.engine, &mut self.echoes, copy, (scene, &receiver, some));
+            if let Some((last, answer)) = dispatched.replace((next, (receiver, some))) {
+                self.echoes.answer(&self.engine, last, |bytes| take_echoes(scene, answer, bytes, out))?;
+            }
+        }
+        let Some((last, answer)) = dispatched else { return Ok(()) };
+        self.echoes.answer(&self.engine, last, |bytes| take_echoes(scene, answer, bytes, out))
+    }
 }
 
-/// Writes beams to a buffer of the device, by all threads: they are as large as an image's results.
-fn write_beams(engine: &Engine, buffer: &wgpu::Buffer, beams: &[Beam], middle_m: Vector3<f64>) {
+/// Starts tracing some of a lidar's beams. The array holds the beams, then the echoes of their rays, then what is
+/// reported of each beam. Where there is dust, which the device does not handle, the rays' echoes are read back, else
+/// the reports.
+fn start_echoes(
+    engine: &Engine,
+    kernel: &mut Kernel,
+    copy: &SceneCopy,
+    (scene, receiver, beams): (&Scene, &ReceiverRecord, &[WideBeam]),
+) -> Dispatch {
+    let (count, rays) = (receiver.beams, receiver.beams * receiver.rays_of_beam);
+    let after_beams = size_of::<WideBeamRecord>() as u64 * u64::from(count);
+    let after_rays = after_beams + size_of::<EchoRecord>() as u64 * u64::from(rays);
+    let end = after_rays + 2 * size_of::<ReportRecord>() as u64 * u64::from(count);
+    let middle_m = scene.records().middle_m;
+    let ray_groups = [rays.div_ceil(ECHO_GROUP), 1];
+    let beam_groups = [count.div_ceil(ECHO_GROUP), 1];
+    let with_reports = [ray_groups, beam_groups];
+    let is_dusty = scene.is_dusty();
+    let task = Task {
+        uniform: bytemuck::bytes_of(receiver),
+        array_bytes: end,
+        write: &|array| write(engine, array, beams, |beam| WideBeamRecord::new(beam, middle_m)),
+        groups: if is_dusty { &with_reports[..1] } else { &with_reports },
+        results: if is_dusty { after_beams..after_rays } else { after_rays..end },
+    };
+    kernel.dispatch(engine, (copy, Needs::default()), task)
+}
+
+/// Appends what is reported of some beams, of whose tracing `bytes` was read back.
+fn take_echoes(scene: &Scene, (receiver, beams): (ReceiverRecord, &[WideBeam]), bytes: &[u8], out: &mut Vec<Echoes>) {
+    if scene.is_dusty() {
+        let middle_m = scene.records().middle_m;
+        let beams: Vec<_> = beams.iter().map(|beam| WideBeamRecord::new(beam, middle_m)).collect();
+        out.append(&mut receiver.reports_of(scene, &beams, bytemuck::cast_slice(bytes)));
+        return;
+    }
+    let reports: &[[ReportRecord; 2]] = bytemuck::cast_slice(bytes);
+    let reports = reports.par_iter().with_min_len(BEAMS_A_TASK / 8);
+    out.par_extend(reports.map(|reports| reports.map(|report| Echo::of(&report, scene.label(report.code)))));
+}
+
+/// Writes beams to the beginning of a device's array, by all threads: they are as large as an image's results.
+fn write<B: Sync, R: Pod + Send>(engine: &Engine, array: &wgpu::Buffer, beams: &[B], record: impl Fn(&B) -> R + Sync) {
     beams.par_chunks(BEAMS_A_TASK).enumerate().for_each(|(task, beams)| {
-        let records: Vec<_> = beams.iter().map(|beam| BeamRecord::new(beam, middle_m)).collect();
-        let offset = (task * BEAMS_A_TASK * size_of::<BeamRecord>()) as u64;
-        engine.queue.write_buffer(buffer, offset, bytemuck::cast_slice(&records));
+        let records: Vec<R> = beams.iter().map(&record).collect();
+        let offset = (task * BEAMS_A_TASK * size_of::<R>()) as u64;
+        engine.queue.write_buffer(array, offset, bytemuck::cast_slice(&records));
     });
 }
 
@@ -242,9 +320,14 @@ fn image<R: Pod>(
         let groups = [width.div_ceil(CAMERA_GROUP), rows.div_ceil(CAMERA_GROUP)];
         let first_pixel = first_row as usize * width as usize;
         let bytes = u64::from(rows) * row_bytes;
-        let write = |buffer: &wgpu::Buffer| engine.queue.write_buffer(buffer, 0, bytemuck::bytes_of(&part));
-        let input = Input { bytes: size_of_val(&part) as u64, write: &write };
-        let next = kernel.dispatch(engine, scene, input, groups, bytes);
+        let task = Task {
+            uniform: bytemuck::bytes_of(&part),
+            array_bytes: bytes,
+            write: &|_| (),
+            groups: &[groups],
+            results: 0..bytes,
+        };
+        let next = kernel.dispatch(engine, scene, task);
         if let Some(last) = dispatched.replace((first_pixel, next)) {
             answer(kernel, last)?;
         }

@@ -14,9 +14,9 @@ use selene_base::Pose;
 use selene_base::random::{RngExt, stream};
 use selene_gpu::GpuTracer;
 use selene_scene::{
-    Beam, CameraFrame, CameraView, Class, CpuTracer, Detail, Earth, Grain, HapkeParams, Heap, Lamp, Lens, LensModel,
-    LightSampling, Material, PrincipledParams, Profile, Puff, Scene, ShutterMotion, Star, TraceError, Tracer,
-    TruthFrame, primitives,
+    Beam, CameraFrame, CameraView, Class, CpuTracer, Detail, Earth, Echo, Echoes, Grain, HapkeParams, Heap, Lamp, Lens,
+    LensModel, LightSampling, Material, PrincipledParams, Profile, Puff, RayOfBeam, Receiver, Reports, Scene,
+    ShutterMotion, Star, TraceError, Tracer, TruthFrame, WideBeam, primitives,
 };
 use selene_terrain::{Clipmap, Edit, Node, Print};
 
@@ -446,4 +446,93 @@ fn beams_return_the_same() {
     assert!(count as f64 <= EDGE_SHARE * beams.len() as f64, "{count} differ");
     gpu.beams(&scene, &[], &mut got).expect("nothing to do");
     assert!(got.is_empty());
+}
+
+/// A receiver of beams of nine rays, 6 mrad wide, that ignores the wheel with this number if there is one.
+fn receiver(reports: Reports, ignores: Option<u32>) -> Receiver {
+    let ring = (0..8).map(|i| {
+        let (sin, cos) = (std::f32::consts::FRAC_PI_4 * i as f32).sin_cos();
+        RayOfBeam { off_axis: [3e-3 * cos, 3e-3 * sin], weight: 0.1 }
+    });
+    Receiver {
+        rays: std::iter::once(RayOfBeam { off_axis: [0.0; 2], weight: 0.2 }).chain(ring).collect(),
+        wavelength_nm: 905.0,
+        range_at_10_percent_m: 100.0,
+        resolution_m: 0.05,
+        ranges_m: [0.5, 80.0],
+        reports,
+        ignores: ignores.map(|number| number..=number),
+    }
+}
+
+/// Beams all around from one place.
+fn wide_beams(count: usize) -> Vec<WideBeam> {
+    let mut random = stream(4, "beams");
+    let mut beam = || {
+        let azimuth: f32 = random.random_range(0.0..std::f32::consts::TAU);
+        let elevation: f32 = random.random_range(-1.2..0.1);
+        let ((sin_az, cos_az), (sin_el, cos_el)) = (azimuth.sin_cos(), elevation.sin_cos());
+        WideBeam {
+            origin_m: [0.0, 0.0, 2.5],
+            axis: [cos_el * cos_az, cos_el * sin_az, sin_el],
+            along_azimuth: [-sin_az, cos_az, 0.0],
+            share: random.random(),
+        }
+    };
+    (0..count).map(|_| beam()).collect()
+}
+
+/// Asserts that both report the same of beams, apart from those at edges; returns how many echoes the CPU reported.
+fn assert_same_echoes(gpu: &mut GpuTracer, scene: &Scene, beams: &[WideBeam], receiver: &Receiver) -> usize {
+    let (mut expected, mut got) = (Vec::new(), Vec::new());
+    CpuTracer.echoes(scene, beams, receiver, &mut expected).expect("traced");
+    gpu.echoes(scene, beams, receiver, &mut got).expect("traced");
+    assert_eq!(got.len(), beams.len());
+    let same = |a: &Echo, b: &Echo| {
+        (a.kind, a.class, a.instance) == (b.kind, b.class, b.instance)
+            && close(a.range_m, b.range_m, DEPTH_TOLERANCE)
+            && (a.signal / b.signal - 1.0).abs() < RADIANCE_TOLERANCE
+    };
+    let differs = |(a, b): &(&Echoes, &Echoes)| {
+        !a.iter().zip(*b).all(|(a, b)| match (a, b) {
+            (Some(a), Some(b)) => same(a, b),
+            (a, b) => a.is_none() && b.is_none(),
+        })
+    };
+    let count = expected.iter().zip(&got).filter(differs).count();
+    println!("{:?}: of {} beams {count} differ", receiver.reports, beams.len());
+    assert!(count as f64 <= EDGE_SHARE * receiver.rays.len() as f64 * beams.len() as f64, "{count} differ");
+    expected.iter().flatten().flatten().count()
+}
+
+#[test]
+fn receivers_report_the_same_echoes() {
+    let Some(mut gpu) = gpu() else { return };
+    let mut scene = scene(&site());
+    let beams = wide_beams(20_000);
+    let of_part = |scene: &Scene, receiver: &Receiver| {
+        let mut echoes = Vec::new();
+        CpuTracer.echoes(scene, &beams, receiver, &mut echoes).expect("traced");
+        echoes.iter().flatten().flatten().filter(|echo| echo.instance == PART).count()
+    };
+    for reports in [Reports::Strongest, Reports::First, Reports::Last, Reports::Dual, Reports::Mean] {
+        let all = assert_same_echoes(&mut gpu, &scene, &beams, &receiver(reports, None));
+        // Grazing beams give two echoes of the ground, and the wheel's edge one more.
+        assert!((all > beams.len()) == (reports == Reports::Dual), "{all}");
+    }
+    let [seen, ignored] = [None, Some(PART)].map(|part| receiver(Reports::Dual, part));
+    assert_same_echoes(&mut gpu, &scene, &beams, &ignored);
+    assert!(of_part(&scene, &seen) > 20 && of_part(&scene, &ignored) == 0);
+    // Dust, which the host adds, on a part of the beams.
+    let puff = |i: u32| Puff {
+        centre_m: Vector3::new(1.0 + 0.2 * f64::from(i), -1.0, 1.5),
+        deviation_m: 0.3,
+        cross_section_m2: 0.05,
+    };
+    scene.set_dust((0..8).map(puff).collect());
+    assert_same_echoes(&mut gpu, &scene, &beams, &seen);
+    gpu.echoes(&scene, &[], &seen, &mut Vec::new()).expect("nothing to do");
+    let no_ray = Receiver { rays: Vec::new(), ..seen };
+    let message = gpu.echoes(&scene, &beams, &no_ray, &mut Vec::new()).expect_err("no ray").to_string();
+    assert!(message.contains("0 rays; 1 to 256"), "{message}");
 }

@@ -210,7 +210,10 @@ impl SteadyTracer {
 mod tests {
     use super::{Device, DeviceError, Devices, Tracers};
     use nalgebra::Vector3;
-    use selene_scene::{Beam, BeamReturn, CameraFrame, CameraView, Scene, Sun, TraceError, Tracer, TruthFrame};
+    use selene_scene::{
+        Beam, BeamReturn, CameraFrame, CameraView, Echoes, Receiver, Scene, Sun, TraceError, Tracer, TruthFrame,
+        WideBeam,
+    };
     use selene_terrain::Clipmap;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU32, Ordering};
@@ -233,6 +236,10 @@ mod tests {
 
         fn beams(&mut self, _: &Scene, _: &[Beam], out: &mut Vec<BeamReturn>) -> Result<(), TraceError> {
             out.push(BeamReturn::NONE);
+            Err((self.0)())
+        }
+
+        fn echoes(&mut self, _: &Scene, _: &[WideBeam], _: &Receiver, _: &mut Vec<Echoes>) -> Result<(), TraceError> {
             Err((self.0)())
         }
     }

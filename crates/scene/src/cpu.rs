@@ -4,16 +4,20 @@
 use fearless_simd::{Level, dispatch};
 use rayon::prelude::*;
 
+use crate::echo::{Echoes, Receiver, WideBeam};
 use crate::kernel::FAR;
 use crate::kernel::truth::truth_pixel;
 use crate::packet::beams::beam_returns;
-use crate::record::{BeamRecord, CameraRecord, PixelRecord, Records, ReturnRecord, TruthRecord};
+use crate::record::{
+    BeamRecord, CameraRecord, EchoRecord, PixelRecord, ReceiverRecord, Records, ReturnRecord, TruthRecord,
+    WideBeamRecord,
+};
 use crate::scene::Scene;
 use crate::tile::{TILE_COLUMNS, TILE_ROWS, TileTracer};
 use crate::tracer::{TraceError, Tracer};
 use crate::view::{Beam, BeamReturn, CameraFrame, CameraView, Class, Label, TruthFrame};
 
-/// Beams of one parallel task; packets are formed from neighbours within it.
+/// Rays of beams of one parallel task; packets are formed from neighbours within it.
 const BEAMS_A_TASK: usize = 512;
 
 /// Fewest pixels of one parallel task that stores them.
@@ -82,16 +86,39 @@ impl Tracer for CpuTracer {
         out.clear();
         out.resize(beams.len(), BeamReturn::NONE);
         let tasks = out.par_chunks_mut(BEAMS_A_TASK).zip(beams.par_chunks(BEAMS_A_TASK));
-        tasks.for_each(|(out, beams)| trace_beams(level, scene, &records, beams, out));
+        tasks.for_each(|(out, beams)| {
+            let beams: Vec<_> = beams.iter().map(|beam| BeamRecord::new(beam, records.middle_m)).collect();
+            trace_beams(level, &records, &beams, |number, met| out[number] = BeamReturn::of(scene, met));
+        });
+        Ok(())
+    }
+
+    fn echoes(
+        &mut self,
+        scene: &Scene,
+        beams: &[WideBeam],
+        receiver: &Receiver,
+        out: &mut Vec<Echoes>,
+    ) -> Result<(), TraceError> {
+        let records = scene.records();
+        let level = Level::new();
+        let receiver = ReceiverRecord::new(receiver, scene, beams.len() as u32)?;
+        let beams_a_task = (BEAMS_A_TASK / receiver.rays_of_beam as usize).max(1);
+        let of_task = |beams: &[WideBeam]| {
+            let beams: Vec<_> = beams.iter().map(|beam| WideBeamRecord::new(beam, records.middle_m)).collect();
+            let rays = receiver.rays_of(&beams);
+            let mut echoes = vec![EchoRecord::NONE; rays.len()];
+            trace_beams(level, &records, &rays, |ray, met| echoes[ray] = receiver.echo(scene, ray, met));
+            receiver.reports_of(scene, &beams, &echoes)
+        };
+        out.clear();
+        out.par_extend(beams.par_chunks(beams_a_task).flat_map_iter(of_task));
         Ok(())
     }
 }
 
-fn trace_beams(level: Level, scene: &Scene, records: &Records<'_>, beams: &[Beam], out: &mut [BeamReturn]) {
-    let beams: Vec<BeamRecord> = beams.iter().map(|beam| BeamRecord::new(beam, records.middle_m)).collect();
-    dispatch!(level, simd => beam_returns(simd, records, &beams, |number, reported| {
-        out[number] = BeamReturn::of(scene, reported);
-    }));
+fn trace_beams(level: Level, records: &Records<'_>, beams: &[BeamRecord], put: impl FnMut(usize, &ReturnRecord)) {
+    dispatch!(level, simd => beam_returns(simd, records, beams, put));
 }
 
 impl CameraFrame {

@@ -30,7 +30,7 @@ use crate::material::{HapkeParams, Material};
 use crate::record::{BeamRecord, CameraRecord, MaterialRecord, NodeRecord, Records};
 use crate::scene::Scene;
 use crate::tree::{self, Bounds};
-use crate::view::{Beam, BeamReturn, CameraFrame, CameraView, Class};
+use crate::view::{Beam, BeamReturn, CameraFrame, CameraView};
 
 /// Radius at which a cloud ends for passing rays, in standard deviations: its optical depth there is 3e-4 of that
 /// through its centre.
@@ -49,15 +49,6 @@ pub struct Puff {
     pub deviation_m: f64,
     /// Total extinction cross-section of the grains, m².
     pub cross_section_m2: f64,
-}
-
-/// What dust sends back along one ray of a ranging sensor.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct DustReturn {
-    /// Index of the ray among the beams that were traced.
-    pub ray: usize,
-    /// A perpendicular surface that would send back as much.
-    pub met: BeamReturn,
 }
 
 /// All dust clouds of a scene and the bounding volume hierarchy over them.
@@ -256,54 +247,60 @@ impl Scene {
         self.dust().depth(&ray, range_m.min(FAR), |_| true)
     }
 
-    /// Attenuates what the beams met by the dust on the way there and back. Returns what the dust itself sends back,
-    /// sorted by beam and then by range.
-    pub fn see_dust(&self, beams: &[Beam], met: &mut [BeamReturn]) -> Vec<DustReturn> {
-        if self.dust().is_empty() {
-            return Vec::new();
-        }
-        let records = self.records();
-        let grain = grain(&records);
-        // A perpendicular surface of reflectance ρ sends back ρ/π, dust w p(0)/4π · (1 − e^(−2τ))/2.
-        let reflectance = 0.5 * PI * back(&grain, 1.0);
-        let near_infrared = self.near_infrared_over_visible();
-        let see = |(ray, (beam, met)): (usize, (&Beam, &mut BeamReturn))| {
-            let mut crossings = Vec::new();
-            let until = met.range_m.min(FAR);
-            self.dust().cross(&beam_ray(beam, records.middle_m), until, &mut crossings);
-            let mut returns = Vec::new();
-            let mut kept = 1.0;
-            for crossing in crossings {
-                let passed = (-2.0 * crossing.depth).exp();
-                let sent = reflectance * kept * (1.0 - passed);
-                kept *= passed;
-                if sent > FAINT && crossing.t > 0.0 {
-                    returns.push(DustReturn { ray, met: dust_return(crossing.t, sent, near_infrared) });
-                }
-            }
+    /// Attenuates what rays of ranging sensors met by the dust on the way there and back.
+    pub fn see_dust(&self, beams: &[Beam], met: &mut [BeamReturn]) {
+        let Some(dust) = self.ranging_dust() else { return };
+        let middle_m = self.records().middle_m;
+        beams.par_iter().zip(met).for_each(|(beam, met)| {
+            let kept = dust.cross(&beam_ray(beam, middle_m), met.range_m.min(FAR), |_, _| ());
             met.reflectance *= kept;
             met.near_infrared = met.near_infrared.map(|reflectance| reflectance * kept);
-            returns
-        };
-        beams.par_iter().zip(met).enumerate().flat_map_iter(see).collect()
+        });
     }
 
-    /// The ground's reflectance at each of `NEAR_INFRARED_NM`, relative to visible light.
-    fn near_infrared_over_visible(&self) -> [f32; 2] {
-        let visible = self.records().materials[0].albedo;
-        self.near_infrared(0).map(|infrared| if visible > 0.0 { infrared / visible } else { 1.0 })
+    /// The scene's dust as ranging sensors see it; none where there is none.
+    pub(crate) fn ranging_dust(&self) -> Option<RangingDust<'_>> {
+        if self.dust().is_empty() {
+            return None;
+        }
+        let records = self.records();
+        let ground = &records.materials[0];
+        let over_visible = |infrared: f32| if ground.albedo > 0.0 { infrared / ground.albedo } else { 1.0 };
+        Some(RangingDust {
+            dust: self.dust(),
+            // A perpendicular surface of reflectance ρ sends back ρ/π, dust w p(0)/4π · (1 − e^(−2τ))/2.
+            reflectance: 0.5 * PI * back(&grain(&records), 1.0),
+            near_infrared_over_visible: ground.near_infrared.map(over_visible),
+        })
     }
 }
 
-fn dust_return(range_m: f32, reflectance: f32, near_infrared: [f32; 2]) -> BeamReturn {
-    BeamReturn {
-        range_m,
-        cos_incidence: 1.0,
-        reflectance,
-        near_infrared: near_infrared.map(|ratio| ratio * reflectance),
-        radar: None,
-        class: Class::Dust as u16,
-        instance: 0,
+/// Dust as ranging sensors see it.
+pub(crate) struct RangingDust<'a> {
+    dust: &'a Dust,
+    /// Reflectance in visible light of a perpendicular surface that sends back as much as dense dust.
+    reflectance: f32,
+    /// The ground's reflectance at each of `NEAR_INFRARED_NM`, relative to visible light.
+    pub(crate) near_infrared_over_visible: [f32; 2],
+}
+
+impl RangingDust<'_> {
+    /// Follows a ray of unit direction up to `until`. Calls `sent` with the range and the reflectance in visible light of
+    /// a perpendicular surface that sends back as much as each cloud, nearest first; returns the part of the light that
+    /// passes there and back.
+    pub(crate) fn cross(&self, ray: &Ray, until: f32, mut sent: impl FnMut(f32, f32)) -> f32 {
+        let mut crossings = Vec::new();
+        self.dust.cross(ray, until, &mut crossings);
+        let mut kept = 1.0;
+        for crossing in crossings {
+            let passed = (-2.0 * crossing.depth).exp();
+            let reflectance = self.reflectance * kept * (1.0 - passed);
+            kept *= passed;
+            if reflectance > FAINT && crossing.t > 0.0 {
+                sent(crossing.t, reflectance);
+            }
+        }
+        kept
     }
 }
 

@@ -7,6 +7,7 @@ mod cpu;
 mod denoise;
 mod detail;
 mod dust;
+mod echo;
 mod flow;
 mod grains;
 pub mod kernel;
@@ -38,7 +39,8 @@ pub mod primitives {
 pub use boxes::{Solid, Visible, visible};
 pub use cpu::CpuTracer;
 pub use detail::Detail;
-pub use dust::{DustReturn, Puff};
+pub use dust::Puff;
+pub use echo::{Echo, Echoes, RayOfBeam, Receiver, Reports, ReturnKind, WideBeam};
 pub use flow::{FlowReference, flow};
 pub use grains::{Grain, Heap};
 pub use lamp::{Colour, Flux, LAMPS_MAX, Lamp, Profile};

@@ -211,8 +211,7 @@ impl Material {
 
     /// Diffuse reflectance at each of `NEAR_INFRARED_NM`, 0…1; `visible` is the reflectance in visible light, the
     /// record's albedo. Values above 1 are clamped to 1: no white surface has a spectrum that rises so far.
-    #[must_use]
-    pub(crate) fn near_infrared(&self, visible: f32) -> [f32; 2] {
+    fn near_infrared(&self, visible: f32) -> [f32; 2] {
         match self {
             Self::Hapke(params) => params.near_infrared.map(|over_visible| (over_visible as f32 * visible).min(1.0)),
             Self::Principled(PrincipledParams { near_infrared: Some(given), .. }) => given.map(|part| part as f32),
@@ -234,12 +233,13 @@ impl Material {
     /// The material as the kernels read it.
     #[must_use]
     pub fn record(&self) -> MaterialRecord {
-        match self {
+        let record = match self {
             Self::Hapke(params) => params.record(params.hemispherical_albedo(0.0)),
             Self::Principled(params) => params.record(),
             Self::Lambert { albedo } => {
                 MaterialRecord { kind: LAMBERT, albedo: *albedo as f32, tint: [1.0; 3], ..MaterialRecord::zeroed() }
             }
-        }
+        };
+        MaterialRecord { near_infrared: self.near_infrared(record.albedo), ..record }
     }
 }

@@ -7,6 +7,7 @@ use nalgebra::Vector3;
 use selene_base::Pose;
 
 use crate::kernel::FAR;
+use crate::kernel::echo::{NO_ECHO, RAYS_OF_BEAM_MAX};
 use crate::light::{EARTH_BANDS, Earth, Sun};
 use crate::view::{Beam, CameraView};
 
@@ -124,7 +125,9 @@ pub struct MaterialRecord {
     /// Normal reflectance of non-metallic facets.
     pub specular: f32,
     /// Padding.
-    pub pad: [u32; 3],
+    pub pad: u32,
+    /// Diffuse reflectance at each of `NEAR_INFRARED_NM`, 0…1.
+    pub near_infrared: [f32; 2],
 }
 
 /// A lamp, in the scene's frame.
@@ -346,6 +349,91 @@ pub struct ReturnRecord {
     pub reflectance: f32,
     /// Code of what was met, as in `InstanceRecord`.
     pub code: u32,
+}
+
+/// A lidar's beam, of which the kernels make rays.
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub struct WideBeamRecord {
+    /// Start of the beam, m.
+    pub origin: [f32; 3],
+    /// Share of the scene's time span at which the beam leaves, 0…1.
+    pub share: f32,
+    /// Unit direction of its axis.
+    pub axis: [f32; 3],
+    /// Padding.
+    pub pad0: f32,
+    /// Unit direction in which the azimuth grows, perpendicular to the axis.
+    pub along_azimuth: [f32; 3],
+    /// Padding.
+    pub pad1: f32,
+}
+
+/// The receiver of a lidar, for some of a scan's beams.
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub struct ReceiverRecord {
+    /// Parts of the reflectances in visible light and at each of `NEAR_INFRARED_NM` in that at its wavelength.
+    pub of_bands: [f32; 3],
+    /// Number of beams.
+    pub beams: u32,
+    /// Number of rays of each beam.
+    pub rays_of_beam: u32,
+    /// Which echoes it reports, one of `REPORTS_STRONGEST` and so on.
+    pub reports: u32,
+    /// The first code whose echoes are ignored.
+    pub ignored_from: u32,
+    /// The code after the last one whose echoes are ignored.
+    pub ignored_to: u32,
+    /// Range at which a facing target of 10 % reflectance that fills the beam is just detected, m.
+    pub range_at_10_percent: f32,
+    /// Surfaces along a beam that are closer together give one echo, m.
+    pub resolution: f32,
+    /// Least range, m.
+    pub nearest: f32,
+    /// Greatest range, m.
+    pub farthest: f32,
+    /// For each ray of a beam the tangents of its angles off the axis, along azimuth and elevation, its part of the
+    /// light, and padding.
+    pub rays: [[f32; 4]; RAYS_OF_BEAM_MAX],
+}
+
+/// The echo of a ray, or of several rays of a beam.
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub struct EchoRecord {
+    /// Distance, m; `FAR` where a ray met nothing.
+    pub range: f32,
+    /// Signal in multiples of the detection threshold; zero for no echo.
+    pub signal: f32,
+    /// Signal of its strongest ray.
+    pub strongest: f32,
+    /// Code of what that ray met, as in `InstanceRecord`.
+    pub code: u32,
+}
+
+impl EchoRecord {
+    /// No echo.
+    pub const NONE: Self = Self { range: 0.0, signal: 0.0, strongest: 0.0, code: 0 };
+}
+
+/// An echo that a receiver reports.
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub struct ReportRecord {
+    /// Distance, m.
+    pub range: f32,
+    /// Signal in multiples of the detection threshold.
+    pub signal: f32,
+    /// Which of the beam's echoes it is, one of `STRONGEST` and so on; `NO_ECHO` for none.
+    pub kind: u32,
+    /// Code of what was met, as in `InstanceRecord`.
+    pub code: u32,
+}
+
+impl ReportRecord {
+    /// Nothing is reported.
+    pub const NONE: Self = Self { range: 0.0, signal: 0.0, kind: NO_ECHO, code: 0 };
 }
 
 /// Views of the scene's records that the kernels read.

@@ -3,7 +3,7 @@
 //! version numbers say what changed.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 use nalgebra::{Matrix3, UnitQuaternion, Vector3};
@@ -95,15 +95,6 @@ struct MeshEntry {
     bounds: Bounds,
 }
 
-/// Reflectance of a material outside visible light.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct BeyondVisible {
-    /// Diffuse reflectance at each of `NEAR_INFRARED_NM`, 0…1.
-    near_infrared: [f32; 2],
-    /// Radar backscatter, as in `BeamReturn`.
-    radar: Option<[f32; 2]>,
-}
-
 /// Instances removed from a scene, to be put back later.
 struct Instances {
     records: Vec<InstanceRecord>,
@@ -168,8 +159,8 @@ pub struct Scene {
     still_count: usize,
     still_nodes: usize,
     materials: Vec<MaterialRecord>,
-    /// Each material's reflectance outside visible light, which kernels do not use.
-    beyond: Vec<BeyondVisible>,
+    /// Each material's radar backscatter, as in `BeamReturn`, which kernels do not use.
+    radar: Vec<Option<[f32; 2]>>,
     lamps: Vec<Lamp>,
     /// The lamps that have flux, in the scene's frame.
     lamp_records: Vec<LampRecord>,
@@ -208,7 +199,7 @@ impl Scene {
             still_count: 0,
             still_nodes: 0,
             materials: materials.iter().map(Material::record).collect(),
-            beyond: materials.iter().map(BeyondVisible::of).collect(),
+            radar: materials.iter().map(Material::radar).collect(),
             lamps: Vec::new(),
             lamp_records: Vec::new(),
             detail: Detail::NONE,
@@ -452,9 +443,21 @@ impl Scene {
         self.labels[..self.rock_count].binary_search_by_key(&number, |label| label.number).ok()
     }
 
+    /// Whether there is dust in the air, which devices do not handle.
+    #[must_use]
+    pub fn is_dusty(&self) -> bool {
+        !self.dust.is_empty()
+    }
+
+    /// Code of dust, which kernels do not meet.
+    pub(crate) const DUST_CODE: u32 = u32::MAX;
+
     /// Label of what a kernel has met, from its code.
     #[must_use]
     pub fn label(&self, code: u32) -> Label {
+        if code == Self::DUST_CODE {
+            return Class::Dust.numbered(0);
+        }
         let instance = code.checked_sub(FIRST_CODE).and_then(|index| self.labels.get(index as usize));
         instance.copied().unwrap_or(if code == GROUND_CODE { Label::GROUND } else { Label::SKY })
     }
@@ -462,19 +465,30 @@ impl Scene {
     /// Diffuse reflectance at each of `NEAR_INFRARED_NM`, 0…1, of what a kernel has met.
     #[must_use]
     pub fn near_infrared(&self, code: u32) -> [f32; 2] {
-        self.beyond_visible(code).near_infrared
+        self.materials[self.material_of(code)].near_infrared
     }
 
     /// Radar backscatter, as in `BeamReturn`, of what a kernel has met.
     #[must_use]
     pub fn radar(&self, code: u32) -> Option<[f32; 2]> {
-        self.beyond_visible(code).radar
+        self.radar[self.material_of(code)]
     }
 
-    fn beyond_visible(&self, code: u32) -> BeyondVisible {
+    /// Index of the material of what a kernel has met; the ground's is the first.
+    fn material_of(&self, code: u32) -> usize {
         let instance = code.checked_sub(FIRST_CODE).and_then(|index| self.instances.get(index as usize));
-        let material = instance.map_or(0, |instance| instance.material as usize);
-        self.beyond.get(material).copied().unwrap_or_default()
+        instance.map_or(0, |instance| instance.material as usize)
+    }
+
+    /// The codes of all movable instances of a class whose numbers are in a range, if no other instance has a code
+    /// between theirs.
+    pub(crate) fn codes_of(&self, class: Class, numbers: &RangeInclusive<u32>) -> Option<Range<u32>> {
+        let is_one = |label: &Label| label.class == class && numbers.contains(&label.number);
+        let movable = &self.labels[self.still_count..];
+        let Some(first) = movable.iter().position(is_one) else { return Some(0..0) };
+        let end = first + movable[first..].iter().take_while(|label| is_one(label)).count();
+        let code = |index: usize| FIRST_CODE + (self.still_count + index) as u32;
+        (!movable[end..].iter().any(is_one)).then_some(code(first)..code(end))
     }
 
     /// The box of the instance with this number in images, at the middle of an image's time span; none where no
@@ -514,8 +528,8 @@ impl Scene {
     pub fn set_ground_materials(&mut self, regolith: &Material, rock: &Material, detail: Detail) {
         self.materials[0] = regolith.record();
         self.materials[1] = rock.record();
-        self.beyond[0] = BeyondVisible::of(regolith);
-        self.beyond[1] = BeyondVisible::of(rock);
+        self.radar[0] = regolith.radar();
+        self.radar[1] = rock.radar();
         self.detail = detail;
         self.shapes_version += 1;
     }
@@ -702,22 +716,16 @@ impl Scene {
     }
 
     fn material_index(&mut self, material: &Material) -> u32 {
-        let (record, beyond) = (material.record(), BeyondVisible::of(material));
-        let mut known = self.materials.iter().zip(&self.beyond);
-        let known = known.position(|(m, b)| *m == record && *b == beyond);
+        let (record, radar) = (material.record(), material.radar());
+        let mut known = self.materials.iter().zip(&self.radar);
+        let known = known.position(|(m, r)| *m == record && *r == radar);
         let index = known.unwrap_or_else(|| {
             self.materials.push(record);
-            self.beyond.push(beyond);
+            self.radar.push(radar);
             self.shapes_version += 1;
             self.materials.len() - 1
         });
         index as u32
-    }
-}
-
-impl BeyondVisible {
-    fn of(material: &Material) -> Self {
-        Self { near_infrared: material.near_infrared(material.record().albedo), radar: material.radar() }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The port between sensors and the engines that trace for them: a camera image or a list of beams of one scene.
 //! `CpuTracer` and the GPU engine are its two adapters and run the same kernels.
 
+use crate::echo::{Echoes, Receiver, WideBeam};
 use crate::scene::Scene;
 use crate::view::{Beam, BeamReturn, CameraFrame, CameraView, TruthFrame};
 
@@ -10,6 +11,9 @@ pub enum TraceError {
     /// The view has no pixels, or its numbers do not describe a camera.
     #[error("camera view: {0}")]
     View(String),
+    /// A lidar's receiver is none.
+    #[error("lidar: {0}")]
+    Receiver(String),
     /// The scene does not fit the device.
     #[error("{device}: {what}")]
     TooLarge {
@@ -57,7 +61,7 @@ impl TraceError {
     #[must_use]
     pub fn is_of_device(&self) -> bool {
         match self {
-            Self::View(_) => false,
+            Self::View(_) | Self::Receiver(_) => false,
             Self::TooLarge { .. }
             | Self::Open { .. }
             | Self::Lost { .. }
@@ -90,9 +94,22 @@ pub trait Tracer: Send {
     /// As `camera`.
     fn truth(&mut self, scene: &Scene, view: &CameraView, frame: &mut TruthFrame) -> Result<(), TraceError>;
 
-    /// Traces lidar beams; `out` is replaced by one return for each beam, in order.
+    /// Traces rays of ranging sensors; `out` is replaced by one return for each, in order.
     ///
     /// # Errors
     /// When the scene does not fit or the device is lost.
     fn beams(&mut self, scene: &Scene, beams: &[Beam], out: &mut Vec<BeamReturn>) -> Result<(), TraceError>;
+
+    /// Traces a lidar's beams, each as the rays that its receiver has; `out` is replaced by what the receiver reports of
+    /// each beam, in order, with the echoes of dust.
+    ///
+    /// # Errors
+    /// When the receiver is none, the scene does not fit or the device is lost.
+    fn echoes(
+        &mut self,
+        scene: &Scene,
+        beams: &[WideBeam],
+        receiver: &Receiver,
+        out: &mut Vec<Echoes>,
+    ) -> Result<(), TraceError>;
 }

@@ -10,17 +10,19 @@ use naga::{Expression, Handle, Literal, Module, ScalarKind, StructMember, Type, 
 use nalgebra::{Vector2, Vector3};
 
 use crate::kernel::earthlight::EarthPoint;
+use crate::kernel::echo::Reception;
 use crate::kernel::lamp::Lamplight;
 use crate::kernel::print::PrintEffect;
 use crate::kernel::sunlight::Sunlight;
 use crate::kernel::surface::Surface;
 use crate::kernel::{
-    self, Hit, Ray, WGSL, chance, detail, earthlight, hapke, heights, lamp, lens, principled, print, scatter, sky,
-    sunlight, surface, trace,
+    self, Hit, Ray, WGSL, chance, detail, earthlight, echo, hapke, heights, lamp, lens, principled, print, scatter,
+    sky, sunlight, surface, trace,
 };
 use crate::record::{
-    BarePixelRecord, BeamRecord, CameraRecord, GlobalsRecord, InstanceRecord, LampRecord, LevelRecord, MaterialRecord,
-    MotionRecord, NodeRecord, PixelRecord, ReturnRecord, TriangleRecord, TruthRecord,
+    BarePixelRecord, BeamRecord, CameraRecord, EchoRecord, GlobalsRecord, InstanceRecord, LampRecord, LevelRecord,
+    MaterialRecord, MotionRecord, NodeRecord, PixelRecord, ReceiverRecord, ReportRecord, ReturnRecord, TriangleRecord,
+    TruthRecord, WideBeamRecord,
 };
 
 /// The slant of one pixel; in Rust the type is generic.
@@ -51,9 +53,11 @@ const CONSTANTS_OF_RUST: [Single; 3] = [
     ["WGSL", "the text itself"],
 ];
 
-const CONSTANTS_OF_WGSL: [Single; 4] = [
+const CONSTANTS_OF_WGSL: [Single; 6] = [
     ["ALL_HIDDEN", "what Rust decides by two calls"],
     ["NONE_HIDDEN", "what Rust decides by two calls"],
+    ["NOTHING", "a constant of EchoRecord in Rust"],
+    ["NO_REPORT", "a constant of ReportRecord in Rust"],
     ["NO_SPAN", "where one loop serves for Rust's two"],
     ["PART_HIDDEN", "what Rust decides by two calls"],
 ];
@@ -101,6 +105,14 @@ impl FieldType for Vector2<f32> {
 }
 
 impl FieldType for Vector3<f32> {
+    const KIND: ScalarKind = ScalarKind::Float;
+}
+
+impl FieldType for bool {
+    const KIND: ScalarKind = ScalarKind::Bool;
+}
+
+impl FieldType for EchoRecord {
     const KIND: ScalarKind = ScalarKind::Float;
 }
 
@@ -179,6 +191,7 @@ fn records() -> BTreeMap<String, Layout> {
         InstanceRecord { object_from_world, first_node, end_node, material, code }
         MaterialRecord {
             kind, albedo, w, b, c, bs0, hs, k, tan_theta, chi, r0, metallic, tint, alpha, specular, pad,
+            near_infrared,
         }
         LampRecord {
             position, peak, axis, cos_outer, side, inverse_fall, up, falloff, intensity, radius,
@@ -199,6 +212,13 @@ fn records() -> BTreeMap<String, Layout> {
         TruthRecord { normal, albedo, sun_share, pad }
         BeamRecord { origin, code, direction, share }
         ReturnRecord { range, cos_incidence, reflectance, code }
+        WideBeamRecord { origin, share, axis, pad0, along_azimuth, pad1 }
+        ReceiverRecord {
+            of_bands, beams, rays_of_beam, reports, ignored_from, ignored_to, range_at_10_percent, resolution, nearest,
+            farthest, rays,
+        }
+        EchoRecord { range, signal, strongest, code }
+        ReportRecord { range, signal, kind, code }
     }
 }
 
@@ -213,6 +233,7 @@ fn handed_on() -> BTreeMap<String, Layout> {
         Lamplight { irradiance, distance, direction }
         Sunlight { share, direction }
         EarthPoint { direction, weight }
+        Reception { count, first, last, best, second, best_is_last, mean }
     }
 }
 
@@ -226,6 +247,9 @@ fn constants() -> BTreeMap<String, Vec<Literal>> {
         chance::GOLDEN, chance::PLASTIC,
         detail::FINEST_OCTAVE, detail::COARSEST_OCTAVE, detail::VALUE_SCALE, detail::SLOPE_SCALE, detail::GRAZING,
         earthlight::FIRST_EARTH_NUMBER, earthlight::LEAST_SIN, earthlight::LEAST_MEAN,
+        echo::REFERENCE_REFLECTANCE, echo::RAYS_OF_BEAM_MAX, echo::ECHO_GROUP, echo::REPORTS_STRONGEST,
+        echo::REPORTS_FIRST, echo::REPORTS_LAST, echo::REPORTS_DUAL, echo::REPORTS_MEAN, echo::NO_ECHO, echo::STRONGEST,
+        echo::FIRST, echo::LAST, echo::STRONGEST_AND_LAST, echo::SECOND_STRONGEST, echo::MEAN,
         hapke::LEAST,
         heights::ENTRY_MIP, heights::STILL,
         lamp::FAINTEST, lamp::FAINTEST_OF_SUN, lamp::SMALL, lamp::BEFORE, lamp::NEAREST2, lamp::FIRST_LAMP_NUMBER,

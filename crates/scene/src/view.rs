@@ -263,15 +263,21 @@ impl BeamReturn {
     /// `NEAR_INFRARED_NM`; constant outside.
     #[must_use]
     pub fn reflectance_at(&self, wavelength_nm: f64) -> f64 {
-        let [visible, near, far] = [self.reflectance, self.near_infrared[0], self.near_infrared[1]].map(f64::from);
-        let [near_nm, far_nm] = NEAR_INFRARED_NM;
-        let between = |[a_nm, b_nm]: [f64; 2], [a, b]: [f64; 2]| {
-            a + (b - a) * ((wavelength_nm - a_nm) / (b_nm - a_nm)).clamp(0.0, 1.0)
-        };
-        if wavelength_nm <= near_nm {
-            between([VISIBLE_NM, near_nm], [visible, near])
-        } else {
-            between([near_nm, far_nm], [near, far])
-        }
+        let bands = [self.reflectance, self.near_infrared[0], self.near_infrared[1]].map(f64::from);
+        bands.iter().zip(band_weights(wavelength_nm)).map(|(band, weight)| band * weight).sum()
+    }
+}
+
+/// Parts of the reflectances in visible light and at each of `NEAR_INFRARED_NM` in that at a wavelength, see
+/// `BeamReturn::reflectance_at`.
+pub(crate) fn band_weights(wavelength_nm: f64) -> [f64; 3] {
+    let [near_nm, far_nm] = NEAR_INFRARED_NM;
+    let share = |[a_nm, b_nm]: [f64; 2]| ((wavelength_nm - a_nm) / (b_nm - a_nm)).clamp(0.0, 1.0);
+    if wavelength_nm <= near_nm {
+        let share = share([VISIBLE_NM, near_nm]);
+        [1.0 - share, share, 0.0]
+    } else {
+        let share = share([near_nm, far_nm]);
+        [0.0, 1.0 - share, share]
     }
 }

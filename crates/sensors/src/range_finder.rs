@@ -16,11 +16,11 @@ use schemars::JsonSchema;
 use selene_base::Pose;
 use selene_base::input::{non_negative, positive, within};
 use selene_base::random::{RngExt, stream_at};
-use selene_scene::{Beam, BeamReturn};
+use selene_scene::{Beam, BeamReturn, RayOfBeam};
 use serde::Deserialize;
 
 use crate::augment::{Augments, DataType, fits};
-use crate::lidar::{BeamProfile, BeamSample, DivergenceSpec};
+use crate::lidar::{BeamProfile, DivergenceSpec};
 use crate::noise::gaussian;
 use crate::spec::{count_within, lag, rate, ros_name};
 use crate::{PlacementSpec, Sample, SensorQos};
@@ -146,7 +146,7 @@ pub struct RangeReading {
 #[derive(Clone, Debug)]
 pub struct RangeFinder {
     spec: RangeFinderSpec,
-    rays: Vec<BeamSample>,
+    rays: Vec<RayOfBeam>,
 }
 
 /// The echo of a surface, or of several close ones.
@@ -189,8 +189,8 @@ impl RangeFinder {
     #[must_use]
     pub fn beams(&self, world_from_sensor: &Pose) -> Vec<Beam> {
         let origin_m = world_from_sensor.translation.vector.into();
-        let beam = |ray: &BeamSample| {
-            let [y, z] = ray.off_axis;
+        let beam = |ray: &RayOfBeam| {
+            let [y, z] = ray.off_axis.map(f64::from);
             let direction = world_from_sensor.rotation * Vector3::new(1.0, y, z).normalize();
             Beam::new(origin_m, direction.map(|c| c as f32).into())
         };
@@ -214,7 +214,7 @@ impl RangeFinder {
     /// The echo that the sensor reports, if any.
     fn echo(&self, met: &[BeamReturn]) -> Option<Echo> {
         let mut rays: Vec<Echo> =
-            met.iter().zip(&self.rays).filter_map(|(met, ray)| self.ray(met, ray.weight)).collect();
+            met.iter().zip(&self.rays).filter_map(|(met, ray)| self.ray(met, f64::from(ray.weight))).collect();
         rays.sort_by(|a, b| a.range_m.total_cmp(&b.range_m));
         let groups = rays.chunk_by(|a, b| b.range_m - a.range_m <= self.spec.range_resolution_m);
         let mut echoes = groups.map(joined).filter(|echo| echo.signal >= 1.0);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use nalgebra::UnitQuaternion;
 use selene_base::{Pose, SimTime};
 use selene_scene::{CameraView, CpuTracer, Scene, Tracer};
-use selene_sensors::lidar::DivergenceSpec;
+use selene_sensors::lidar::{DivergenceSpec, SceneOverTime};
 use selene_sensors::{Lidar, LidarSpec, SensorSpec};
 
 use crate::BenchError;
@@ -69,32 +69,31 @@ fn scan_s(setting: &Setting, tracer: &mut dyn Tracer, spec: LidarSpec) -> Result
     let rays::RouteViews { scene, views, .. } = rays::set_up(setting, None)?;
     let lidar = Lidar::new(spec);
     let place = |view: &CameraView| Pose::from_parts(view.world_from_optical.translation, UnitQuaternion::identity());
+    let mut scene = Still(scene.scene());
+    let mut scan = |view: &CameraView, index: u64| {
+        let world_from_lidar = place(view);
+        let scan = lidar.scan(SimTime::ZERO);
+        let points = scan.trace(tracer, &mut scene, lidar.receiver(), |_| Some(world_from_lidar), [SEED, index]);
+        points.map(std::hint::black_box).map_err(BenchError::new)
+    };
     // The first scan is preceded by the copy of the scene to the device.
-    scan(&lidar, tracer, scene.scene(), place(&views[0]), 0)?;
+    scan(&views[0], 0)?;
     let mut scans = 0;
     let begun = Instant::now();
     while begun.elapsed() < MEASURED {
         for view in &views {
-            scan(&lidar, tracer, scene.scene(), place(view), scans)?;
+            scan(view, scans)?;
             scans += 1;
         }
     }
     Ok(begun.elapsed().as_secs_f64() / scans as f64)
 }
 
-fn scan(
-    lidar: &Lidar,
-    tracer: &mut dyn Tracer,
-    scene: &Scene,
-    world_from_lidar: Pose,
-    index: u64,
-) -> Result<(), BenchError> {
-    let scan = lidar.scan(SimTime::ZERO);
-    let mut met = Vec::new();
-    for slice in scan.slices() {
-        let beams = scan.beams(&slice, |_| Some(world_from_lidar)).unwrap_or_default();
-        tracer.beams(scene, &beams, &mut met).map_err(BenchError::new)?;
-        std::hint::black_box(scan.points(&slice, &met, SEED, index));
+/// A scene in which nothing moves.
+struct Still<'a>(&'a Scene);
+
+impl SceneOverTime for Still<'_> {
+    fn during(&mut self, _: [SimTime; 2]) -> &Scene {
+        self.0
     }
-    Ok(())
 }

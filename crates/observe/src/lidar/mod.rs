@@ -4,10 +4,12 @@
 mod layout;
 mod views;
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use selene_scene::{BeamReturn, Class};
-use selene_sensors::lidar::SelfHits;
+use selene_base::SimTime;
+use selene_scene::{BeamReturn, Class, Receiver, Scene};
+use selene_sensors::lidar::{SceneOverTime, SelfHits};
 use selene_sensors::{Lidar, LidarPoint, LidarSpec, Sample, Schedule, StageRow};
 use selene_sim::{EntityId, Model, Mounted, Snapshot};
 use selene_terrain::Ruts;
@@ -54,8 +56,8 @@ struct MountedLidar {
     /// Schedule of scan starts; a scan is due when it is complete and its lag has passed.
     schedule: Schedule,
     row: StageRow,
-    /// Buffer reused from scan to scan, so that nothing is allocated for each slice.
-    returns: Vec<BeamReturn>,
+    /// The lidar's receiver, which ignores the rover's own parts if that is wanted.
+    receiver: Receiver,
     points: Vec<LidarPoint>,
 }
 
@@ -105,7 +107,7 @@ impl RoverLidars {
                 seed: setup.sensor_seed,
                 schedule: row.schedule(lidar.schedule()),
                 row,
-                returns: Vec::new(),
+                receiver: receiver(&lidar, rover),
                 points: Vec::new(),
                 quiet: None,
                 lidar,
@@ -151,37 +153,22 @@ impl MountedLidar {
         scene: &mut TracedScene,
         tracers: &mut Tracers,
     ) -> Result<LidarSample, ObserveError> {
-        let Self { sensor, lidar, quiet, link, seed, returns, points, tracer, .. } = self;
+        let Self { sensor, lidar, quiet, link, seed, receiver, points, tracer, .. } = self;
         let rover = sensor.rover;
         let lidar: &Lidar =
             if noise { lidar } else { quiet.get_or_insert_with(|| Lidar::new(lidar.spec().without_noise())) };
         let what = format!("the scan of {} at {}", sensor.name, sample.instant);
         let scan = lidar.scan(sample.instant);
-        let slices = scan.slices();
         scene.show_grains(history, sample.instant)?;
-        let mut is_known = true;
+        let mut scene = SweptScene { scene, history };
+        let pose_at = |time| history.link_at(rover, *link, time);
         // A scan is one unit of work: if the device fails in it, the whole scan is traced again.
-        let traced = tracers.of(*tracer).trace(&what, |tracer| {
-            points.clear();
-            for slice in &slices {
-                let Some(beams) = scan.beams(slice, |time| history.link_at(rover, *link, time)) else {
-                    is_known = false;
-                    break;
-                };
-                scene.sweep(history, slice.span);
-                tracer.beams(scene.scene(), &beams, returns)?;
-                let dust = scene.scene().see_dust(&beams, returns);
-                if lidar.spec().self_hits == SelfHits::Drop {
-                    drop_hits_of(rover, returns);
-                }
-                points.append(&mut scan.points_through_dust(slice, returns, &dust, *seed, sample.index));
-            }
-            Ok(())
-        });
-        traced.map_err(|error| ObserveError::of(&sensor.name, &error))?;
-        if !is_known {
-            return Err(ObserveError::of(&sensor.name, &"its rover is in no snapshot of that time"));
-        }
+        let traced = tracers
+            .of(*tracer)
+            .trace(&what, |tracer| scan.trace(tracer, &mut scene, receiver, pose_at, [*seed, sample.index]));
+        let traced = traced.map_err(|error| ObserveError::of(&sensor.name, &error))?;
+        let unknown = || ObserveError::of(&sensor.name, &"its rover is in no snapshot of that time");
+        *points = traced.ok_or_else(unknown)?;
         Ok(self.sample(sample))
     }
 
@@ -202,9 +189,33 @@ impl MountedLidar {
     }
 }
 
+/// A scene whose bodies move as in a history.
+struct SweptScene<'a> {
+    scene: &'a mut TracedScene,
+    history: &'a History,
+}
+
+impl SceneOverTime for SweptScene<'_> {
+    fn during(&mut self, span: [SimTime; 2]) -> &Scene {
+        self.scene.sweep(self.history, span);
+        self.scene.scene()
+    }
+}
+
+/// The receiver of a rover's lidar.
+fn receiver(lidar: &Lidar, rover: EntityId) -> Receiver {
+    let ignores = (lidar.spec().self_hits == SelfHits::Drop).then(|| parts_of(rover));
+    Receiver { ignores, ..lidar.receiver().clone() }
+}
+
+/// The instance numbers of a rover's parts.
+fn parts_of(rover: EntityId) -> RangeInclusive<u32> {
+    instance_of_part(rover, 0)..=instance_of_part(rover, PARTS_MAX - 1)
+}
+
 /// Removes the returns of rays that met a rover; nothing behind it is seen.
 pub(crate) fn drop_hits_of(rover: EntityId, returns: &mut [BeamReturn]) {
-    let own = instance_of_part(rover, 0)..=instance_of_part(rover, PARTS_MAX - 1);
+    let own = parts_of(rover);
     for met in returns.iter_mut().filter(|met| met.class == Class::Rover as u16 && own.contains(&met.instance)) {
         *met = BeamReturn::NONE;
     }

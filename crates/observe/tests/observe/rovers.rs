@@ -56,6 +56,7 @@ fn scan(world: &World, snapshot: &Snapshot) -> Vec<BeamReturn> {
     let mounted = world.model().rovers()[&VIEWER].setup().lidars().next().unwrap();
     let world_from_lidar = snapshot.rover(VIEWER).unwrap().world_from_links[mounted.link];
     let beams = Lidar::new(mounted.spec.clone()).beams(snapshot.time, |_| Some(world_from_lidar)).unwrap();
+    let beams: Vec<_> = beams.iter().map(|beam| beam.ray([0.0; 2])).collect();
     let mut returns = Vec::new();
     CpuTracer.beams(scene_of(world, snapshot).scene(), &beams, &mut returns).unwrap();
     returns

@@ -6,6 +6,7 @@ pub mod bvh;
 pub mod chance;
 pub mod detail;
 pub mod earthlight;
+pub mod echo;
 pub mod hapke;
 pub mod heights;
 pub mod lamp;
@@ -81,7 +82,8 @@ pub(crate) fn most(a: f32, b: f32) -> f32 {
     if a > b { a } else { b }
 }
 
-/// All kernels as one WGSL module, with entry points `camera`, `bare_camera`, `beams` and `truth`.
+/// All kernels as one WGSL module, with entry points `camera`, `bare_camera`, `beams`, `truth`, `ray_echoes` and
+/// `beam_echoes`.
 pub const WGSL: &str = concat!(
     include_str!("records.wgsl"),
     include_str!("heights.wgsl"),
@@ -101,4 +103,5 @@ pub const WGSL: &str = concat!(
     include_str!("lens.wgsl"),
     include_str!("trace.wgsl"),
     include_str!("truth.wgsl"),
+    include_str!("echo.wgsl"),
 );

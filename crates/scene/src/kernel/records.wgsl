@@ -51,7 +51,8 @@ struct Material {
     tint: vec3<f32>,
     alpha: f32,
     specular: f32,
-    pad: array<u32, 3>,
+    pad: u32,
+    near_infrared: vec2<f32>,
 }
 
 struct Lamp {
@@ -147,6 +148,54 @@ struct Beam {
     code: u32,
     direction: vec3<f32>,
     share: f32,
+}
+
+struct WideBeam {
+    origin: vec3<f32>,
+    share: f32,
+    axis: vec3<f32>,
+    pad0: f32,
+    along_azimuth: vec3<f32>,
+    pad1: f32,
+}
+
+struct Receiver {
+    of_bands: vec3<f32>,
+    beams: u32,
+    rays_of_beam: u32,
+    reports: u32,
+    ignored_from: u32,
+    ignored_to: u32,
+    range_at_10_percent: f32,
+    resolution: f32,
+    nearest: f32,
+    farthest: f32,
+    rays: array<vec4<f32>, RAYS_OF_BEAM_MAX>,
+}
+
+struct Echo {
+    range: f32,
+    signal: f32,
+    strongest: f32,
+    code: u32,
+}
+
+struct Report {
+    range: f32,
+    signal: f32,
+    kind: u32,
+    code: u32,
+}
+
+// What a receiver keeps of the echoes that it has detected so far, nearest first.
+struct Reception {
+    count: u32,
+    first: Echo,
+    last: Echo,
+    best: Echo,
+    second: Echo,
+    best_is_last: bool,
+    mean: Echo,
 }
 
 struct Return {

@@ -10,7 +10,7 @@ use nalgebra::Vector3;
 use selene_base::Pose;
 use selene_scene::{
     Beam, BeamReturn, CameraFrame, CameraView, Class, CpuTracer, Detail, HapkeParams, LightSampling, Material, Puff,
-    Scene, Sun, Tracer, TruthFrame, primitives,
+    RayOfBeam, Receiver, Reports, Scene, Sun, Tracer, TruthFrame, VISIBLE_NM, WideBeam, primitives,
 };
 use selene_terrain::Clipmap;
 
@@ -191,11 +191,12 @@ fn a_beam_loses_light_both_ways_and_dust_sends_some_back() {
         met
     };
     let mut clear = met(&scene);
-    assert!(scene.see_dust(&beams, &mut clear).is_empty() && clear == met(&scene), "no dust");
+    scene.see_dust(&beams, &mut clear);
+    assert_eq!(clear, met(&scene), "no dust");
     let puffs = [[1.5, 0.0, 1.5], [3.0, 0.0, 1.5]].map(puff);
     scene.set_dust(puffs.to_vec());
     let mut dimmed = met(&scene);
-    let returns = scene.see_dust(&beams, &mut dimmed);
+    scene.see_dust(&beams, &mut dimmed);
     let kept = f64::from(dimmed[0].reflectance / clear[0].reflectance);
     assert!((kept / (-4.0 * DEPTH).exp() - 1.0).abs() < EXACT, "{kept}");
     assert_eq!(
@@ -206,13 +207,34 @@ fn a_beam_loses_light_both_ways_and_dust_sends_some_back() {
     let lobe = |x: f64| (1.0 - b * b) / (1.0 + x * 2.0 * b + b * b).powf(1.5);
     let phase = 0.5 * (1.0 + c) * lobe(-1.0) + 0.5 * (1.0 - c) * lobe(1.0);
     let first = w * phase / 8.0 * (1.0 - (-2.0 * DEPTH).exp());
-    assert_eq!(returns.len(), 2);
-    for (reported, (range_m, expected)) in returns.iter().zip([(1.5, first), (3.0, first * (-2.0 * DEPTH).exp())]) {
-        assert!(
-            reported.ray == 0 && reported.met.class == Class::Dust as u16 && reported.met.cos_incidence == 1.0,
-            "{reported:?}"
-        );
-        assert!((f64::from(reported.met.range_m) - range_m).abs() < 1e-5, "{reported:?}");
-        assert!((f64::from(reported.met.reflectance) / expected - 1.0).abs() < EXACT, "{reported:?}, not {expected}");
+    // A lidar sees the wall as much fainter and the nearer cloud before it; at 550 nm, with a threshold that dust passes.
+    let receiver = Receiver {
+        rays: vec![RayOfBeam { off_axis: [0.0; 2], weight: 1.0 }],
+        wavelength_nm: VISIBLE_NM,
+        range_at_10_percent_m: 1e4,
+        resolution_m: 0.1,
+        ranges_m: [0.0, 100.0],
+        reports: Reports::First,
+        ignores: None,
+    };
+    let along_azimuth = [0.0, 1.0, 0.0];
+    let beam = WideBeam { origin_m: EYE, axis: [1.0, 0.0, 0.0], along_azimuth, share: 0.0 };
+    let echo = |scene: &Scene, reports, nearest_m| {
+        let mut echoes = Vec::new();
+        let receiver = Receiver { reports, ranges_m: [nearest_m, 100.0], ..receiver.clone() };
+        CpuTracer.echoes(scene, &[beam], &receiver, &mut echoes).expect("traced");
+        echoes[0][0].expect("an echo")
+    };
+    for (nearest_m, range_m, expected) in [(0.0, 1.5, first), (2.0, 3.0, first * (-2.0 * DEPTH).exp())] {
+        let dust = echo(&scene, Reports::First, nearest_m);
+        assert!(dust.class == Class::Dust as u16 && (f64::from(dust.range_m) - range_m).abs() < 1e-5, "{dust:?}");
+        let signal = expected / 0.1 * (1e4 / range_m).powi(2);
+        assert!((f64::from(dust.signal) / signal - 1.0).abs() < EXACT, "{dust:?}, not {signal}");
     }
+    let dimmed = echo(&scene, Reports::Last, 0.0);
+    scene.set_dust(Vec::new());
+    let clear = echo(&scene, Reports::Last, 0.0);
+    assert_eq!((dimmed.range_m, dimmed.class), (clear.range_m, clear.class));
+    let kept = f64::from(dimmed.signal / clear.signal);
+    assert!((kept / (-4.0 * DEPTH).exp() - 1.0).abs() < EXACT, "{kept}");
 }

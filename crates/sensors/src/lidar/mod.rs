@@ -1,6 +1,6 @@
 //! Models of lidars (SENSOR §3.1): spinning, raster, solid-state and flash. Each beam leaves at its own instant from
-//! the sensor's pose at that instant; `firing` computes its direction and time, `divergence` its width, `echo` its
-//! returns. Surfaces are diffuse; gloss and the opposition surge are left out. Noise is applied to range, the two
+//! the sensor's pose at that instant; `firing` computes its direction and time, `divergence` its width, `trace` its
+//! echoes by the model in `selene_scene::kernel::echo`. Surfaces are diffuse; gloss and the opposition surge are left out. Noise is applied to range, the two
 //! angles and intensity, never to x, y, z.
 //!
 //! A spinning scan is one turn that begins behind the sensor, so that its seam is not ahead. A device whose firing
@@ -17,11 +17,11 @@
 
 mod dead_sector;
 mod divergence;
-mod echo;
 mod firing;
 mod pattern;
 mod scanner;
 mod spec;
+mod trace;
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -30,20 +30,20 @@ use nalgebra::Vector3;
 use rayon::prelude::*;
 use selene_base::random::{Stream, stream_at};
 use selene_base::{Pose, SimTime};
-use selene_scene::{Beam, BeamReturn, DustReturn};
+pub use selene_scene::ReturnKind;
+use selene_scene::kernel::echo::REFERENCE_REFLECTANCE;
+use selene_scene::{Echo, Echoes, Receiver, WideBeam};
 
 pub use dead_sector::DeadSector;
 pub use divergence::{BeamProfile, DivergenceSpec};
-pub use echo::ReturnKind;
 pub use firing::Firing;
 pub use pattern::PatternSpec;
 pub use scanner::{Channels, FlashSpec, RasterScanSpec, RosetteSpec, ScannerSpec, Spin, SpinningSpec, UniformChannels};
 pub use spec::{CloudLayout, IntensityScale, LidarSpec, ReturnMode, SelfHits};
+pub use trace::SceneOverTime;
 
 use crate::Schedule;
 use crate::noise::gaussian;
-pub(crate) use divergence::BeamSample;
-use echo::{Echo, REFERENCE_REFLECTANCE, Receiver, Scratch};
 pub(crate) use firing::directions;
 use firing::firings;
 pub(crate) use scanner::RAYS_MAX;
@@ -59,6 +59,8 @@ const SLICE: SimTime = SimTime::from_nanos(10_000_000);
 const REFLECTIVITY_FULL: f64 = 100.0;
 /// The largest reflectivity, that of retroreflectors.
 const REFLECTIVITY_MAX: f64 = 255.0;
+/// A beam before it is set.
+const UNSET: WideBeam = WideBeam { origin_m: [0.0; 3], axis: [0.0; 3], along_azimuth: [0.0; 3], share: 0.0 };
 
 /// A point of a cloud.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -94,11 +96,10 @@ pub struct PointTruth {
     pub instance: u32,
 }
 
-/// A lidar with its firing table and the rays of its beam.
+/// A lidar with its firing table and its receiver.
 #[derive(Clone, Debug)]
 pub struct Lidar {
     spec: LidarSpec,
-    rays: Vec<BeamSample>,
     receiver: Receiver,
     firings: Vec<Firing>,
 }
@@ -124,9 +125,16 @@ impl Lidar {
     /// The lidar of a spec; computes the time and direction of each beam of a scan.
     #[must_use]
     pub fn new(spec: LidarSpec) -> Self {
-        let rays = spec.divergence.rays();
-        let receiver = Receiver::new(&spec, rays.iter().map(|ray| ray.weight).collect());
-        Self { rays, receiver, firings: firings(&spec, SimTime::ZERO), spec }
+        let receiver = Receiver {
+            rays: spec.divergence.rays(),
+            wavelength_nm: spec.wavelength_nm,
+            range_at_10_percent_m: spec.range_at_10_percent_m,
+            resolution_m: spec.range_resolution_m,
+            ranges_m: [spec.min_range_m, spec.max_range_m],
+            reports: spec.returns.into(),
+            ignores: None,
+        };
+        Self { receiver, firings: firings(&spec, SimTime::ZERO), spec }
     }
 
     /// The spec that it was made from.
@@ -135,10 +143,10 @@ impl Lidar {
         &self.spec
     }
 
-    /// Number of rays of each beam.
+    /// Its receiver, which ignores nothing.
     #[must_use]
-    pub fn rays_of_beam(&self) -> usize {
-        self.rays.len()
+    pub fn receiver(&self) -> &Receiver {
+        &self.receiver
     }
 
     /// The largest numbers of rows and columns of a scan, if it has them: rows from the highest ring down, columns in
@@ -176,27 +184,28 @@ impl Lidar {
         Scan { lidar: self, start, firings }
     }
 
-    /// All rays of the scan that starts at `start`, beam by beam; `world_from_lidar_at` gives the sensor's pose at an
-    /// instant. `None` if it returns `None` for one of them.
+    /// All beams of the scan that starts at `start`; `world_from_lidar_at` gives the sensor's pose at an instant. `None` if
+    /// it returns `None` for one of them.
     #[must_use]
     pub fn beams(
         &self,
         start: SimTime,
         world_from_lidar_at: impl Fn(SimTime) -> Option<Pose> + Sync,
-    ) -> Option<Vec<Beam>> {
+    ) -> Option<Vec<WideBeam>> {
         let scan = self.scan(start);
         scan.beams(&scan.whole(), world_from_lidar_at)
     }
 
     /// The point of an echo, with noise; `number` is 0 for the first return and 1 for the second.
-    fn point(&self, firing: &Firing, kind: ReturnKind, echo: &Echo, noise: &Noise, number: usize) -> LidarPoint {
-        let range_m = echo.range_m + self.spec.range_sigma_m * noise.range[number];
+    fn point(&self, firing: &Firing, echo: &Echo, noise: &Noise, number: usize) -> LidarPoint {
+        let true_range_m = f64::from(echo.range_m);
+        let range_m = true_range_m + self.spec.range_sigma_m * noise.range[number];
         let [toward, ..] = directions(
             firing.azimuth_rad + self.spec.azimuth_sigma_deg.to_radians() * noise.azimuth,
             firing.elevation_rad + self.spec.elevation_sigma_deg.to_radians() * noise.elevation,
         );
-        let signal = self.measured_signal(echo.signal, noise.intensity[number]);
-        let reflectivity = self.reflectivity(signal, echo.range_m) as f32;
+        let signal = self.measured_signal(f64::from(echo.signal), noise.intensity[number]);
+        let reflectivity = self.reflectivity(signal, true_range_m) as f32;
         LidarPoint {
             position_m: (toward * range_m).map(|c| c as f32).into(),
             range_m: range_m as f32,
@@ -207,9 +216,9 @@ impl Lidar {
             reflectivity,
             ring: firing.ring,
             column: firing.column,
-            kind,
+            kind: echo.kind,
             after_start: firing.after_start,
-            truth: PointTruth { range_m: echo.range_m as f32, class: echo.class, instance: echo.instance },
+            truth: PointTruth { range_m: echo.range_m, class: echo.class, instance: echo.instance },
         }
     }
 
@@ -221,7 +230,8 @@ impl Lidar {
 
     /// The reflectivity, 0 to 255, of a signal at a range.
     fn reflectivity(&self, signal: f64, range_m: f64) -> f64 {
-        let reflectance = signal * REFERENCE_REFLECTANCE * (range_m / self.spec.range_at_10_percent_m).powi(2);
+        let reflectance =
+            signal * f64::from(REFERENCE_REFLECTANCE) * (range_m / self.spec.range_at_10_percent_m).powi(2);
         (REFLECTIVITY_FULL * reflectance).round().min(REFLECTIVITY_MAX)
     }
 }
@@ -263,101 +273,67 @@ impl Scan<'_> {
         Slice { span: [at(of.first()), at(of.last())], firings }
     }
 
-    /// The rays of a slice, beam by beam, each with its instant as a fraction of the slice's span;
-    /// `world_from_lidar_at` gives the sensor's pose at an instant. `None` if it returns `None` for one of them.
+    /// The beams of a slice, each with its instant as a fraction of the slice's span; `world_from_lidar_at` gives the
+    /// sensor's pose at an instant. `None` if it returns `None` for one of them.
     #[must_use]
     pub fn beams(
         &self,
         slice: &Slice,
         world_from_lidar_at: impl Fn(SimTime) -> Option<Pose> + Sync,
-    ) -> Option<Vec<Beam>> {
+    ) -> Option<Vec<WideBeam>> {
         let firings = &self.firings[slice.firings.clone()];
-        let rays = &self.lidar.rays;
-        let fill_block = |(block, beams): (&[Firing], &mut [Beam])| {
+        let fill_block = |(block, beams): (&[Firing], &mut [WideBeam])| {
             let mut known: Option<(SimTime, Pose)> = None;
-            for (firing, beams) in block.iter().zip(beams.chunks_mut(rays.len())) {
+            for (firing, beam) in block.iter().zip(beams) {
                 let pose = match known {
                     Some((time, pose)) if time == firing.after_start => pose,
                     _ => world_from_lidar_at(self.start + firing.after_start)?,
                 };
                 known = Some((firing.after_start, pose));
-                let share = share(slice.span, self.start + firing.after_start);
-                let axes = directions(firing.azimuth_rad, firing.elevation_rad).map(|axis| pose.rotation * axis);
-                let origin_m = pose.translation.vector.into();
-                beams.iter_mut().zip(rays).for_each(|(kept, ray)| {
-                    *kept = Beam { origin_m, direction: direction(&axes, ray), share };
-                });
+                *beam = beam_of(firing, &pose, share(slice.span, self.start + firing.after_start));
             }
             Some(())
         };
-        let unset = Beam::new([0.0; 3], [0.0; 3]);
-        let mut beams: Vec<Beam> = rayon::iter::repeat_n(unset, firings.len() * rays.len()).collect();
-        let blocks = firings.par_chunks(BLOCK).zip(beams.par_chunks_mut(BLOCK * rays.len()));
+        let mut beams: Vec<WideBeam> = rayon::iter::repeat_n(UNSET, firings.len()).collect();
+        let blocks = firings.par_chunks(BLOCK).zip(beams.par_chunks_mut(BLOCK));
         blocks.map(fill_block).collect::<Option<()>>()?;
         Some(beams)
     }
 
-    /// The points of a slice from the returns of its rays, in the order of `beams`; `seed` is the scenario's, `index`
-    /// the scan's number.
+    /// The points of a slice from the echoes of its beams; `seed` is the scenario's, `index` the scan's number.
     #[must_use]
-    pub fn points(&self, slice: &Slice, met: &[BeamReturn], seed: u64, index: u64) -> Vec<LidarPoint> {
-        self.points_through_dust(slice, met, &[], seed, index)
-    }
-
-    /// As `points`, with additional returns from dust in front of the surfaces, in the order of rays.
-    #[must_use]
-    pub fn points_through_dust(
-        &self,
-        slice: &Slice,
-        met: &[BeamReturn],
-        dust: &[DustReturn],
-        seed: u64,
-        index: u64,
-    ) -> Vec<LidarPoint> {
-        let rays = self.lidar.rays.len();
-        let blocks = self.firings[slice.firings.clone()].par_chunks(BLOCK).zip(met.par_chunks(BLOCK * rays));
+    pub fn points(&self, slice: &Slice, echoes: &[Echoes], seed: u64, index: u64) -> Vec<LidarPoint> {
+        let blocks = self.firings[slice.firings.clone()].par_chunks(BLOCK).zip(echoes.par_chunks(BLOCK));
         let first = slice.firings.start / BLOCK;
-        let of_block = |(block, (firings, met)): (usize, (&[Firing], &[BeamReturn]))| {
+        let of_block = |(block, (firings, echoes)): (usize, (&[Firing], &[Echoes]))| {
             let mut noise = stream_at(seed, &self.lidar.spec.name, index);
             noise.set_word_pos((first + block) as u128 * NOISE_WORDS);
-            self.points_of_block(firings, met, (dust, block * BLOCK * rays), &mut noise)
+            self.points_of_block(firings, echoes, &mut noise)
         };
         let points: Vec<Vec<LidarPoint>> = blocks.enumerate().map(of_block).collect();
         points.concat()
     }
 
-    /// The points of one block; `first` is the number in `dust` of the block's first ray.
-    fn points_of_block(
-        &self,
-        firings: &[Firing],
-        met: &[BeamReturn],
-        (dust, first): (&[DustReturn], usize),
-        rng: &mut Stream,
-    ) -> Vec<LidarPoint> {
+    fn points_of_block(&self, firings: &[Firing], echoes: &[Echoes], rng: &mut Stream) -> Vec<LidarPoint> {
         let mut points = Vec::with_capacity(firings.len());
-        let mut scratch = Scratch::default();
-        let rays = self.lidar.rays.len();
-        for (number, (firing, met)) in firings.iter().zip(met.chunks_exact(rays)).enumerate() {
-            // Also drawn for beams without a return, so that one more rock does not change the noise of other beams.
+        for (firing, echoes) in firings.iter().zip(echoes) {
+            // Also drawn for beams without an echo, so that one more rock does not change the noise of other beams.
             let noise = Noise::draw(rng);
-            if firing.is_dead {
-                continue;
-            }
-            let first = first + number * rays;
-            let dust = of_rays(dust, first..first + rays);
-            let reported = self.lidar.receiver.reported(met, (dust, first), &mut scratch);
-            for (number, (kind, echo)) in reported.iter().flatten().enumerate() {
-                points.push(self.lidar.point(firing, *kind, echo, &noise, number));
+            if !firing.is_dead {
+                let point = |(number, echo): (usize, &Echo)| self.lidar.point(firing, echo, &noise, number);
+                points.extend(echoes.iter().flatten().enumerate().map(point));
             }
         }
         points
     }
 }
 
-/// The dust returns of a range of rays; `dust` is sorted by ray.
-fn of_rays(dust: &[DustReturn], rays: Range<usize>) -> &[DustReturn] {
-    let before = |ray: usize| dust.partition_point(|dust| dust.ray < ray);
-    &dust[before(rays.start)..before(rays.end)]
+/// The beam of a firing from a pose.
+fn beam_of(firing: &Firing, world_from_lidar: &Pose, share: f32) -> WideBeam {
+    let [axis, along_azimuth, _] = directions(firing.azimuth_rad, firing.elevation_rad);
+    let turned = |direction: Vector3<f64>| (world_from_lidar.rotation * direction).map(|c| c as f32).into();
+    let origin_m = world_from_lidar.translation.vector.into();
+    WideBeam { origin_m, axis: turned(axis), along_azimuth: turned(along_azimuth), share }
 }
 
 /// Draws from N(0, 1) for one beam.
@@ -382,18 +358,6 @@ impl Noise {
 fn share([from, to]: [SimTime; 2], at: SimTime) -> f32 {
     let span_ns = (to - from).nanos();
     if span_ns > 0 { ((at - from).nanos() as f64 / span_ns as f64) as f32 } else { 0.0 }
-}
-
-/// Unit direction of a ray of a beam; `axes` are those that `directions` gives, in the frame of the result.
-fn direction(axes: &[Vector3<f64>; 3], ray: &BeamSample) -> [f32; 3] {
-    let [axis, along_azimuth, along_elevation] = axes;
-    let [beside, above] = ray.off_axis;
-    let direction = if beside == 0.0 && above == 0.0 {
-        *axis
-    } else {
-        (axis + along_azimuth * beside + along_elevation * above).normalize()
-    };
-    direction.map(|c| c as f32).into()
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use garde::Validate;
 use schemars::JsonSchema;
 use selene_base::InputError;
 use selene_base::input::{non_negative, positive, within};
+use selene_scene::Reports;
 use serde::Deserialize;
 
 use super::dead_sector::DeadSector;
@@ -122,6 +123,18 @@ pub struct LidarSpec {
     #[garde(custom(is_ring(&self.scanner)))]
     #[serde(default)]
     pub scan_ring: Option<u16>,
+}
+
+impl From<ReturnMode> for Reports {
+    fn from(mode: ReturnMode) -> Self {
+        match mode {
+            ReturnMode::Strongest => Self::Strongest,
+            ReturnMode::First => Self::First,
+            ReturnMode::Last => Self::Last,
+            ReturnMode::Dual => Self::Dual,
+            ReturnMode::Mean => Self::Mean,
+        }
+    }
 }
 
 /// Which of a beam's returns are published.

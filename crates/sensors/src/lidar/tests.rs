@@ -5,7 +5,9 @@ use super::{
 use crate::SensorSpec;
 use nalgebra::{Point3, UnitQuaternion, Vector3};
 use selene_base::{Pose, SimTime};
-use selene_scene::BeamReturn;
+use selene_scene::kernel::echo::{ray_echo, sort};
+use selene_scene::record::{EchoRecord, ReceiverRecord};
+use selene_scene::{BeamReturn, Echo, Echoes, Label, kernel};
 use std::f64::consts::PI;
 use std::path::Path;
 
@@ -45,10 +47,26 @@ fn vector(p: [f32; 3]) -> Vector3<f64> {
     Vector3::from(p.map(f64::from))
 }
 
+/// What the lidar reports of beams whose rays met these surfaces, beam by beam.
+fn echoes(lidar: &Lidar, met: &[BeamReturn]) -> Vec<Echoes> {
+    let receiver = ReceiverRecord::ignoring(lidar.receiver(), 0..0, 0).expect("good");
+    let ray = |(met, [_, _, weight, _]): (&BeamReturn, &[f32; 4])| {
+        let reflected = met.reflectance_at(lidar.spec().wavelength_nm) as f32 * met.cos_incidence;
+        let is_met = met.range_m.is_finite();
+        if is_met { ray_echo(&receiver, *weight, met.range_m, reflected, 1) } else { EchoRecord::NONE }
+    };
+    let beam = |met: &[BeamReturn]| {
+        let mut rays: Vec<_> = met.iter().zip(&receiver.rays).map(ray).collect();
+        sort(&mut rays);
+        kernel::echo::reported(&receiver, &rays).map(|report| Echo::of(&report, Label::GROUND))
+    };
+    met.chunks_exact(lidar.receiver().rays.len()).map(beam).collect()
+}
+
 /// All points of a scan.
 fn points(lidar: &Lidar, met: &[BeamReturn], seed: u64, index: u64) -> Vec<LidarPoint> {
     let scan = lidar.scan(SimTime::ZERO);
-    scan.points(&scan.whole(), met, seed, index)
+    scan.points(&scan.whole(), &echoes(lidar, met), seed, index)
 }
 
 /// A lidar whose beams have this many rays; its scan has at least one firing.
@@ -59,7 +77,7 @@ fn with_rays(samples: u32, profile: BeamProfile, mode: ReturnMode) -> Lidar {
 
 /// The reported returns of one beam whose rays met these surfaces.
 fn reported(lidar: &Lidar, met: &[BeamReturn]) -> Vec<(ReturnKind, f32)> {
-    assert_eq!(met.len(), lidar.rays_of_beam());
+    assert_eq!(met.len(), lidar.receiver().rays.len());
     points(lidar, met, 1, 0).iter().map(|point| (point.kind, point.range_m)).collect()
 }
 
@@ -76,7 +94,9 @@ fn every_beam_leaves_along_its_closed_form_direction() {
         // The VLP-16's firing order in closed form: even channels −15 + channel, odd ones their number.
         let elevation = (if channel % 2.0 == 0.0 { channel - 15.0 } else { channel }).to_radians();
         let expected = Vector3::new(elevation.cos() * azimuth.cos(), elevation.cos() * azimuth.sin(), elevation.sin());
-        assert!((vector(beam.direction) - expected).norm() < F32, "beam {i}");
+        assert!((vector(beam.axis) - expected).norm() < F32, "beam {i}");
+        let sideways = Vector3::new(-azimuth.sin(), azimuth.cos(), 0.0);
+        assert!((vector(beam.along_azimuth) - sideways).norm() < F32, "beam {i}");
     }
 }
 
@@ -223,11 +243,12 @@ fn beams_leave_from_where_the_sensor_is_at_their_own_instant() {
     };
     let beams = lidar.beams(start, |time| Some(pose_at(time))).expect("known");
     let scan = lidar.scan(start);
-    let points = scan.points(&scan.whole(), &vec![white_at(10.0); beams.len()], 1, 0);
+    let echoes = echoes(&lidar, &vec![white_at(10.0); beams.len()]);
+    let points = scan.points(&scan.whole(), &echoes, 1, 0);
     assert_eq!(points.len(), beams.len());
     for (beam, point) in beams.iter().zip(&points) {
         let expected = pose_at(start + point.after_start) * Point3::from(vector(point.position_m));
-        let hit = Vector3::from(beam.origin_m) + vector(beam.direction) * 10.0;
+        let hit = Vector3::from(beam.origin_m) + vector(beam.axis) * 10.0;
         assert!((expected.coords - hit).norm() < 1e-5, "{expected} and {hit}");
     }
     assert!(lidar.beams(start, |_| None).is_none());
@@ -240,7 +261,7 @@ fn slices_are_all_of_a_scan_and_give_the_same_points_as_the_whole() {
     let scan = lidar.scan(start);
     let slices = scan.slices();
     assert_eq!(slices.len(), 20, "of 10 ms in 200 ms");
-    let met = vec![white_at(20.0); 16 * COLUMNS];
+    let met = echoes(&lidar, &vec![white_at(20.0); 16 * COLUMNS]);
     let mut sliced = Vec::new();
     let mut next = 0;
     for slice in &slices {
@@ -273,7 +294,7 @@ fn a_scan_begins_behind_and_turns_as_configured() {
         let spinning = spec.scanner.spinning.as_mut().expect("it spins");
         (spinning.spin, spinning.columns) = (spin, Some(4));
         let beam = Lidar::new(spec).beams(SimTime::ZERO, |_| Some(Pose::identity())).expect("known")[8];
-        vector(beam.direction).y
+        vector(beam.axis).y
     };
     assert!(quarter(Spin::Clockwise) > 0.9, "clockwise from behind, the left side comes first");
     assert!(quarter(Spin::CounterClockwise) < -0.9);
@@ -369,8 +390,10 @@ fn an_edge_gives_both_returns_in_every_mode_with_the_lights_shares() {
         let lidar = with_rays(225, BeamProfile::Uniform, mode);
         let rays = lidar.spec().divergence.rays();
         let half = 1.5e-3_f64.tan();
-        let scene: Vec<_> =
-            rays.iter().map(|ray| white_at(if ray.off_axis[0] > cut * half { 20.0 } else { 10.0 })).collect();
+        let scene: Vec<_> = rays
+            .iter()
+            .map(|ray| white_at(if f64::from(ray.off_axis[0]) > cut * half { 20.0 } else { 10.0 }))
+            .collect();
         assert_eq!(reported(&lidar, &scene), expected, "{mode:?}");
         for point in points(&lidar, &scene, 1, 0) {
             let share = if point.range_m < 15.0 { 1.0 - beyond } else { beyond };
@@ -386,7 +409,7 @@ fn an_edge_gives_both_returns_in_every_mode_with_the_lights_shares() {
         .divergence
         .rays()
         .iter()
-        .map(|ray| white_at(if ray.off_axis[0] > cut * half { 20.0 } else { 10.0 }))
+        .map(|ray| white_at(if f64::from(ray.off_axis[0]) > cut * half { 20.0 } else { 10.0 }))
         .collect();
     let (near, far) = ((1.0 - beyond) / 100.0, beyond / 400.0);
     let expected_m = (10.0 * near + 20.0 * far) / (near + far);
