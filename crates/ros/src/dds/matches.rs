@@ -14,6 +14,8 @@ pub(super) struct Matches {
     own: GUID,
     /// The matched endpoints of others, by our endpoint.
     known: Mutex<BTreeMap<GUID, BTreeSet<GUID>>>,
+    /// Of these, the readers that have matched our writer too.
+    mutual: Mutex<BTreeMap<GUID, BTreeSet<GUID>>>,
     /// Replies that wait for new readers, by our writer.
     waiting: Mutex<BTreeMap<GUID, Weak<Replies>>>,
 }
@@ -21,7 +23,7 @@ pub(super) struct Matches {
 impl Matches {
     /// Matches of participant `own`; those between its own endpoints do not count.
     pub(super) fn new(own: GUID) -> Self {
-        Self { own, known: Mutex::default(), waiting: Mutex::default() }
+        Self { own, known: Mutex::default(), mutual: Mutex::default(), waiting: Mutex::default() }
     }
 
     pub(super) fn learn(&self, event: &DomainParticipantStatusEvent) {
@@ -29,6 +31,9 @@ impl Matches {
             DomainParticipantStatusEvent::RemoteReaderMatched { local_writer, remote_reader } => {
                 self.add(*local_writer, *remote_reader);
                 self.release(*local_writer);
+            }
+            DomainParticipantStatusEvent::RemoteReaderAnswered { local_writer, remote_reader } => {
+                lock(&self.mutual).entry(*local_writer).or_default().insert(*remote_reader);
             }
             DomainParticipantStatusEvent::RemoteWriterMatched { local_reader, remote_writer } => {
                 self.add(*local_reader, *remote_writer);
@@ -43,6 +48,7 @@ impl Matches {
     /// Removes an endpoint of ours.
     pub(super) fn forget(&self, ours: GUID) {
         lock(&self.known).remove(&ours);
+        lock(&self.mutual).remove(&ours);
         lock(&self.waiting).remove(&ours);
     }
 
@@ -56,10 +62,12 @@ impl Matches {
         lock(&self.known).get(&ours).map_or(0, BTreeSet::len)
     }
 
-    /// The endpoint that is matched with the first of `ours`, of a participant that is matched with both.
-    pub(super) fn of_one_with_both(&self, ours: [GUID; 2]) -> Option<GUID> {
-        let [firsts, seconds] = ours.map(|guid| self.of(guid));
-        firsts.into_iter().find(|one| seconds.iter().any(|other| one.prefix == other.prefix))
+    /// A reader that is matched with our writer, both ways, of a participant that has a writer for our reader.
+    pub(super) fn server(&self, writer: GUID, reader: GUID) -> Option<GUID> {
+        let (readers, writers) = (self.of(writer), self.of(reader));
+        let has_answered = |one: &GUID| lock(&self.mutual).get(&writer).is_some_and(|known| known.contains(one));
+        let mut servers = readers.into_iter().filter(|one| writers.iter().any(|other| one.prefix == other.prefix));
+        servers.find(has_answered)
     }
 
     /// Releases waiting `replies` whenever `writer` has a new reader.
@@ -74,7 +82,9 @@ impl Matches {
     }
 
     fn keep(&self, is_left: impl Fn(&GUID) -> bool) {
-        lock(&self.known).values_mut().for_each(|others| others.retain(&is_left));
+        for matches in [&self.known, &self.mutual] {
+            lock(matches).values_mut().for_each(|others| others.retain(&is_left));
+        }
     }
 
     fn release(&self, writer: GUID) {

@@ -2,7 +2,8 @@
 //! `rq/NAMERequest` and `rr/NAMEReply`, with two types, `…::srv::dds_::NAME_Request_` and `…_Response_`. Every client
 //! of a service receives all its replies and picks its own by the [`ServiceMapping`].
 //!
-//! Nothing is written to a peer that cannot receive it yet. A call before the server is matched is refused. A reply
+//! Nothing is written to a peer that cannot receive it yet. A call is refused until the server is matched and has
+//! acknowledged that it matched the client: what Cyclone DDS gets from a writer that it does not know is lost. A reply
 //! waits until the client's reader is matched: `ros2 service call` sends its request as soon as it discovers us, which
 //! may be before we discover it. What waits for others is limited in number; the oldest is dropped first.
 
@@ -237,7 +238,7 @@ impl PendingCalls {
 impl DdsCaller {
     /// The request reader of a server that would receive a request and could answer.
     fn server(&self) -> Option<GUID> {
-        self.matches.of_one_with_both([self.ids.writer, self.ids.reader])
+        self.matches.server(self.ids.writer, self.ids.reader)
     }
 }
 

@@ -50,7 +50,9 @@ pub(super) fn client(shared: &Arc<Shared>, service: &ServiceName) -> Result<Box<
 fn of_type(service: &ServiceName) -> Result<ServiceType, TransportError> {
     let missing = || {
         let package = service.type_name.split('/').next().unwrap_or_default();
-        service.refused(format!("{package} was not sourced when this program was built; source it and build it again"))
+        service.refused(format!(
+            "{package} was not sourced when this program was built; if this ROS 2 has it, source it and build again"
+        ))
     };
     ServiceType::named(service.type_name).ok_or_else(missing)
 }

@@ -375,6 +375,12 @@ pub enum DomainParticipantStatusEvent {
     local_writer: GUID,
     remote_reader: GUID,
   },
+  /// A matched reliable reader has sent its first ACKNACK: it has matched the
+  /// local writer too. A best-effort reader sends none and is reported at once.
+  RemoteReaderAnswered {
+    local_writer: GUID,
+    remote_reader: GUID,
+  },
   RemoteWriterMatched {
     local_reader: GUID,
     remote_writer: GUID,

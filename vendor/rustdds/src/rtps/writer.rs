@@ -1230,6 +1230,7 @@ impl Writer {
         let my_topic = self.my_topic_name.clone(); // for debugging
 
         let mut start_repair = false;
+        let mut is_first = false;
 
         if let Some(reader_proxy) = self.lookup_reader_proxy_mut(reader_guid) {
           if reader_proxy.last_acknack_count == Some(an.count) {
@@ -1241,6 +1242,7 @@ impl Writer {
             );
             return;
           }
+          is_first = reader_proxy.last_acknack_count.is_none();
           reader_proxy.last_acknack_count = Some(an.count);
 
           // Mark requested SNs as "unsent changes"
@@ -1291,6 +1293,14 @@ impl Writer {
             start_repair = true;
           }
         } // if have reader_proxy
+
+        // A reader sends ACKNACKs to writers that it has matched, so now the match is mutual.
+        if is_first {
+          self.send_participant_status(DomainParticipantStatusEvent::RemoteReaderAnswered {
+            local_writer: self.my_guid,
+            remote_reader: reader_guid,
+          });
+        }
 
         // Every Writer, built-in or user, answers after nack_response_delay
         // (RTPS v2.5 Section 8.4.7.1.1), so that ACKNACKs arriving close
@@ -2090,6 +2100,13 @@ impl Writer {
             local_writer: self.my_guid,
             remote_reader: reader_proxy.remote_reader_guid,
           });
+          // A best-effort reader will not send ACKNACKs to wait for.
+          if !requested_qos.is_reliable() {
+            self.send_participant_status(DomainParticipantStatusEvent::RemoteReaderAnswered {
+              local_writer: self.my_guid,
+              remote_reader: reader_proxy.remote_reader_guid,
+            });
+          }
           // Reliable: send an initial HEARTBEAT to the newly matched reader so it
           // can request the samples we already hold (repair/late-join). This runs
           // synchronously on the discovery-match event in the event loop, so it

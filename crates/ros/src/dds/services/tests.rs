@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use rustdds::{DomainParticipantStatusEvent, GUID, RTPSEntity, SequenceNumber};
+use rustdds::{DomainParticipantStatusEvent, GUID, LostReason, RTPSEntity, SequenceNumber};
 
 use super::{HELD_MAX, Replies, ServiceMapping, ServiceTopic};
 use crate::action::{GoalHandle, serve_action};
@@ -265,6 +265,28 @@ fn a_reply_waits_until_its_client_can_receive() {
         replies.send(requested_by(1, mapping), &response).unwrap();
         assert!(replies.held().is_empty(), "a client that can receive is answered at once");
     }
+}
+
+/// A server is there once its reader has acknowledged our writer: before that, what we write may be lost.
+#[test]
+fn a_server_is_there_when_the_match_is_mutual_and_gone_when_its_reader_is() {
+    let Some((dds, replies)) = replies(ServiceMapping::Enhanced) else { return };
+    // The two endpoints of a client, whichever these are.
+    let (local_writer, local_reader) = (replies.writer.guid(), replies.reader);
+    let (remote_writer, remote_reader) = (stranger(1, WRITER), stranger(1, READER));
+    let events = [
+        DomainParticipantStatusEvent::RemoteWriterMatched { local_reader, remote_writer },
+        DomainParticipantStatusEvent::RemoteReaderMatched { local_writer, remote_reader },
+        DomainParticipantStatusEvent::RemoteReaderAnswered { local_writer, remote_reader },
+        DomainParticipantStatusEvent::ReaderLost { guid: remote_reader, reason: LostReason::Disposed },
+        // A reader that comes back has to acknowledge anew.
+        DomainParticipantStatusEvent::RemoteReaderMatched { local_writer, remote_reader },
+    ];
+    let found = events.map(|event| {
+        dds.matches.learn(&event);
+        dds.matches.server(local_writer, local_reader)
+    });
+    assert_eq!(found, [None, None, Some(remote_reader), None, None]);
 }
 
 #[test]
