@@ -59,7 +59,10 @@ fn selene_msgs_lists_every_definition_and_every_package_that_they_use() {
 
 #[test]
 fn the_package_selene_depends_on_every_package_whose_messages_it_sends_or_takes() {
-    let depends = between(&read("nodes/selene/package.xml"), "<depend>", "</depend>");
+    let package = read("nodes/selene/package.xml");
+    let mut depends = between(&package, "<depend>", "</depend>");
+    // A package that a distribution lacks is asked for in the others only, and CMake does not look for it there.
+    depends.append(&mut between(&package, "<depend condition=\"$ROS_DISTRO != humble\">", "</depend>"));
     let mut interfaces = names("crates/ros/interfaces");
     assert!(interfaces.len() >= 12, "{interfaces:?}");
     interfaces.insert("selene_msgs".to_owned());
