@@ -6,13 +6,13 @@ use crate::block::{BLOCK_NODES, BlockNodes, SIDE, Tile};
 use crate::body::{Body, Reaction, slide};
 use crate::grid::{Edges, Wall};
 use crate::model::Model;
-use crate::scratch::around;
+use crate::scratch::{Around, around, slot};
 
 /// Sums the contributions of the tiles of the 27 surrounding blocks to a block's nodes, in the order of `around`.
-pub(crate) fn sum_tiles(tiles: &[Tile], slots: &[Option<usize>; 27]) -> BlockNodes {
+pub(crate) fn sum_tiles(tiles: &[Tile], slots: &Around) -> BlockNodes {
     let mut nodes = [[0.0; 4]; BLOCK_NODES];
     let sums = nodes.as_flattened_mut();
-    for (n, tile) in slots.iter().enumerate().filter_map(|(n, slot)| Some((n, &tiles[(*slot)?]))) {
+    for (n, tile) in slots.iter().enumerate().filter_map(|(n, at)| Some((n, &tiles[slot(*at)?]))) {
         let [x, y, z] = around(n).map(reach);
         let parts = tile.as_flattened();
         for k in 0..z.count {

@@ -7,7 +7,7 @@ use crate::block::TILE_NODES;
 use crate::body::{Body, Reaction};
 use crate::model::Model;
 use crate::nodes::{Conditions, sum_tiles};
-use crate::scratch::{BlockPoints, Scratch, slots_around, split};
+use crate::scratch::{Around, BlockPoints, Scratch, split};
 use crate::shells::{BlockSides, Shells, Sides};
 use crate::state::Point;
 use crate::transfer::{MotionStatistics, fill_tile, to_points, to_points_beside, to_tile};
@@ -35,7 +35,7 @@ impl Passes<'_> {
     /// Finds on which sides of the shells the nodes and points near them are.
     fn find_sides(&self, scratch: &mut Scratch) {
         let Self { model, shells, .. } = self;
-        let Scratch { points, groups, touched, nodes_of, sides, beside, .. } = scratch;
+        let Scratch { points, groups, touched, nodes_around, sides, beside, .. } = scratch;
         if !shells.are_there() {
             beside.clear();
             beside.resize_with(groups.len(), || None);
@@ -43,11 +43,11 @@ impl Passes<'_> {
         }
         touched.par_iter().map(|block| shells.block_sides(model, *block)).collect_into_vec(sides);
         let points = self.unmoved.unwrap_or(points);
-        let near = |group: &BlockPoints| {
-            let tile = || tile_sides(model, group.block, sides, nodes_of);
+        let near = |(group, around): (&BlockPoints, &Around)| {
+            let tile = || tile_sides(sides, around);
             shells.reach(model, group.block).then(|| shells.beside(tile(), &points[group.points.clone()]))
         };
-        groups.par_iter().map(near).collect_into_vec(beside);
+        groups.par_iter().zip(&*nodes_around).map(near).collect_into_vec(beside);
     }
 
     fn to_tiles(&self, scratch: &mut Scratch) {
@@ -60,35 +60,35 @@ impl Passes<'_> {
     }
 
     fn to_nodes(&self, scratch: &mut Scratch) {
-        let Scratch { tiles, group_of, touched, nodes, reactions, .. } = scratch;
+        let Scratch { tiles, tiles_around, touched, nodes, reactions, .. } = scratch;
         let conditions = Conditions { model: self.model, bodies: &self.bodies, substep_s: self.substep_s };
         reactions.fill(Reaction::default());
         let blocks = nodes.par_iter_mut().zip(reactions.par_chunks_mut(self.rows())).zip(&*touched);
-        blocks.for_each(|((nodes, reactions), block)| {
-            *nodes = sum_tiles(tiles, &slots_around(self.model, *block, group_of));
+        blocks.zip(&*tiles_around).for_each(|(((nodes, reactions), block), around)| {
+            *nodes = sum_tiles(tiles, around);
             conditions.apply(*block, nodes, reactions);
         });
     }
 
     fn to_points(&self, scratch: &mut Scratch) -> MotionStatistics {
         let Self { model, substep_s, shells, unmoved, .. } = self;
-        let Scratch { points, groups, nodes, nodes_of, beside, on_shells, .. } = scratch;
+        let Scratch { points, groups, nodes, nodes_around, beside, on_shells, .. } = scratch;
         on_shells.fill(Reaction::default());
         let lengths = groups.iter().map(|group| group.points.len());
         let grouped = split(points, lengths).into_par_iter().zip(on_shells.par_chunks_mut(self.rows()));
         let empty = || Box::new([[0.0; 4]; TILE_NODES]);
-        let moved =
-            grouped.zip(&*groups).zip(&*beside).map_init(empty, |tile, (((points, reactions), group), beside)| {
-                fill_tile(tile, nodes, &slots_around(model, group.block, nodes_of), [0.0; 4]);
-                let unmoved = unmoved.map(|unmoved| &unmoved[group.points.clone()]);
-                let Some(beside) = beside else {
-                    return to_points(model, *substep_s, (group.block, tile), unmoved, points);
-                };
-                if let Some(unmoved) = unmoved {
-                    points.copy_from_slice(unmoved);
-                }
-                to_points_beside(model, *substep_s, (group.block, tile), (shells, beside), points, reactions)
-            });
+        let blocks = grouped.zip(groups.par_iter().zip(&*nodes_around)).zip(&*beside);
+        let moved = blocks.map_init(empty, |tile, (((points, reactions), (group, around)), beside)| {
+            fill_tile(tile, nodes, around, [0.0; 4]);
+            let unmoved = unmoved.map(|unmoved| &unmoved[group.points.clone()]);
+            let Some(beside) = beside else {
+                return to_points(model, *substep_s, (group.block, tile), unmoved, points);
+            };
+            if let Some(unmoved) = unmoved {
+                points.copy_from_slice(unmoved);
+            }
+            to_points_beside(model, *substep_s, (group.block, tile), (shells, beside), points, reactions)
+        });
         moved.reduce(MotionStatistics::default, MotionStatistics::and)
     }
 
@@ -99,8 +99,8 @@ impl Passes<'_> {
 }
 
 /// The sides that the nodes of a block's tile are on.
-fn tile_sides(model: &Model, block: u32, sides: &[BlockSides], nodes_of: &[u32]) -> Box<[Sides; TILE_NODES]> {
+fn tile_sides(sides: &[BlockSides], around: &Around) -> Box<[Sides; TILE_NODES]> {
     let mut tile = Box::new([Sides::default(); TILE_NODES]);
-    fill_tile(&mut tile, sides, &slots_around(model, block, nodes_of), Sides::default());
+    fill_tile(&mut tile, sides, around, Sides::default());
     tile
 }

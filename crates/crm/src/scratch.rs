@@ -2,15 +2,14 @@
 
 use std::ops::Range;
 
-use fearless_simd::prelude::*;
-use fearless_simd::{Level, dispatch};
 use rayon::prelude::*;
 
 use crate::block::{BLOCK_NODES, BlockNodes, SortKey, TILE_NODES, Tile};
 use crate::body::Reaction;
 use crate::error::CrmError;
-use crate::lanes::{Floats, LANES};
+use crate::grid::Grid;
 use crate::model::Model;
+use crate::points::{PointStatistics, survey};
 use crate::shells::{BlockSides, NearbySides};
 use crate::state::{Point, State};
 
@@ -36,12 +35,18 @@ pub struct Scratch {
     /// Tile of each block that has points.
     pub(crate) tiles: Vec<Tile>,
     /// Slot of each block's tile, or `NONE`.
-    pub(crate) group_of: Vec<u32>,
+    group_of: Vec<u32>,
     /// Blocks that have nodes touched by points.
     pub(crate) touched: Vec<u32>,
     pub(crate) nodes: Vec<BlockNodes>,
     /// Slot of each block's nodes, or `NONE`.
-    pub(crate) nodes_of: Vec<u32>,
+    nodes_of: Vec<u32>,
+    /// For each block with points, the slots of the nodes of the blocks around it.
+    pub(crate) nodes_around: Vec<Around>,
+    /// For each touched block, the slots of the tiles of the blocks around it.
+    pub(crate) tiles_around: Vec<Around>,
+    /// The grid and the number of bodies that the above is laid out for, with the groups as they are.
+    laid_out: Option<(Grid, usize)>,
     /// For each touched block, the reaction of each body, then that of the walls.
     pub(crate) reactions: Vec<Reaction>,
     /// With shells, the sides of them that each touched block's nodes are on.
@@ -90,18 +95,17 @@ impl Scratch {
         if !state.may_be_sorted(model) {
             return None;
         }
-        self.groups.clear();
-        let mut begin = 0;
-        for &[block, count] in &state.sorted {
-            let end = begin + count as usize;
-            self.groups.push(BlockPoints { block, points: begin..end });
-            begin = end;
+        if !self.sorted().eq(state.sorted.iter().copied()) {
+            self.set_groups(state.sorted.iter().copied());
         }
-        let surveys = self.groups.par_iter().map(|group| {
-            let points = &state.points[group.points.clone()];
-            survey(model, group.block, points)
-        });
-        let found = surveys.reduce(PointStatistics::default, PointStatistics::and);
+        let surveyed = || {
+            let surveys = self.groups.par_iter().map(|group| {
+                let points = &state.points[group.points.clone()];
+                survey(model, group.block, points)
+            });
+            surveys.reduce(PointStatistics::default, PointStatistics::and)
+        };
+        let found = state.points.known(model).unwrap_or_else(surveyed);
         if found.is_bad || found.beyond_cells > STAYING_CELLS {
             return None;
         }
@@ -126,14 +130,36 @@ impl Scratch {
         self.lay_out(model, bodies);
     }
 
+    /// Sets the blocks that have points and the number of points in each.
+    fn set_groups(&mut self, sorted: impl Iterator<Item = [u32; 2]>) {
+        self.laid_out = None;
+        self.groups.clear();
+        let mut begin = 0;
+        for [block, count] in sorted {
+            let end = begin + count as usize;
+            self.groups.push(BlockPoints { block, points: begin..end });
+            begin = end;
+        }
+    }
+
     /// Makes room for tiles, nodes and reactions.
     fn lay_out(&mut self, model: &Model, bodies: usize) {
+        let wanted = Some((*model.grid(), bodies));
+        if self.laid_out == wanted {
+            return;
+        }
+        self.laid_out = wanted;
         self.group_of.clear();
         self.group_of.resize(model.layout.block_count(), NONE);
         for (slot, group) in self.groups.iter().enumerate() {
             self.group_of[group.block as usize] = slot as u32;
         }
         self.touch(model);
+        let around = |block: u32, slots: &[u32]| slots_around(model, block, slots);
+        self.nodes_around.clear();
+        self.nodes_around.extend(self.groups.iter().map(|group| around(group.block, &self.nodes_of)));
+        self.tiles_around.clear();
+        self.tiles_around.extend(self.touched.iter().map(|block| around(*block, &self.group_of)));
         self.tiles.resize(self.groups.len(), [[0.0; 4]; TILE_NODES]);
         self.nodes.resize(self.touched.len(), [[0.0; 4]; BLOCK_NODES]);
         self.reactions.resize(self.touched.len() * (bodies + 1), Reaction::default());
@@ -165,6 +191,7 @@ impl Scratch {
         self.starts.clear();
         self.starts.resize(blocks, 0);
         self.keys.iter().for_each(|key| self.starts[key.block as usize] += 1);
+        self.laid_out = None;
         self.groups.clear();
         let mut begin = 0;
         for (block, start) in self.starts.iter_mut().enumerate() {
@@ -223,57 +250,18 @@ pub(crate) fn around(n: usize) -> [i32; 3] {
     [n % 3, n / 3 % 3, n / 9].map(|along| along as i32 - 1)
 }
 
-/// The slots of the 27 blocks around `block`, including itself.
-pub(crate) fn slots_around(model: &Model, block: u32, slots: &[u32]) -> [Option<usize>; 27] {
+/// The slots of the 27 blocks around a block, including itself, x fastest; `NONE` where there is none.
+pub(crate) type Around = [u32; 27];
+
+fn slots_around(model: &Model, block: u32, slots: &[u32]) -> Around {
     let near = model.layout.neighbours(model.layout.block_at(block));
-    near.map(|near| Some(slots[near? as usize]).filter(|slot| *slot != NONE).map(|slot| slot as usize))
+    near.map(|near| near.map_or(NONE, |near| slots[near as usize]))
 }
 
-/// Findings about points before they move.
-#[derive(Clone, Copy, Default)]
-struct PointStatistics {
-    /// Square of the greatest speed, (m/s)².
-    square: f32,
-    /// Largest distance of a point from its block, cells.
-    beyond_cells: f64,
-    /// Whether a point is invalid.
-    is_bad: bool,
-}
-
-impl PointStatistics {
-    fn and(self, other: Self) -> Self {
-        Self {
-            square: self.square.max(other.square),
-            beyond_cells: self.beyond_cells.max(other.beyond_cells),
-            is_bad: self.is_bad || other.is_bad,
-        }
-    }
-}
-
-fn survey(model: &Model, block: u32, points: &[Point]) -> PointStatistics {
-    dispatch!(Level::new(), simd => survey_on(simd, model, block, points))
-}
-
+/// A slot as an index.
 #[inline(always)]
-fn survey_on<S: Simd>(simd: S, model: &Model, block: u32, points: &[Point]) -> PointStatistics {
-    let block = model.layout.block_at(block);
-    let mut found = PointStatistics::default();
-    // Stays 0, and becomes NaN once any value is not finite.
-    let mut nothing = Floats::splat(simd, 0.0);
-    for point in points {
-        let (affine, stress) = (point.affine_s.data.0.as_flattened(), point.stress_pa.data.0.as_flattened());
-        let [x, y, z] = point.velocity_m_s.data.0[0];
-        let others: Floats<S> = [x, y, z, affine[8], stress[8], point.volume_ratio, 0.0, 0.0].simd_into(simd);
-        let many = Floats::from_slice(simd, &affine[..8]) * 0.0 + Floats::from_slice(simd, &stress[..8]) * 0.0;
-        nothing += many + others * 0.0;
-        found.square = found.square.max(x * x + y * y + z * z);
-        let beyond_cells = model.layout.beyond_cells(point, block);
-        let is_placed = point.position_m.iter().all(|along| along.is_finite()) && point.is_inside(model);
-        found.is_bad |= !(is_placed && point.volume_ratio > 0.0);
-        found.beyond_cells = found.beyond_cells.max(beyond_cells);
-    }
-    found.is_bad |= (0..LANES).any(|lane| nothing[lane] != 0.0);
-    found
+pub(crate) fn slot(slot: u32) -> Option<usize> {
+    (slot != NONE).then_some(slot as usize)
 }
 
 pub(crate) fn check(model: &Model, points: &[Point]) -> Result<(), CrmError> {

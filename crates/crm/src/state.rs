@@ -7,6 +7,7 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::error::CrmError;
 use crate::grid::Edges;
 use crate::model::Model;
+use crate::points::Points;
 
 /// Points along each side of a cell when soil is filled in.
 const POINTS_A_CELL: f64 = 2.0;
@@ -52,7 +53,7 @@ pub struct Filling {
 pub struct State {
     /// As the last step left them, on the CPU sorted by block; the next step gives the same bytes only from the same
     /// order.
-    pub points: Vec<Point>,
+    pub points: Points,
     /// Blocks that the points were sorted into, ascending, and the number of points in each. They stay valid until a
     /// point is too far from its block, or points are added or removed.
     pub(crate) sorted: Vec<[u32; 2]>,
@@ -88,7 +89,8 @@ impl State {
         for number in 0..counts.iter().product() {
             let along = [number % counts[0], number / counts[0] % counts[1], number / (counts[0] * counts[1])];
             let position_m = Vector3::from_fn(|axis, _| filling.low_m[axis] + (along[axis] as f64 + 0.5) * step_m);
-            self.points.push(at_rest(model, filling, position_m, mass_mg, self.points.len() as u32));
+            let id = self.points.len() as u32;
+            self.points.push(at_rest(model, filling, position_m, mass_mg, id));
         }
         Ok(())
     }

@@ -9,10 +9,12 @@ use crate::body::{Body, Reaction};
 use crate::error::CrmError;
 use crate::model::Model;
 use crate::passes::Passes;
+use crate::points::PointStatistics;
 use crate::scratch::{InitialCondition, Scratch};
 use crate::shells::{SHELLS_MAX, Shells};
 use crate::state::{Point, State};
 use crate::substep::next_substep;
+use crate::transfer::MotionStatistics;
 
 /// The most substeps of a step.
 const SUBSTEPS_MAX: u32 = 100_000;
@@ -48,18 +50,18 @@ pub fn step(
         return Err(CrmError::Duration(duration_s));
     }
     bodies.iter().enumerate().try_for_each(|(index, body)| body.check(index))?;
-    few_shells(bodies)?;
+    check_shell_count(bodies)?;
     let begun = scratch.begin(model, state, bodies.len())?;
     let mut stepping = Stepping::new(model, bodies, duration_s, scratch, &begun);
     stepping.unmoved = begun.are_in_state.then_some(state.points.as_slice());
     while stepping.elapsed_s < duration_s {
         stepping.substep()?;
     }
-    let (outcome, is_outside) = (stepping.outcome, stepping.is_outside);
+    let (outcome, is_outside, found) = (stepping.outcome, stepping.is_outside, stepping.found);
     if is_outside {
         check_end(model, &scratch.points)?;
     }
-    std::mem::swap(&mut state.points, &mut scratch.points);
+    state.points.swap(model, &mut scratch.points, found);
     state.sorted.clear();
     state.sorted.extend(scratch.sorted());
     Ok(outcome)
@@ -82,6 +84,8 @@ struct Stepping<'a> {
     way_m: f64,
     /// Whether a point is outside of the grid.
     is_outside: bool,
+    /// What the last substep found out about the points.
+    found: PointStatistics,
     outcome: StepResults,
 }
 
@@ -106,6 +110,7 @@ impl<'a> Stepping<'a> {
             body_speed_m_s,
             way_m: begun.way_m,
             is_outside: false,
+            found: PointStatistics::default(),
             outcome: StepResults { reactions, ..StepResults::default() },
         }
     }
@@ -140,6 +145,8 @@ impl<'a> Stepping<'a> {
         };
         let moved = passes.run(self.scratch);
         (self.speed_m_s, self.is_outside) = (f64::from(moved.square).sqrt(), moved.is_outside);
+        let MotionStatistics { square, beyond_cells, .. } = moved;
+        self.found = PointStatistics { square, beyond_cells, is_bad: false };
         self.collect(passes.rows());
     }
 
@@ -168,7 +175,7 @@ pub fn divide(model: &Model, remaining_s: f64, speed_m_s: f64, substeps: u32) ->
 }
 
 /// Checks the number of shells.
-pub(crate) fn few_shells(bodies: &[Body]) -> Result<(), CrmError> {
+pub(crate) fn check_shell_count(bodies: &[Body]) -> Result<(), CrmError> {
     let mut shells = bodies.iter().enumerate().filter(|(_, body)| body.shape.is_shell());
     match shells.nth(SHELLS_MAX) {
         None => Ok(()),

@@ -13,6 +13,7 @@ use crate::body::Reaction;
 use crate::grid::Edges;
 use crate::lanes::{Floats, LANES, NodeLanes, Row, Symmetric, floats, greater};
 use crate::model::Model;
+use crate::scratch::{Around, slot};
 use crate::shells::{GatheringPoint, NearbySides, Shells, Sides, TileSides};
 use crate::state::Point;
 
@@ -176,12 +177,8 @@ fn four(matrix: &Matrix3<f32>, column: usize) -> [f32; 4] {
 }
 
 /// Fills a block's tile with nodes of the 27 blocks around it; `none` where there is no block.
-pub(crate) fn fill_tile<T: Copy>(
-    tile: &mut [T; TILE_NODES],
-    nodes: &[[T; BLOCK_NODES]],
-    around: &[Option<usize>; 27],
-    none: T,
-) {
+pub(crate) fn fill_tile<T: Copy>(tile: &mut [T; TILE_NODES], nodes: &[[T; BLOCK_NODES]], around: &Around, none: T) {
+    let around = around.map(slot);
     if around.contains(&None) {
         tile.fill(none);
     }
@@ -207,13 +204,19 @@ pub(crate) fn fill_tile<T: Copy>(
 pub(crate) struct MotionStatistics {
     /// Square of the greatest speed, (m/s)²; infinity when a value is not finite.
     pub(crate) square: f32,
+    /// Largest distance of a point from its block, cells.
+    pub(crate) beyond_cells: f64,
     /// Whether a point is outside of the grid.
     pub(crate) is_outside: bool,
 }
 
 impl MotionStatistics {
     pub(crate) fn and(self, other: Self) -> Self {
-        Self { square: self.square.max(other.square), is_outside: self.is_outside || other.is_outside }
+        Self {
+            square: self.square.max(other.square),
+            beyond_cells: self.beyond_cells.max(other.beyond_cells),
+            is_outside: self.is_outside || other.is_outside,
+        }
     }
 }
 
@@ -239,7 +242,7 @@ fn move_points<S: Simd>(
     points: &mut [Point],
 ) -> MotionStatistics {
     let (numbers, way) = (tile.as_flattened(), SubstepConstants::new(model, substep_s));
-    let (mut fastest, mut is_outside) = (Floats::splat(simd, 0.0), false);
+    let (mut fastest, mut moved) = (Floats::splat(simd, 0.0), MotionStatistics::default());
     for (number, eight) in points.chunks_mut(LANES).enumerate() {
         if let Some(unmoved) = unmoved {
             eight.copy_from_slice(&unmoved[number * LANES..][..eight.len()]);
@@ -249,9 +252,13 @@ fn move_points<S: Simd>(
             take_velocity(simd, &way, &stencil, numbers, point);
         }
         fastest = greater(advance(simd, model, &way, eight), fastest);
-        is_outside |= eight.iter().any(|point| !way.holds(point));
+        for point in &*eight {
+            let beyond_cells = model.layout.beyond_cells(point, block);
+            moved.beyond_cells = if beyond_cells > moved.beyond_cells { beyond_cells } else { moved.beyond_cells };
+            moved.is_outside |= !way.holds(point);
+        }
     }
-    MotionStatistics { square: (0..LANES).map(|lane| fastest[lane]).fold(0.0, f32::max), is_outside }
+    MotionStatistics { square: (0..LANES).map(|lane| fastest[lane]).fold(0.0, f32::max), ..moved }
 }
 
 /// Gives a point the velocity of the grid there and its gradient.
@@ -313,7 +320,8 @@ fn move_beside<S: Simd>(
                 shells.hold(point, (before_m, own.sides), reactions);
                 square = if point.is_sound() { point.velocity_m_s.norm_squared() } else { f32::INFINITY };
             }
-            moved = moved.and(MotionStatistics { square, is_outside: !way.holds(point) });
+            let beyond_cells = model.layout.beyond_cells(point, block);
+            moved = moved.and(MotionStatistics { square, beyond_cells, is_outside: !way.holds(point) });
         }
     }
     moved

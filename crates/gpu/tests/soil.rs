@@ -54,7 +54,7 @@ fn on_device(tracer: &GpuTracer, model: &Model, state: &State) -> Box<dyn Device
 }
 
 fn by_id(state: &State) -> Vec<Point> {
-    let mut points = state.points.clone();
+    let mut points = state.points.to_vec();
     points.sort_unstable_by_key(|point| point.id);
     points
 }

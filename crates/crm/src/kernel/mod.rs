@@ -15,7 +15,7 @@ use crate::scratch::{POINTS_A_TASK, check};
 use crate::shape::BodyShape;
 use crate::shells::SHELLS_MAX;
 use crate::state::{Point, State};
-use crate::step::few_shells;
+use crate::step::check_shell_count;
 
 /// All kernels.
 pub const WGSL: &str = concat!(
@@ -222,7 +222,7 @@ impl BodyRecord {
     /// When there are too many, or one is not valid.
     pub fn of(model: &Model, bodies: &[Body]) -> Result<Vec<Self>, CrmError> {
         bodies.iter().enumerate().try_for_each(|(index, body)| body.check(index))?;
-        few_shells(bodies)?;
+        check_shell_count(bodies)?;
         if bodies.len() > BODIES_MAX {
             let what = format!("the solver on a GPU takes {BODIES_MAX} at once");
             return Err(CrmError::Body { index: BODIES_MAX, what });
@@ -288,7 +288,7 @@ pub fn pack(model: &Model, state: &State) -> Result<Vec<[u32; 4]>, CrmError> {
     let mut planes = vec![[0; 4]; PLANES * count];
     let rows = planes.par_chunks_mut(count.max(1)).enumerate();
     rows.for_each(|(plane, row)| {
-        let words = row.par_iter_mut().zip(&state.points).enumerate();
+        let words = row.par_iter_mut().zip(state.points.par_iter()).enumerate();
         words.with_min_len(POINTS_A_TASK).for_each(|(index, (words, point))| {
             *words = plane_words(plane, index as u32, point, per_cell, per_kg);
         });

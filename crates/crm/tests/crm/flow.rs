@@ -87,7 +87,7 @@ fn the_moon_is_the_earth_in_slow_motion() {
     run(&earth, &mut on_earth, 0.15);
     run(&moon, &mut on_moon, 0.15 / ratio.sqrt());
     let by_id = |state: &State| {
-        let mut points = state.points.clone();
+        let mut points = state.points.to_vec();
         points.sort_unstable_by_key(|point| point.id);
         points
     };

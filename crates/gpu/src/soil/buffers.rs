@@ -17,12 +17,12 @@ const BYTES_MIN: u64 = size_of::<BodyRecord>() as u64;
 
 /// The bodies that there is room for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Contacts {
+pub(super) struct BodyCapacity {
     pub(super) bodies: usize,
     pub(super) has_shells: bool,
 }
 
-impl Contacts {
+impl BodyCapacity {
     /// Room for these bodies too, with some to spare: bodies come and go.
     pub(super) fn with_room_for(self, bodies: &[Body]) -> Self {
         Self {
@@ -36,7 +36,7 @@ impl Contacts {
 #[derive(Debug)]
 pub(super) struct Buffers {
     pub(super) points: usize,
-    pub(super) contacts: Contacts,
+    pub(super) capacity: BodyCapacity,
     arrays: [wgpu::Buffer; ARRAYS],
     /// For the clock and the reactions behind it.
     pub(super) back: wgpu::Buffer,
@@ -50,9 +50,9 @@ impl Buffers {
         pipelines: &Pipelines,
         model: &Model,
         points: usize,
-        contacts: Contacts,
+        capacity: BodyCapacity,
     ) -> Result<Self, TraceError> {
-        let Contacts { bodies, has_shells } = contacts;
+        let BodyCapacity { bodies, has_shells } = capacity;
         let storage = wgpu::BufferUsages::STORAGE;
         let blocks = block_count(model) as u64;
         let point_bytes = (PLANES * size_of::<[u32; 4]>() * points) as u64;
@@ -80,7 +80,7 @@ impl Buffers {
         let bindings = bound.collect();
         let back = read_back(engine, CLOCK_BYTES + reaction_bytes(bodies));
         engine.check()?;
-        Ok(Self { points, contacts, arrays, back, bindings })
+        Ok(Self { points, capacity, arrays, back, bindings })
     }
 
     pub(super) fn of(&self, array: Array) -> &wgpu::Buffer {

@@ -17,7 +17,7 @@ use selene_crm::kernel::{
 use selene_crm::{Body, CrmError, DeviceSoil, Model, SORTED_CELLS, SoilDevice, State, StepResults, divide};
 use selene_scene::TraceError;
 
-use self::buffers::{Buffers, CLOCK_BYTES, Contacts, read_back};
+use self::buffers::{BodyCapacity, Buffers, CLOCK_BYTES, read_back};
 use self::passes::{Array, Pass, Pipelines};
 use crate::engine::Engine;
 use crate::tracer::GpuTracer;
@@ -59,16 +59,16 @@ struct GpuSoil {
 impl GpuSoil {
     fn new(engine: Arc<Engine>, pipelines: Arc<Pipelines>, model: &Model) -> Result<Self, CrmError> {
         check_resolution(model)?;
-        let buffers = Buffers::new(&engine, &pipelines, model, 0, Contacts::default()).map_err(failed)?;
+        let buffers = Buffers::new(&engine, &pipelines, model, 0, BodyCapacity::default()).map_err(failed)?;
         let (model, ids, clock) = (model.clone(), Vec::new(), ClockRecord::default());
         Ok(Self { engine, pipelines, model, buffers, ids, clock, is_sorted: false })
     }
 
     /// Writes what is new in this step.
     fn begin(&mut self, bodies: &[Body], records: &[BodyRecord], duration_s: f64) -> Result<(), CrmError> {
-        let contacts = self.buffers.contacts.with_room_for(bodies);
-        if contacts != self.buffers.contacts {
-            let buffers = self.fitting(self.buffers.points, contacts)?;
+        let capacity = self.buffers.capacity.with_room_for(bodies);
+        if capacity != self.buffers.capacity {
+            let buffers = self.fitting(self.buffers.points, capacity)?;
             let mut encoder = self.encoder();
             let points = self.buffers.of(Array::Points);
             encoder.copy_buffer_to_buffer(points, 0, buffers.of(Array::Points), 0, points.size());
@@ -143,7 +143,7 @@ impl GpuSoil {
         let mut passes = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
         for _ in 0..count {
             self.dispatch(&mut passes, Pass::BeginSubstep, [1, 1]);
-            if self.buffers.contacts.has_shells {
+            if self.buffers.capacity.has_shells {
                 self.dispatch(&mut passes, Pass::FindSides, blocks);
             }
             self.dispatch(&mut passes, Pass::ToNodes, blocks);
@@ -154,7 +154,7 @@ impl GpuSoil {
     }
 
     fn dispatch(&self, passes: &mut wgpu::ComputePass<'_>, pass: Pass, groups: [u32; 2]) {
-        let pipelines = self.pipelines.of(&self.engine, self.buffers.contacts.has_shells);
+        let pipelines = self.pipelines.of(&self.engine, self.buffers.capacity.has_shells);
         passes.set_pipeline(&pipelines[pass as usize]);
         passes.set_bind_group(0, &self.buffers.bindings[pass as usize], &[]);
         passes.dispatch_workgroups(groups[0], groups[1], 1);
@@ -170,8 +170,8 @@ impl GpuSoil {
         self.engine.read(submission, &back, bytemuck::pod_collect_to_vec).map_err(failed)
     }
 
-    fn fitting(&self, points: usize, contacts: Contacts) -> Result<Buffers, CrmError> {
-        Buffers::new(&self.engine, &self.pipelines, &self.model, points, contacts).map_err(failed)
+    fn fitting(&self, points: usize, capacity: BodyCapacity) -> Result<Buffers, CrmError> {
+        Buffers::new(&self.engine, &self.pipelines, &self.model, points, capacity).map_err(failed)
     }
 
     fn encoder(&self) -> wgpu::CommandEncoder {
@@ -183,7 +183,7 @@ impl DeviceSoil for GpuSoil {
     fn load(&mut self, state: &State) -> Result<(), CrmError> {
         let planes = pack(&self.model, state)?;
         if state.points.len() != self.buffers.points {
-            self.buffers = self.fitting(state.points.len(), self.buffers.contacts)?;
+            self.buffers = self.fitting(state.points.len(), self.buffers.capacity)?;
         }
         self.buffers.write(&self.engine, Array::Points, bytemuck::cast_slice(&planes));
         let square = state.points.iter().map(|point| point.velocity_m_s.norm_squared()).fold(0.0, f32::max);

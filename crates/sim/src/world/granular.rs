@@ -21,7 +21,8 @@ use selene_base::random::stream_at;
 use selene_base::{Pose, SimTime, Wrench};
 use selene_crm::{Body, BodyShape, Drum};
 use selene_soil::{
-    Conditions, Domain, GranularError, GranularWindow, MemoryPatch, PointSolver, StirredSoil, WheelContact, WindowState,
+    Conditions, Domain, EndOfHeartbeat, GranularError, GranularWindow, MemoryPatch, PointSolver, StirredSoil,
+    WheelContact, WindowState,
 };
 use selene_terrain::{GroundPatch, NodeRect, Terrain};
 use selene_vehicle::contact::LooseRock;
@@ -235,16 +236,21 @@ impl GroupWindow {
         Ok(())
     }
 
-    /// At the end of a heartbeat, updates the ground by what flowed, and puts soil that is still to sleep.
+    /// At the end of a heartbeat, finds what `settle` is to do.
+    pub(crate) fn end_heartbeat(&mut self, elapsed_s: f64) -> Result<EndOfHeartbeat, GranularError> {
+        self.window.bring_back(&mut self.state, &mut self.solver)?;
+        let is_entered = self.inside.iter().any(|(body, _)| body.is_awake);
+        self.window.end_heartbeat(&mut self.state, is_entered, elapsed_s)
+    }
+
+    /// Updates the ground by what flowed, and puts soil that is still to sleep.
     pub(crate) fn settle(
         &mut self,
         ground: &mut GroundPatch,
         memory: &mut MemoryPatch,
-        elapsed_s: f64,
+        end: EndOfHeartbeat,
     ) -> Result<(), GranularError> {
-        self.window.bring_back(&mut self.state, &mut self.solver)?;
-        let is_entered = self.inside.iter().any(|(body, _)| body.is_awake);
-        self.window.settle(&mut self.state, ground, memory, is_entered, elapsed_s)
+        self.window.settle(&mut self.state, ground, memory, end)
     }
 
     /// Gives the bodies in it the wrenches of its points; `on_rocks` has an entry for each rock.

@@ -234,9 +234,11 @@ impl Group {
             let gravity = model.gravity_m_s2();
             self.rocks.iter_mut().for_each(|rock| rock.step(&gravity, conditions.dt_s));
         }
+        let elapsed_s = steps as f64 * conditions.dt_s;
+        let ends: Vec<_> = self.windows.par_iter_mut().map(|window| window.end_heartbeat(elapsed_s)).collect();
         let GroupScratch { ground, memory, .. } = &mut self.scratch;
-        for window in &mut self.windows {
-            window.settle(ground, memory, steps as f64 * conditions.dt_s)?;
+        for (window, end) in self.windows.iter_mut().zip(ends) {
+            window.settle(ground, memory, end?)?;
         }
         self.edits = self.scratch.ground.take_edits();
         if shared {

@@ -198,11 +198,27 @@ impl Model {
     /// from before: groups that did not fail would be ahead of the one that did.
     fn advance(&self, state: &mut State, inputs: &Inputs, scratch: &mut Scratch) -> Result<Vec<Edit>, WorldError> {
         let steps = (self.scenario().heartbeat / self.scenario().step) as usize;
+        let mut members = self.groups(state);
+        members.retain(|of| inputs.share.is_none_or(|share| is_stepped_here(of, share)));
+        if members.iter().all(|of| of.windows.is_empty()) {
+            return self.advance_groups(&members, steps, state, inputs, scratch);
+        }
+        // The pool's threads step granular soil. From outside of the pool each exchange would wake one of them and wait to
+        // be woken, which took a tenth of the time of a rover on points.
+        rayon::scope(|_| self.advance_groups(&members, steps, state, inputs, scratch))
+    }
+
+    fn advance_groups(
+        &self,
+        members: &[Members],
+        steps: usize,
+        state: &mut State,
+        inputs: &Inputs,
+        scratch: &mut Scratch,
+    ) -> Result<Vec<Edit>, WorldError> {
         let Scratch { rovers, groups: spare, written, windows_before, .. } = scratch;
         let mut used = Vec::new();
-        let mut members = self.groups(state);
         let (share, shared) = (inputs.share, inputs.share.is_some());
-        members.retain(|of| share.is_none_or(|share| is_stepped_here(of, share)));
         // A group without granular soil cannot fail.
         let before = members.iter().any(|of| !of.windows.is_empty()).then(|| copied(state, windows_before));
         state.dust.land(state.time, self, &mut state.granular);
@@ -235,7 +251,7 @@ impl Model {
         } else {
             state.dust.throw(thrown, self, &mut state.granular);
         }
-        self.pack_what_is_left(state, &members, spare);
+        self.pack_what_is_left(state, members, spare);
         *spare = used;
         edits.sort_by_key(|edit| (edit.tile_index(), edit.node));
         Ok(edits)
@@ -422,9 +438,10 @@ impl Model {
 /// A copy of a state without its granular windows, which are copied into the existing memory of `windows`.
 fn copied(state: &mut State, windows: &mut BTreeMap<u32, WindowState>) -> State {
     windows.retain(|id, _| state.granular.contains_key(id));
-    for (id, of) in &state.granular {
-        windows.entry(*id).or_default().clone_from(of);
+    for id in state.granular.keys() {
+        windows.entry(*id).or_default();
     }
+    windows.par_iter_mut().for_each(|(id, copy)| copy.clone_from(&state.granular[id]));
     let granular = std::mem::take(&mut state.granular);
     let copy = state.clone();
     state.granular = granular;

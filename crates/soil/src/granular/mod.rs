@@ -33,6 +33,6 @@ pub use key::CrmKey;
 pub use loose::{LoosePoint, LooseSoil};
 pub use solver::PointSolver;
 pub use spec::{GrainsSpec, WindowSpec};
-pub use state::WindowState;
+pub use state::{EndOfHeartbeat, WindowState};
 pub use stirred::StirredSoil;
 pub use window::{GranularError, GranularWindow};

@@ -173,6 +173,16 @@ impl WindowState {
     }
 }
 
+/// What the end of a heartbeat is to do with a window's points.
+#[derive(Clone, Debug, Default)]
+#[must_use = "the ground is updated by `settle`"]
+pub struct EndOfHeartbeat {
+    /// Whether they become a height field again.
+    sleeps: bool,
+    /// Height of their surface in each column of cells, m above the floor, if the ground is to be updated.
+    tops_m: Option<Vec<f32>>,
+}
+
 impl GranularWindow {
     /// The window's state at rest: each post has the soil above the window's floor, at the soil's density.
     #[must_use]
@@ -233,8 +243,31 @@ impl GranularWindow {
             Some(Flowing { points, shells: Shells::default(), tops_m, reported_m, unshown_s: 0.0, still_s: 0.0 });
     }
 
-    /// Ends a heartbeat of `elapsed_s`: updates the ground at intervals, turns points that have been still without a
-    /// body inside into a height field again, and checks the ledger.
+    /// Ends a heartbeat of `elapsed_s` for the points: finds what `settle` is to do, and checks the ledger. Reads the points
+    /// and not the ground, so several windows can do it at once.
+    ///
+    /// # Errors
+    /// When soil was lost or created.
+    pub fn end_heartbeat(
+        &self,
+        state: &mut WindowState,
+        is_entered: bool,
+        elapsed_s: f64,
+    ) -> Result<EndOfHeartbeat, GranularError> {
+        let mut end = EndOfHeartbeat::default();
+        if let Some(flowing) = &mut state.flowing {
+            let is_still = !is_entered && is_still(&flowing.points.points);
+            flowing.still_s = if is_still { flowing.still_s + elapsed_s } else { 0.0 };
+            flowing.unshown_s += elapsed_s;
+            end.sleeps = flowing.still_s >= STILL_S;
+            let shows = end.sleeps || flowing.unshown_s >= SHOW_S;
+            end.tops_m = shows.then(|| flowing.points.tops_m(&self.model));
+        }
+        self.balance(state)?;
+        Ok(end)
+    }
+
+    /// Updates the ground if it is time, and turns points that sleep into a height field again.
     ///
     /// # Errors
     /// When soil was lost or created.
@@ -243,27 +276,20 @@ impl GranularWindow {
         state: &mut WindowState,
         ground: &mut GroundPatch,
         memory: &mut MemoryPatch,
-        is_entered: bool,
-        elapsed_s: f64,
+        end: EndOfHeartbeat,
     ) -> Result<(), GranularError> {
-        if let Some(flowing) = &mut state.flowing {
-            let is_still = !is_entered && is_still(&flowing.points.points);
-            flowing.still_s = if is_still { flowing.still_s + elapsed_s } else { 0.0 };
-            flowing.unshown_s += elapsed_s;
-            let sleeps = flowing.still_s >= STILL_S;
-            if sleeps || flowing.unshown_s >= SHOW_S {
-                self.show(flowing, ground, memory);
-            }
-            if sleeps {
-                self.lay_down(state);
-            }
+        if let (Some(flowing), Some(tops_m)) = (&mut state.flowing, end.tops_m) {
+            self.show(flowing, &tops_m, ground, memory);
         }
-        self.balance(state)
+        if end.sleeps {
+            self.lay_down(state);
+            self.balance(state)?;
+        }
+        Ok(())
     }
 
-    /// Raises and lowers the posts as the tops of the points around them have moved since they woke.
-    fn show(&self, flowing: &mut Flowing, ground: &mut GroundPatch, memory: &mut MemoryPatch) {
-        let now_m = flowing.points.tops_m(&self.model);
+    /// Raises and lowers the posts as the tops of the points around them, `now_m`, have moved since they woke.
+    fn show(&self, flowing: &mut Flowing, now_m: &[f32], ground: &mut GroundPatch, memory: &mut MemoryPatch) {
         let Flowing { tops_m, reported_m, unshown_s, .. } = flowing;
         *unshown_s = 0.0;
         for (post, reported_m) in reported_m.iter_mut().enumerate() {
@@ -430,7 +456,7 @@ mod tests {
     use super::WindowState;
     use crate::granular::shells::Shells;
     use crate::granular::solver::PointSolver;
-    use crate::granular::{GranularWindow, WindowSpec};
+    use crate::granular::{GranularError, GranularWindow, WindowSpec};
     use crate::law::Law;
     use crate::memory::MemoryPatch;
     use crate::rigid::{Rigid, RigidSpec};
@@ -463,6 +489,18 @@ mod tests {
         let ground = window.posts.ground(&terrain, &mut Ruts::default());
         let memory = MemoryPatch::new(&ground);
         (window, state, ground, memory)
+    }
+
+    /// Ends a heartbeat.
+    fn settle(
+        window: &GranularWindow,
+        state: &mut WindowState,
+        (ground, memory): (&mut GroundPatch, &mut MemoryPatch),
+        is_entered: bool,
+        elapsed_s: f64,
+    ) -> Result<(), GranularError> {
+        let end = window.end_heartbeat(state, is_entered, elapsed_s)?;
+        window.settle(state, ground, memory, end)
     }
 
     fn box_at(height_m: f64, speed_m_s: f64) -> Body {
@@ -521,7 +559,7 @@ mod tests {
         let mean_depth_m = before_m.iter().map(|m| m - window.corner_m.z).sum::<f64>() / before_m.len() as f64;
         assert!((total_mg as f64 / (density * mean_depth_m) - 1.0).abs() < 1e-6);
         for _ in 0..3 {
-            window.settle(&mut state, &mut ground, &mut memory, false, 0.2).expect("nothing is lost");
+            settle(&window, &mut state, (&mut ground, &mut memory), false, 0.2).expect("nothing is lost");
         }
         assert!(!state.is_flowing() && state.posts_mg() == total_mg);
         assert!(window.posts.heights_m(&ground) == before_m && ground.take_edits().is_empty());
@@ -539,10 +577,10 @@ mod tests {
         for n in 0..100 {
             let body = box_at(0.04 - 3e-4 * f64::from(n), -0.3);
             lifts_n.push(window.step(&mut state, &[(0, body)], &mut solver).expect("a step")[0].force.z);
-            window.settle(&mut state, &mut ground, &mut memory, true, 0.001).expect("nothing is lost");
+            settle(&window, &mut state, (&mut ground, &mut memory), true, 0.001).expect("nothing is lost");
             assert_eq!(state.posts_mg() + state.points_mg(), total_mg);
         }
-        window.settle(&mut state, &mut ground, &mut memory, true, 0.02).expect("nothing is lost");
+        settle(&window, &mut state, (&mut ground, &mut memory), true, 0.02).expect("nothing is lost");
         let sunk_m = ground.height_m(0.0, 0.0).expect("ground");
         // The grid blurs the face of the box over half a cell.
         assert!((-0.04..-0.003).contains(&sunk_m), "the ground under a box 3 cm down is at {sunk_m} m");
@@ -558,7 +596,7 @@ mod tests {
                 .points
                 .iter_mut()
                 .for_each(|point| point.velocity_m_s.fill(0.0));
-            window.settle(&mut state, &mut ground, &mut memory, false, 0.2).expect("nothing is lost");
+            settle(&window, &mut state, (&mut ground, &mut memory), false, 0.2).expect("nothing is lost");
         }
         assert!(!state.is_flowing() && state.posts_mg() == total_mg);
     }
@@ -575,7 +613,7 @@ mod tests {
         for n in 0..60 {
             window.step(&mut state, &[(0, box_at(0.04 - 5e-4 * f64::from(n), -0.5))], &mut solver).expect("a step");
         }
-        window.settle(&mut state, &mut ground, &mut memory, true, 0.02).expect("nothing is lost");
+        settle(&window, &mut state, (&mut ground, &mut memory), true, 0.02).expect("nothing is lost");
         let reported = window.loose_points(&state);
         // Those under the box at least: six columns each way.
         assert!(reported.len() > 36 && reported.is_sorted_by_key(|point| point.id), "{} points", reported.len());
