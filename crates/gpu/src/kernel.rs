@@ -1,6 +1,6 @@
 //! A compute kernel, or several that run one after the other, with buffers for input, output and reading back, which are
 //! kept between calls: one set for each dispatch in flight, so that results are read while the next are traced. Kernels
-//! have a uniform, an array, or both; results stand in the array, with or in place of what they are made from, so that
+//! have an array, and some a uniform; results stand in the array, with or in place of what they are made from, so that
 //! with the scene's seven a kernel uses eight storage buffers, as many as WebGPU guarantees.
 //!
 //! A kernel is compiled for what an image needs, when an image first needs it: code for several rays to
@@ -41,7 +41,7 @@ pub(crate) struct Task<'a> {
     pub(crate) array_bytes: u64,
     /// Writes what the kernel reads of the array, before the next submission.
     pub(crate) write: &'a dyn Fn(&wgpu::Buffer),
-    /// Workgroups in x and y of each of the kernel's entry points.
+    /// Workgroups in x and y of the entry points to run, the first ones of the kernel.
     pub(crate) groups: &'a [[u32; 2]],
     /// Bytes of the array that are read back.
     pub(crate) results: Range<u64>,

@@ -200,13 +200,13 @@ impl Tracer for GpuTracer {
         out.clear();
         out.reserve(beams.len());
         let all = ReceiverRecord::new(receiver, scene, beams.len() as u32)?;
-        let at_once = (beams_at_once(&self.engine) / receiver.rays.len()).max(1);
+        let at_once = wide_beams_at_once(&self.engine, receiver.rays.len());
+        let copy = uploaded(&self.engine, &self.scene_layout, &mut self.copy, scene, 0)?;
         // Equal parts: the beams of one are uploaded while the one before is traced.
         let parts = beams.len().div_ceil(at_once).max(1);
         let mut dispatched = None;
         for some in beams.chunks(beams.len().div_ceil(parts).max(1)) {
             let receiver = ReceiverRecord { beams: some.len() as u32, ..all };
-            let copy = uploaded(&self.engine, &self.scene_layout, &mut self.copy, scene, 0)?;
             let next = start_echoes(&self.engine, &mut self.echoes, copy, (scene, &receiver, some));
             if let Some((last, answer)) = dispatched.replace((next, (receiver, some))) {
                 self.echoes.answer(&self.engine, last, |bytes| take_echoes(scene, answer, bytes, out))?;
@@ -339,6 +339,14 @@ fn image<R: Pod>(
 fn rows_at_once(row_bytes: u64, buffer_bytes_max: u64) -> u32 {
     let groups = DISPATCH_BYTES.min(buffer_bytes_max) / (row_bytes * u64::from(CAMERA_GROUP));
     groups.clamp(1, GROUPS_MAX) as u32 * CAMERA_GROUP
+}
+
+/// A lidar's beams of a dispatch, with their rays and reports.
+fn wide_beams_at_once(engine: &Engine, rays: usize) -> usize {
+    let beam_bytes = size_of::<WideBeamRecord>() + rays * size_of::<EchoRecord>() + 2 * size_of::<ReportRecord>();
+    let by_bytes = DISPATCH_BYTES.min(engine.buffer_bytes_max()) as usize / beam_bytes;
+    let ray_groups = engine.device.limits().max_compute_workgroups_per_dimension as usize;
+    by_bytes.min(ray_groups * ECHO_GROUP as usize / rays).max(1)
 }
 
 fn beams_at_once(engine: &Engine) -> usize {

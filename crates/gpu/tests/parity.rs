@@ -358,6 +358,7 @@ fn a_device_that_was_turned_off_says_so_and_gives_nothing() {
         gpu.camera(&scene, &view(), &mut frame).expect_err("lost"),
         gpu.truth(&scene, &view(), &mut truth).expect_err("lost"),
         gpu.beams(&scene, &[beam], &mut returns).expect_err("lost"),
+        gpu.echoes(&scene, &wide_beams(1), &receiver(Reports::First, None), &mut Vec::new()).expect_err("lost"),
     ] {
         assert!(matches!(error, TraceError::Lost { .. }) && error.is_of_device(), "{error}");
         assert!(error.to_string().contains(&gpu.device()), "{error}");
@@ -484,9 +485,7 @@ fn wide_beams(count: usize) -> Vec<WideBeam> {
 
 /// Asserts that both report the same of beams, apart from those at edges; returns how many echoes the CPU reported.
 fn assert_same_echoes(gpu: &mut GpuTracer, scene: &Scene, beams: &[WideBeam], receiver: &Receiver) -> usize {
-    let (mut expected, mut got) = (Vec::new(), Vec::new());
-    CpuTracer.echoes(scene, beams, receiver, &mut expected).expect("traced");
-    gpu.echoes(scene, beams, receiver, &mut got).expect("traced");
+    let (expected, got) = (echoes_of(&mut CpuTracer, scene, beams, receiver), echoes_of(gpu, scene, beams, receiver));
     assert_eq!(got.len(), beams.len());
     let same = |a: &Echo, b: &Echo| {
         (a.kind, a.class, a.instance) == (b.kind, b.class, b.instance)
@@ -505,14 +504,21 @@ fn assert_same_echoes(gpu: &mut GpuTracer, scene: &Scene, beams: &[WideBeam], re
     expected.iter().flatten().flatten().count()
 }
 
+fn echoes_of(tracer: &mut dyn Tracer, scene: &Scene, beams: &[WideBeam], receiver: &Receiver) -> Vec<Echoes> {
+    let mut echoes = Vec::new();
+    tracer.echoes(scene, beams, receiver, &mut echoes).expect("traced");
+    echoes
+}
+
 #[test]
 fn receivers_report_the_same_echoes() {
     let Some(mut gpu) = gpu() else { return };
     let mut scene = scene(&site());
     let beams = wide_beams(20_000);
+    // Three parts on a device, the last one shorter.
+    assert_same_echoes(&mut gpu, &scene, &wide_beams(80_001), &receiver(Reports::Dual, None));
     let of_part = |scene: &Scene, receiver: &Receiver| {
-        let mut echoes = Vec::new();
-        CpuTracer.echoes(scene, &beams, receiver, &mut echoes).expect("traced");
+        let echoes = echoes_of(&mut CpuTracer, scene, &beams, receiver);
         echoes.iter().flatten().flatten().filter(|echo| echo.instance == PART).count()
     };
     for reports in [Reports::Strongest, Reports::First, Reports::Last, Reports::Dual, Reports::Mean] {
@@ -529,8 +535,18 @@ fn receivers_report_the_same_echoes() {
         deviation_m: 0.3,
         cross_section_m2: 0.05,
     };
+    let clear = echoes_of(&mut gpu, &scene, &beams, &seen);
     scene.set_dust((0..8).map(puff).collect());
     assert_same_echoes(&mut gpu, &scene, &beams, &seen);
+    let dusty = echoes_of(&mut gpu, &scene, &beams, &seen);
+    let is_dust = |echo: &&Echo| echo.class == Class::Dust as u16;
+    assert!(dusty.iter().flatten().flatten().filter(is_dust).count() > 20);
+    let dimmed = clear
+        .iter()
+        .zip(&dusty)
+        .filter(|([a, _], [b, _])| a.zip(*b).is_some_and(|(a, b)| a.class == b.class && b.signal < 0.99 * a.signal));
+    let count = dimmed.count();
+    assert!(count > 20 && count < beams.len() / 2, "{count} are dimmed");
     gpu.echoes(&scene, &[], &seen, &mut Vec::new()).expect("nothing to do");
     let no_ray = Receiver { rays: Vec::new(), ..seen };
     let message = gpu.echoes(&scene, &beams, &no_ray, &mut Vec::new()).expect_err("no ray").to_string();

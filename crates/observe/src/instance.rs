@@ -2,6 +2,8 @@
 //! ground; a rock has its number on the site plus 1, loose or not; a part of a rover or of an object has
 //! 0xF000 0000 + 1024 · the entity's number + the part's number. So there are numbers for 2^18 entities.
 
+use std::ops::RangeInclusive;
+
 use selene_sim::{Entity, EntityId};
 
 /// The first number of parts, beyond those of all rocks.
@@ -24,6 +26,11 @@ pub fn instance_of_rock(id: u32) -> u32 {
 pub fn instance_of_part(entity: EntityId, part: usize) -> u32 {
     let within = (part % PARTS_MAX) as u32;
     FIRST_PART | ((entity.0 & EntityId::LAST.0) * PARTS_MAX as u32) | within
+}
+
+/// The instance numbers of all parts of an entity.
+pub(crate) fn parts_of(entity: EntityId) -> RangeInclusive<u32> {
+    instance_of_part(entity, 0)..=instance_of_part(entity, PARTS_MAX - 1)
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ pub enum TraceError {
     /// The view has no pixels, or its numbers do not describe a camera.
     #[error("camera view: {0}")]
     View(String),
-    /// A lidar's receiver is none.
+    /// A lidar's receiver is not valid: its number of rays, or what it ignores.
     #[error("lidar: {0}")]
     Receiver(String),
     /// The scene does not fit the device.
@@ -104,7 +104,7 @@ pub trait Tracer: Send {
     /// each beam, in order, with the echoes of dust.
     ///
     /// # Errors
-    /// When the receiver is none, the scene does not fit or the device is lost.
+    /// When the receiver is not valid, the scene does not fit or the device is lost.
     fn echoes(
         &mut self,
         scene: &Scene,

@@ -4,11 +4,10 @@
 mod layout;
 mod views;
 
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use selene_base::SimTime;
-use selene_scene::{BeamReturn, Class, Receiver, Scene};
+use selene_scene::{Receiver, Scene};
 use selene_sensors::lidar::{SceneOverTime, SelfHits};
 use selene_sensors::{Lidar, LidarPoint, LidarSpec, Sample, Schedule, StageRow};
 use selene_sim::{EntityId, Model, Mounted, Snapshot};
@@ -18,7 +17,7 @@ use crate::ObserveError;
 use crate::augment::augment;
 use crate::device::{Devices, Tracers};
 use crate::history::History;
-use crate::instance::{PARTS_MAX, instance_of_part};
+use crate::instance::parts_of;
 use crate::interval::Interval;
 use crate::per_rover::PerRover;
 use crate::recall::rover_span;
@@ -206,19 +205,6 @@ impl SceneOverTime for SweptScene<'_> {
 fn receiver(lidar: &Lidar, rover: EntityId) -> Receiver {
     let ignores = (lidar.spec().self_hits == SelfHits::Drop).then(|| parts_of(rover));
     Receiver { ignores, ..lidar.receiver().clone() }
-}
-
-/// The instance numbers of a rover's parts.
-fn parts_of(rover: EntityId) -> RangeInclusive<u32> {
-    instance_of_part(rover, 0)..=instance_of_part(rover, PARTS_MAX - 1)
-}
-
-/// Removes the returns of rays that met a rover; nothing behind it is seen.
-pub(crate) fn drop_hits_of(rover: EntityId, returns: &mut [BeamReturn]) {
-    let own = parts_of(rover);
-    for met in returns.iter_mut().filter(|met| met.class == Class::Rover as u16 && own.contains(&met.instance)) {
-        *met = BeamReturn::NONE;
-    }
 }
 
 impl std::fmt::Debug for RoverLidars {

@@ -7,13 +7,14 @@ use std::collections::BTreeMap;
 
 use nalgebra::{Point3, Vector3};
 use selene_base::{Pose, SimTime};
-use selene_scene::{Beam, BeamReturn};
+use selene_scene::{Beam, BeamReturn, Class};
 use selene_sensors::lidar::SelfHits;
 use selene_sensors::{Radar, RadarReturn, RadarSpec, Sample};
+use selene_sim::EntityId;
 
 use super::{RangedWithTruth, RangingContext, clouds};
 use crate::ObserveError;
-use crate::lidar::drop_hits_of;
+use crate::instance::parts_of;
 use crate::values::{RadarSample, Ranged};
 
 /// The observer of a radar on a link.
@@ -80,6 +81,14 @@ impl Motion {
     fn velocity_m_s(&self, instance: u32, point: &Point3<f64>) -> Vector3<f64> {
         let Some([first, last]) = self.bodies.get(&instance) else { return Vector3::zeros() };
         (point - first * last.inverse_transform_point(point)) / self.span_s
+    }
+}
+
+/// Removes the returns of rays that met a rover; nothing behind it is seen.
+fn drop_hits_of(rover: EntityId, returns: &mut [BeamReturn]) {
+    let own = parts_of(rover);
+    for met in returns.iter_mut().filter(|met| met.class == Class::Rover as u16 && own.contains(&met.instance)) {
+        *met = BeamReturn::NONE;
     }
 }
 

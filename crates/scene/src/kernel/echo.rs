@@ -98,15 +98,7 @@ pub fn joined(near: &EchoRecord, far: &EchoRecord) -> EchoRecord {
 
 /// Sorts the echoes of a beam's rays, nearest first; equal ranges keep their order.
 pub fn sort(rays: &mut [EchoRecord]) {
-    for next in 1..rays.len() {
-        let ray = rays[next];
-        let mut at = next;
-        while at > 0 && rays[at - 1].range > ray.range {
-            rays[at] = rays[at - 1];
-            at -= 1;
-        }
-        rays[at] = ray;
-    }
+    rays.sort_by(|a, b| a.range.total_cmp(&b.range));
 }
 
 /// What the receiver reports of a beam whose rays gave these echoes, nearest first; those without a signal do not count.
@@ -129,7 +121,8 @@ pub fn reported(receiver: &ReceiverRecord, rays: &[EchoRecord]) -> [ReportRecord
 
 /// Adds an echo to the reception, if it is strong enough and within range.
 fn detect(receiver: &ReceiverRecord, reception: &mut Reception, echo: &EchoRecord) {
-    if echo.signal < 1.0 || echo.range < receiver.nearest || echo.range > receiver.farthest {
+    let is_strong = echo.signal >= 1.0;
+    if !(is_strong && echo.range >= receiver.nearest && echo.range <= receiver.farthest) {
         return;
     }
     let is_first = reception.count == 0;

@@ -41,8 +41,9 @@ fn ray_echoes(@builtin(global_invocation_id) id: vec3<u32>) {
     }
     let surface = surface_at(ray, hit);
     let cosine = clamp(-dot(surface.normal, ray.direction), 0.0, 1.0);
-    let material = materials[surface.material];
-    let reflectance = dot(receiver.of_bands, vec3(material.albedo, material.near_infrared));
+    // As on the host, which looks it up by the code: grains, shown as ground, have the ground's near infrared.
+    let near_infrared = materials[select(surface.material, 0u, surface.code == GROUND_CODE)].near_infrared;
+    let reflectance = dot(receiver.of_bands, vec3(materials[surface.material].albedo, near_infrared));
     set_ray(id.x, ray_echo(off_axis.z, hit.t, reflectance * cosine, surface.code));
 }
 
@@ -108,7 +109,8 @@ fn joined(near: Echo, far: Echo) -> Echo {
     );
 }
 
-// Sorts the echoes of a beam's rays, nearest first; equal ranges keep their order.
+// Sorts the echoes of a beam's rays, nearest first; equal ranges keep their order. By insertion: without dust there are
+// few, and most of them lie in order.
 fn sort(first: u32) {
     for (var next = 1u; next < receiver.rays_of_beam; next++) {
         let ray = ray_at(first + next);
@@ -135,7 +137,7 @@ fn reported(first: u32) -> array<Report, 2> {
     var before = 0.0;
     for (var number = 0u; number < receiver.rays_of_beam; number++) {
         let ray = ray_at(first + number);
-        if ray.signal <= 0.0 {
+        if !(ray.signal > 0.0) {
             continue;
         }
         if echo.signal > 0.0 && ray.range - before > receiver.resolution {
@@ -155,7 +157,7 @@ fn reported(first: u32) -> array<Report, 2> {
 
 // Adds an echo to the reception, if it is strong enough and within range.
 fn detect(reception: ptr<function, Reception>, echo: Echo) {
-    if echo.signal < 1.0 || echo.range < receiver.nearest || echo.range > receiver.farthest {
+    if !(echo.signal >= 1.0 && echo.range >= receiver.nearest && echo.range <= receiver.farthest) {
         return;
     }
     if (*reception).count == 0u {

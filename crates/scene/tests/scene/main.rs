@@ -7,6 +7,7 @@ mod common;
 mod detail;
 mod dust;
 mod earthlight;
+mod echoes;
 mod gnomon;
 mod grains;
 mod ground_materials;

@@ -1,7 +1,7 @@
 //! Models of lidars (SENSOR §3.1): spinning, raster, solid-state and flash. Each beam leaves at its own instant from
-//! the sensor's pose at that instant; `firing` computes its direction and time, `divergence` its width, `trace` its
-//! echoes by the model in `selene_scene::kernel::echo`. Surfaces are diffuse; gloss and the opposition surge are left out. Noise is applied to range, the two
-//! angles and intensity, never to x, y, z.
+//! the sensor's pose at that instant; `firing` computes its direction and time, `divergence` its rays, `trace` traces
+//! scans in slices, and `selene_scene::kernel::echo` is the model of its echoes. Surfaces are diffuse; gloss and the
+//! opposition surge are left out. Noise is applied to range, the two angles and intensity, never to x, y, z.
 //!
 //! A spinning scan is one turn that begins behind the sensor, so that its seam is not ahead. A device whose firing
 //! cycle does not divide a turn continues firing across the seam: the cycle in which the seam falls is split between

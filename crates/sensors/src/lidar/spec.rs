@@ -58,8 +58,8 @@ pub struct LidarSpec {
     /// Greatest range, m, above `min_range_m`; farther returns are left out.
     #[garde(custom(farther_than(self.min_range_m)))]
     pub max_range_m: f64,
-    /// Range at which a facing target of 10 % reflectance that fills the beam is just detected, m.
-    #[garde(custom(positive))]
+    /// Range at which a facing target of 10 % reflectance that fills the beam is just detected, m, 0.001 to 1e6.
+    #[garde(custom(within(1e-3, 1e6)))]
     pub range_at_10_percent_m: f64,
     /// Wavelength of the laser, nm, 550 to 1550: selects the reflectance of materials.
     #[garde(custom(within(550.0, 1550.0)))]

@@ -36,11 +36,14 @@ impl Scan<'_> {
         for (number, slice) in slices.iter().enumerate() {
             let Some(Some(of_slice)) = beams else { return Ok(None) };
             let scene = scene.during(slice.span);
-            let (result, (mut before, next)) = rayon::join(
-                || tracer.echoes(scene, &of_slice, receiver, &mut echoes),
-                || (points_of(number.checked_sub(1), &traced), beams_of(number + 1)),
-            );
-            result?;
+            let (mut before, mut next) = (Vec::new(), None);
+            // The caller's thread traces, so that no thread of the pool waits for a device.
+            rayon::in_place_scope(|scope| {
+                let beside = || (points_of(number.checked_sub(1), &traced), beams_of(number + 1));
+                let kept = (&mut before, &mut next);
+                scope.spawn(move |_| (*kept.0, *kept.1) = beside());
+                tracer.echoes(scene, &of_slice, receiver, &mut echoes)
+            })?;
             points.append(&mut before);
             std::mem::swap(&mut traced, &mut echoes);
             beams = next;
