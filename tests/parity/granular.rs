@@ -1,5 +1,5 @@
 //! A rover on granular soil that a GPU steps against the same drive on the CPU. A device repeats itself to the byte, and
-//! goes on from a state as if there had been no break.
+//! goes on from a state as if there had been no break; where it fails, the CPU goes on.
 
 use std::sync::Arc;
 
@@ -44,4 +44,22 @@ fn a_rover_on_points_drives_the_same_on_both_devices() {
     assert!((there - here).norm() < APART_M, "{there:?} and {here:?}");
     drive(&mut resumed, 0.5 * DRIVE_S, ahead());
     assert_eq!(unbroken.hash(), resumed.hash());
+}
+
+#[test]
+fn a_lost_device_costs_no_heartbeat() {
+    let Some(gpu) = gpu() else { return };
+    let (device, off) = (gpu.soil_device().expect("the kernels are accepted"), gpu.off_switch());
+    let model = |scenario| Model::new(Arc::new(scenario)).expect("a model");
+    let (on_cpu, on_gpu) = (Arc::new(model(granular())), Arc::new(model(granular()).with_soil_device(device)));
+    let begin = |model: &Arc<Model>| World::begin(Arc::clone(model), None).expect("a world");
+    let (mut world, mut cpu) = (begin(&on_gpu), begin(&on_cpu));
+    drive(&mut world, 0.5 * DRIVE_S, ahead());
+    off.turn_off();
+    // From the state of the last heartbeat on, the drive is that of a world that never had a device.
+    cpu.set_state(world.state().clone());
+    drive(&mut cpu, 0.5 * DRIVE_S, ahead());
+    drive(&mut world, 0.5 * DRIVE_S, ahead());
+    assert!(world.state().granular.values().any(|window| window.is_flowing()));
+    assert_eq!(world.hash(), cpu.hash());
 }

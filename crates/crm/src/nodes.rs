@@ -2,15 +2,15 @@
 
 use nalgebra::Vector3;
 
-use crate::block::{BLOCK_NODES, BlockNodes, SIDE, Tile};
+use crate::block::{BlockNodes, SIDE, Tile};
 use crate::body::{Body, Reaction, slide};
 use crate::grid::{Edges, Wall};
 use crate::model::Model;
 use crate::scratch::{Around, around, slot};
 
-/// Sums the contributions of the tiles of the 27 surrounding blocks to a block's nodes, in the order of `around`.
-pub(crate) fn sum_tiles(tiles: &[Tile], slots: &Around) -> BlockNodes {
-    let mut nodes = [[0.0; 4]; BLOCK_NODES];
+/// Sets a block's nodes to the sums of what the tiles of the 27 surrounding blocks contribute, in the order of `around`.
+pub(crate) fn sum_tiles(tiles: &[Tile], slots: &Around, nodes: &mut BlockNodes) {
+    nodes.fill([0.0; 4]);
     let sums = nodes.as_flattened_mut();
     for (n, tile) in slots.iter().enumerate().filter_map(|(n, at)| Some((n, &tiles[slot(*at)?]))) {
         let [x, y, z] = around(n).map(reach);
@@ -27,7 +27,6 @@ pub(crate) fn sum_tiles(tiles: &[Tile], slots: &Around) -> BlockNodes {
             }
         }
     }
-    nodes
 }
 
 #[inline(always)]

@@ -65,7 +65,7 @@ impl Passes<'_> {
         reactions.fill(Reaction::default());
         let blocks = nodes.par_iter_mut().zip(reactions.par_chunks_mut(self.rows())).zip(&*touched);
         blocks.zip(&*tiles_around).for_each(|(((nodes, reactions), block), around)| {
-            *nodes = sum_tiles(tiles, around);
+            sum_tiles(tiles, around, nodes);
             conditions.apply(*block, nodes, reactions);
         });
     }

@@ -14,6 +14,7 @@ use rayon::prelude::*;
 use selene_base::SimTime;
 use selene_base::Wrench;
 use selene_base::random::stream_at;
+use selene_crm::SoilDevice;
 use selene_soil::solid::{self, ConvexSolid, SolidMotion};
 use selene_soil::{
     Conditions, Domain, DustSource, GranularError, MemoryPatch, PointSolver, SoilContext, WheelContact, WheelMotion,
@@ -148,7 +149,7 @@ impl Group {
         state: &mut State,
         members: &Members,
         rovers: &mut BTreeMap<EntityId, RoverScratch>,
-        share: Option<&ProcessShare>,
+        (share, soil_device): (Option<&ProcessShare>, Option<&SoilDevice>),
         spare: &mut Vec<GroupScratch>,
     ) -> Self {
         let known = spare.iter().position(|scratch| scratch.tiles == members.tiles);
@@ -175,7 +176,7 @@ impl Group {
         };
         let window = |&id: &u32| {
             let window = Arc::clone(model.windows().get(id as usize)?);
-            let points = scratch.points.remove(&id).unwrap_or_else(|| PointSolver::new(model.soil_device()));
+            let points = scratch.points.remove(&id).unwrap_or_else(|| PointSolver::new(soil_device));
             Some(GroupWindow::new(id, window, state.granular.remove(&id)?, points))
         };
         let windows: Vec<_> = members.windows.iter().filter_map(window).collect();

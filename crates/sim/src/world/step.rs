@@ -100,6 +100,8 @@ pub struct Scratch {
     foreign: BTreeSet<TileIndex>,
     /// Copies of granular windows from before a heartbeat.
     windows_before: BTreeMap<u32, WindowState>,
+    /// Whether the device of granular soil failed: the CPU steps it from then on.
+    soil_device_failed: bool,
 }
 
 /// Inputs of a heartbeat besides model and state.
@@ -116,6 +118,13 @@ impl Inputs<'_> {
     pub const NONE: Inputs<'static> = Inputs { commands: &[], share: None };
 }
 
+impl WorldError {
+    /// Whether the device of granular soil failed, so that the CPU can do the same work.
+    fn is_of_soil_device(&self) -> bool {
+        matches!(self, Self::Granular { source, .. } if source.is_of_device())
+    }
+}
+
 impl Model {
     /// Steps one heartbeat and takes a snapshot.
     ///
@@ -129,7 +138,17 @@ impl Model {
         }
         self.prepare(state, scratch)?;
         let before = self.sensed_bodies(state, scratch);
-        let edits = self.advance(state, inputs, scratch)?;
+        let edits = match self.advance(state, inputs, scratch) {
+            Err(error) if error.is_of_soil_device() && !scratch.soil_device_failed => {
+                tracing::warn!("{error}; the CPU steps granular soil from here on");
+                scratch.soil_device_failed = true;
+                // The solvers on the device are in there.
+                scratch.groups.clear();
+                self.prepare(state, scratch)?;
+                self.advance(state, inputs, scratch)?
+            }
+            advanced => advanced?,
+        };
         state.time += self.scenario().heartbeat;
         state.sequence += 1;
         self.check(state)?;
@@ -216,13 +235,15 @@ impl Model {
         inputs: &Inputs,
         scratch: &mut Scratch,
     ) -> Result<Vec<Edit>, WorldError> {
-        let Scratch { rovers, groups: spare, written, windows_before, .. } = scratch;
+        let Scratch { rovers, groups: spare, written, windows_before, soil_device_failed, .. } = scratch;
+        let soil_device = self.soil_device().filter(|_| !*soil_device_failed);
         let mut used = Vec::new();
         let (share, shared) = (inputs.share, inputs.share.is_some());
         // A group without granular soil cannot fail.
         let before = members.iter().any(|of| !of.windows.is_empty()).then(|| copied(state, windows_before));
         state.dust.land(state.time, self, &mut state.granular);
-        let mut groups: Vec<_> = members.iter().map(|of| Group::take(self, state, of, rovers, share, spare)).collect();
+        let mut groups: Vec<_> =
+            members.iter().map(|of| Group::take(self, state, of, rovers, (share, soil_device), spare)).collect();
         let ran: Vec<_> = match &mut groups[..] {
             [alone] => vec![alone.run(self, steps, shared)],
             several => several.par_iter_mut().map(|group| group.run(self, steps, shared)).collect(),
@@ -423,7 +444,7 @@ impl Model {
         let mut copy = state.clone();
         for members in self.groups(state) {
             let Scratch { rovers, groups, .. } = &mut *scratch;
-            let mut group = Group::take(self, &mut copy, &members, rovers, None, groups);
+            let mut group = Group::take(self, &mut copy, &members, rovers, (None, None), groups);
             let deepest = group.deepest_overlap(self, &those);
             group.give_back(&mut copy, rovers, groups);
             if let Some((parties, depth_m)) = deepest.filter(|(_, depth_m)| *depth_m > OVERLAP_MAX_M) {

@@ -66,6 +66,14 @@ pub enum GranularError {
     },
 }
 
+impl GranularError {
+    /// Whether a device failed or had too little room, so that the CPU can do the same work.
+    #[must_use]
+    pub fn is_of_device(&self) -> bool {
+        matches!(self, Self::Soil { source: CrmError::Device(_), .. })
+    }
+}
+
 /// The constant part of a granular window: its place, soil and grid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GranularWindow {
