@@ -452,7 +452,7 @@ fn beams_return_the_same() {
 /// A receiver of beams of nine rays, 6 mrad wide, that ignores the wheel with this number if there is one.
 fn receiver(reports: Reports, ignores: Option<u32>) -> Receiver {
     let ring = (0..8).map(|i| {
-        let (sin, cos) = (std::f32::consts::FRAC_PI_4 * i as f32).sin_cos();
+        let (sin, cos) = (std::f64::consts::FRAC_PI_4 * f64::from(i)).sin_cos();
         RayOfBeam { off_axis: [3e-3 * cos, 3e-3 * sin], weight: 0.1 }
     });
     Receiver {

@@ -16,7 +16,7 @@ use crate::kernel::{FAR, Ray};
 use crate::record::{BeamRecord, EchoRecord, ReceiverRecord, ReportRecord, ReturnRecord, WideBeamRecord};
 use crate::scene::Scene;
 use crate::tracer::TraceError;
-use crate::view::{Beam, Class, Label, band_weights};
+use crate::view::{Class, Label, band_weights};
 
 /// Beams of one parallel task that finds their echoes.
 const BEAMS_A_TASK: usize = 64;
@@ -38,9 +38,9 @@ pub struct WideBeam {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RayOfBeam {
     /// Tangents of the angles off the axis, along azimuth and elevation.
-    pub off_axis: [f32; 2],
+    pub off_axis: [f64; 2],
     /// Its fraction of the beam's light.
-    pub weight: f32,
+    pub weight: f64,
 }
 
 /// The receiver of a lidar.
@@ -112,15 +112,6 @@ pub struct Echo {
 /// What is reported of a beam.
 pub type Echoes = [Option<Echo>; 2];
 
-impl WideBeam {
-    /// One of its rays, with these tangents of the angles off its axis.
-    #[must_use]
-    pub fn ray(&self, [beside, above]: [f32; 2]) -> Beam {
-        let record = WideBeamRecord::new(self, Vector3::zeros());
-        Beam { origin_m: self.origin_m, direction: direction_of(&record, beside, above).into(), share: self.share }
-    }
-}
-
 impl WideBeamRecord {
     /// The record of a beam in a scene whose frame has its origin at `middle_m` in the map frame.
     #[must_use]
@@ -159,7 +150,7 @@ impl ReceiverRecord {
         }
         let mut rays = [[0.0; 4]; RAYS_OF_BEAM_MAX];
         for (record, RayOfBeam { off_axis: [beside, above], weight }) in rays.iter_mut().zip(&receiver.rays) {
-            *record = [*beside, *above, *weight, 0.0];
+            *record = [*beside as f32, *above as f32, *weight as f32, 0.0];
         }
         Ok(Self {
             of_bands: band_weights(receiver.wavelength_nm).map(|weight| weight as f32),

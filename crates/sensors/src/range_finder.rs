@@ -190,7 +190,7 @@ impl RangeFinder {
     pub fn beams(&self, world_from_sensor: &Pose) -> Vec<Beam> {
         let origin_m = world_from_sensor.translation.vector.into();
         let beam = |ray: &RayOfBeam| {
-            let [y, z] = ray.off_axis.map(f64::from);
+            let [y, z] = ray.off_axis;
             let direction = world_from_sensor.rotation * Vector3::new(1.0, y, z).normalize();
             Beam::new(origin_m, direction.map(|c| c as f32).into())
         };
@@ -214,7 +214,7 @@ impl RangeFinder {
     /// The echo that the sensor reports, if any.
     fn echo(&self, met: &[BeamReturn]) -> Option<Echo> {
         let mut rays: Vec<Echo> =
-            met.iter().zip(&self.rays).filter_map(|(met, ray)| self.ray(met, f64::from(ray.weight))).collect();
+            met.iter().zip(&self.rays).filter_map(|(met, ray)| self.ray(met, ray.weight)).collect();
         rays.sort_by(|a, b| a.range_m.total_cmp(&b.range_m));
         let groups = rays.chunk_by(|a, b| b.range_m - a.range_m <= self.spec.range_resolution_m);
         let mut echoes = groups.map(joined).filter(|echo| echo.signal >= 1.0);

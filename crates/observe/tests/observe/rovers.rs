@@ -10,7 +10,7 @@ use std::sync::Arc;
 use nalgebra::{Point3, Vector3};
 use selene_base::SimTime;
 use selene_observe::{History, TracedScene, instance_of_part};
-use selene_scene::{BeamReturn, CameraFrame, CameraView, Class, CpuTracer, Tracer, panchromatic};
+use selene_scene::{Beam, BeamReturn, CameraFrame, CameraView, Class, CpuTracer, Tracer, WideBeam, panchromatic};
 use selene_sensors::Lidar;
 use selene_sim::{Command, EntityId, LampCommand, LoadOptions, Scenario, Snapshot, World};
 
@@ -56,7 +56,8 @@ fn scan(world: &World, snapshot: &Snapshot) -> Vec<BeamReturn> {
     let mounted = world.model().rovers()[&VIEWER].setup().lidars().next().unwrap();
     let world_from_lidar = snapshot.rover(VIEWER).unwrap().world_from_links[mounted.link];
     let beams = Lidar::new(mounted.spec.clone()).beams(snapshot.time, |_| Some(world_from_lidar)).unwrap();
-    let beams: Vec<_> = beams.iter().map(|beam| beam.ray([0.0; 2])).collect();
+    let axis = |beam: &WideBeam| Beam { share: beam.share, ..Beam::new(beam.origin_m, beam.axis) };
+    let beams: Vec<_> = beams.iter().map(axis).collect();
     let mut returns = Vec::new();
     CpuTracer.beams(scene_of(world, snapshot).scene(), &beams, &mut returns).unwrap();
     returns

@@ -11,7 +11,7 @@ use selene_terrain::Clipmap;
 use crate::common::{PART, sun};
 
 /// Rays to the left and to the right of the axis.
-const BESIDE: f32 = 0.02;
+const BESIDE: f64 = 0.02;
 /// Height of the sensor and of the boxes' middles, m.
 const HEIGHT_M: f64 = 5.0;
 
@@ -52,7 +52,7 @@ fn traced(scene: &Scene, receiver: &Receiver) -> Result<Echoes, TraceError> {
 
 /// Signal of a part of the beam from a Lambert face at a distance ahead.
 fn signal(weight: f64, albedo: f64, ahead_m: f64) -> f64 {
-    let cos = f64::from(BESIDE).atan().cos();
+    let cos = BESIDE.atan().cos();
     weight * albedo * cos / 0.1 * (100.0 * cos / ahead_m).powi(2)
 }
 
@@ -62,7 +62,7 @@ fn close(a: f32, b: f64) -> bool {
 
 #[test]
 fn faces_within_the_resolution_are_one_echo_of_the_class_and_number_of_the_strongest_ray() {
-    let cos = f64::from(BESIDE).atan().cos();
+    let cos = BESIDE.atan().cos();
     for (albedos, strongest) in [([0.4, 0.4], PART), ([0.1, 0.9], PART + 1)] {
         let [echo, none] =
             traced(&boxes([10.0, 10.3], albedos, [PART, PART + 1]), &receiver(Reports::Dual)).expect("one");

@@ -390,10 +390,8 @@ fn an_edge_gives_both_returns_in_every_mode_with_the_lights_shares() {
         let lidar = with_rays(225, BeamProfile::Uniform, mode);
         let rays = lidar.spec().divergence.rays();
         let half = 1.5e-3_f64.tan();
-        let scene: Vec<_> = rays
-            .iter()
-            .map(|ray| white_at(if f64::from(ray.off_axis[0]) > cut * half { 20.0 } else { 10.0 }))
-            .collect();
+        let scene: Vec<_> =
+            rays.iter().map(|ray| white_at(if ray.off_axis[0] > cut * half { 20.0 } else { 10.0 })).collect();
         assert_eq!(reported(&lidar, &scene), expected, "{mode:?}");
         for point in points(&lidar, &scene, 1, 0) {
             let share = if point.range_m < 15.0 { 1.0 - beyond } else { beyond };
@@ -409,7 +407,7 @@ fn an_edge_gives_both_returns_in_every_mode_with_the_lights_shares() {
         .divergence
         .rays()
         .iter()
-        .map(|ray| white_at(if f64::from(ray.off_axis[0]) > cut * half { 20.0 } else { 10.0 }))
+        .map(|ray| white_at(if ray.off_axis[0] > cut * half { 20.0 } else { 10.0 }))
         .collect();
     let (near, far) = ((1.0 - beyond) / 100.0, beyond / 400.0);
     let expected_m = (10.0 * near + 20.0 * far) / (near + far);
