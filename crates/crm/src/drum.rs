@@ -8,6 +8,8 @@
 //!
 //! This follows the principle of RASSOR's drum; its drawing is not published.
 
+mod surfaces;
+
 use std::f64::consts::{PI, TAU};
 
 use nalgebra::{UnitQuaternion, Vector3};

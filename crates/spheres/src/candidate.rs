@@ -1,7 +1,7 @@
 //! Candidate pairs: a sphere with another sphere, a wall or a body, close enough to touch before the next listing.
 
 use nalgebra::Vector3;
-use selene_crm::Body;
+use selene_crm::{Body, BodyShape};
 
 use crate::container::Container;
 use crate::law::{ContactKinematics, Load, Memory, Pairing};
@@ -86,7 +86,14 @@ impl Candidate {
         match self.partner {
             Partner::Sphere(other) => of_spheres(sphere, &scene.spheres[other as usize]),
             Partner::Wall(face) => with_wall(sphere, scene.model.container(), face),
-            Partner::Body(body) => with_body(sphere, &scene.bodies[body as usize]),
+            Partner::Body(body) => {
+                let body = &scene.bodies[body as usize];
+                with_body(sphere, body, distance(sphere, body)?)
+            }
+            Partner::Shell { body, surface } => {
+                let body = &scene.bodies[body as usize];
+                with_body(sphere, body, distance_from_shell(sphere, body, surface)?)
+            }
         }
     }
 }
@@ -127,9 +134,8 @@ fn with_wall(sphere: &Sphere, container: &Container, face: u8) -> Option<Contact
     })
 }
 
-/// The point of contact is on the body's surface.
-fn with_body(sphere: &Sphere, body: &Body) -> Option<ContactKinematics> {
-    let (distance_m, normal) = distance(sphere, body)?;
+/// The point of contact is on the body's surface, at this distance, m, against this normal from the sphere's centre.
+fn with_body(sphere: &Sphere, body: &Body, (distance_m, normal): (f64, Vector3<f64>)) -> Option<ContactKinematics> {
     if distance_m >= sphere.radius_m {
         return None;
     }
@@ -148,7 +154,23 @@ fn with_body(sphere: &Sphere, body: &Body) -> Option<ContactKinematics> {
 
 /// Distance of a sphere's centre from the surface of a body, m, and the normal there; `None` for a shell.
 pub(crate) fn distance(sphere: &Sphere, body: &Body) -> Option<(f64, Vector3<f64>)> {
-    let from_origin = sphere.position_m - body.pose.translation.vector;
-    let (distance_m, normal) = body.shape.distance(&body.pose.rotation.inverse_transform_vector(&from_origin))?;
+    let (distance_m, normal) = body.shape.distance(&in_frame(sphere, body))?;
     Some((distance_m, body.pose.rotation * normal))
+}
+
+/// Distance of a sphere's centre from a surface of a drum, m, and the normal there on the sphere's side; `None` where a
+/// disc hides the surface, and for a solid.
+fn distance_from_shell(sphere: &Sphere, body: &Body, surface: u16) -> Option<(f64, Vector3<f64>)> {
+    let BodyShape::Drum(drum) = body.shape else { return None };
+    let at = in_frame(sphere, body);
+    if drum.is_behind_disc(surface, &at) {
+        return None;
+    }
+    let from_m = drum.off_surface_m(surface, &at);
+    Some((from_m.norm(), body.pose.rotation * from_m.try_normalize(0.0)?))
+}
+
+/// A sphere's centre in a body's frame, m.
+pub(crate) fn in_frame(sphere: &Sphere, body: &Body) -> Vector3<f64> {
+    body.pose.rotation.inverse_transform_vector(&(sphere.position_m - body.pose.translation.vector))
 }

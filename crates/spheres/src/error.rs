@@ -17,11 +17,20 @@ pub enum SpheresError {
     /// A body's shape or motion is not valid; or, in a rig, the continuum that is compared with the grains failed.
     #[error(transparent)]
     Continuum(#[from] CrmError),
-    /// A body is a shell and not a solid.
-    #[error("body {index} among grains is a drum, a thin shell: grains meet spheres, cuboids and cylinders alone")]
-    Shell {
-        /// The body's position in the list.
+    /// A grain is too large for a drum.
+    #[error(
+        "grain {id} of {radius_m} m is too large for body {index}, a drum: radii may be {limit_m} m at most, half of its \
+         channel's depth, of its slices' length and of its panels' least radius"
+    )]
+    TooLarge {
+        /// Id of the grain.
+        id: u32,
+        /// Its radius, m.
+        radius_m: f64,
+        /// The drum's position in the list of bodies.
         index: usize,
+        /// The greatest radius allowed, m.
+        limit_m: f64,
     },
     /// The duration of the step is not finite, or not above zero, s.
     #[error("step of grains is {0} s: must be more than 0")]
@@ -74,7 +83,7 @@ pub enum SpheresError {
         limit_m: f64,
     },
     /// Grains became too fast for a substep.
-    #[error("grains reached {speed_m_s} m/s: more than the smallest radius in a substep of {substep_s} s")]
+    #[error("grains reached {speed_m_s} m/s: more than 0.3 of the smallest radius in a substep of {substep_s} s")]
     Unstable {
         /// Speed of the fastest grain, m/s.
         speed_m_s: f64,

@@ -49,7 +49,7 @@ impl State {
         let of = |(sphere, partner)| match partner {
             Partner::Sphere(other) => model.between(radius_m(sphere), radius_m(other)),
             // The elastic energy does not depend on friction.
-            Partner::Wall(_) | Partner::Body(_) => model.against(radius_m(sphere), 0.0),
+            Partner::Wall(_) | Partner::Body(_) | Partner::Shell { .. } => model.against(radius_m(sphere), 0.0),
         };
         self.contacts.iter().map(|contact| of(contact.key()).elastic_j(&contact.memory)).sum()
     }

@@ -4,8 +4,9 @@
 use rayon::prelude::*;
 
 use nalgebra::Vector3;
+use selene_crm::{Body, BodyShape};
 
-use crate::candidate::{Candidate, ContactCandidates, distance};
+use crate::candidate::{Candidate, ContactCandidates, distance, in_frame};
 use crate::container::Container;
 use crate::state::{Partner, Sphere};
 
@@ -21,7 +22,7 @@ pub(crate) fn candidates(scene: &ContactCandidates, skin_m: f64) -> Vec<Candidat
     numbers.flat_map_iter(|low| of_one(scene, &cells, skin_m, low)).collect()
 }
 
-/// The candidates of a sphere: spheres with a higher index, walls, bodies.
+/// The candidates of a sphere: spheres with a higher index, walls, solid bodies, surfaces of drums.
 fn of_one(scene: &ContactCandidates, cells: &Cells, skin_m: f64, low: u32) -> impl Iterator<Item = Candidate> {
     let ContactCandidates { model, spheres, bodies } = *scene;
     let sphere = &spheres[low as usize];
@@ -45,7 +46,25 @@ fn of_one(scene: &ContactCandidates, cells: &Cells, skin_m: f64, low: u32) -> im
         let pairing = || model.against(sphere.radius_m, body.friction);
         (distance_m < reach_m).then(|| Candidate::new(low, Partner::Body(index), pairing()))
     });
-    near.into_iter().map(between).chain(walls).chain(solids)
+    let shells = (0..).zip(bodies).flat_map(move |(index, body)| {
+        let near = surfaces_near(sphere, body, reach_m);
+        let pairing = model.against(sphere.radius_m, body.friction);
+        near.map(move |surface| Candidate::new(low, Partner::Shell { body: index, surface }, pairing))
+    });
+    near.into_iter().map(between).chain(walls).chain(solids).chain(shells)
+}
+
+/// Surfaces of a drum that are less than `reach_m` from a sphere's centre; none of a solid.
+fn surfaces_near(sphere: &Sphere, body: &Body, reach_m: f64) -> impl Iterator<Item = u16> + use<> {
+    let at = in_frame(sphere, body);
+    let drum = match body.shape {
+        BodyShape::Drum(drum) => Some(drum),
+        BodyShape::Sphere { .. } | BodyShape::Cuboid { .. } | BodyShape::Cylinder { .. } => None,
+    };
+    drum.into_iter().flat_map(move |drum| {
+        let surfaces = drum.surfaces_near(&at, reach_m);
+        surfaces.filter(move |surface| drum.off_surface_m(*surface, &at).norm() < reach_m)
+    })
 }
 
 /// Spheres sorted into cells. Spheres outside of the container are in the cell at its edge.

@@ -85,7 +85,7 @@ impl Candidate {
     fn other(&self) -> Option<usize> {
         match self.partner {
             Partner::Sphere(other) => Some(other as usize),
-            Partner::Wall(_) | Partner::Body(_) => None,
+            Partner::Wall(_) | Partner::Body(_) | Partner::Shell { .. } => None,
         }
     }
 

@@ -38,6 +38,13 @@ pub enum Partner {
     Wall(u8),
     /// The body at this position of the list; the caller of `step` must keep their order.
     Body(u32),
+    /// A surface of the drum at this position of the list of bodies. A grain may touch several of them at once.
+    Shell {
+        /// The drum's position in the list.
+        body: u32,
+        /// Number of the surface, as `selene_crm::Drum` counts them.
+        surface: u16,
+    },
 }
 
 /// A contact that lasts from step to step.
@@ -120,7 +127,7 @@ impl State {
         let is_there = |id: u32| at(spheres, id).is_some();
         self.contacts.retain(|contact| match contact.partner {
             Partner::Sphere(other) => is_there(contact.sphere) && is_there(other),
-            Partner::Wall(_) | Partner::Body(_) => is_there(contact.sphere),
+            Partner::Wall(_) | Partner::Body(_) | Partner::Shell { .. } => is_there(contact.sphere),
         });
     }
 
@@ -146,12 +153,13 @@ impl State {
                 .for_each(|numbers| vector(&mut hasher, numbers));
         }
         for SphereContact { sphere, partner, memory } in &self.contacts {
-            let (kind, number) = match *partner {
-                Partner::Sphere(other) => (0, other),
-                Partner::Wall(face) => (1, u32::from(face)),
-                Partner::Body(body) => (2, body),
+            let (kind, number, part) = match *partner {
+                Partner::Sphere(other) => (0, other, 0),
+                Partner::Wall(face) => (1, u32::from(face), 0),
+                Partner::Body(body) => (2, body, 0),
+                Partner::Shell { body, surface } => (3, body, u32::from(surface)),
             };
-            [*sphere, kind, number].iter().for_each(|number| hasher.update(&number.to_le_bytes()));
+            [*sphere, kind, number, part].iter().for_each(|number| hasher.update(&number.to_le_bytes()));
             vector(&mut hasher, &memory.shear_n);
             vector(&mut hasher, &memory.rolling_n_m);
             hasher.update(&memory.contact_radius_m.to_bits().to_le_bytes());

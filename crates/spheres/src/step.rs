@@ -1,21 +1,26 @@
 //! One step of the grains: lists the candidate pairs, then runs substeps. A substep computes each pair's force once and
 //! moves every sphere by the sum of its forces (symplectic Euler). It lasts at most a fifth of the Rayleigh time of the
 //! smallest sphere, and no longer than the fastest sphere or body takes to move a tenth of that sphere's radius.
+//!
+//! No sphere passes through a drum's surface: its side is that of its centre, which stays half a radius off at least
+//! (deeper overlaps are refused in each substep) and comes nearer by less than that in a substep.
 
 use nalgebra::Vector3;
 use rayon::prelude::*;
 use selene_crm::{Body, BodyShape, Reaction, next_substep};
 
-use crate::candidate::ContactCandidates;
+use crate::candidate::{Candidate, ContactCandidates};
 use crate::error::SpheresError;
 use crate::model::Model;
 use crate::scratch::{Pairs, Scratch};
-use crate::state::{Partner, SphereContact, State, check_spheres};
+use crate::state::{Partner, Sphere, SphereContact, State, check_spheres};
 
 /// The most substeps of a step.
 const SUBSTEPS_MAX: u32 = 1_000_000;
 /// The most that anything moves in a substep, and between two listings of pairs, relative to the smallest radius.
 const WAY_RADII: f64 = 0.1;
+/// The most that a sphere may move in a substep in which it was pushed, relative to the smallest radius.
+const PUSHED_RADII: f64 = 0.3;
 const SKIN_RADII: f64 = 0.4;
 /// Fewest spheres and pairs for one thread.
 const SPHERES_A_TASK: usize = 64;
@@ -48,8 +53,9 @@ pub fn step(
     if !(duration_s > 0.0 && duration_s.is_finite()) {
         return Err(SpheresError::Duration(duration_s));
     }
-    bodies.iter().enumerate().try_for_each(|(index, body)| check_body(index, body))?;
+    bodies.iter().enumerate().try_for_each(|(index, body)| body.check(index))?;
     state.check(model)?;
+    bodies.iter().enumerate().try_for_each(|(index, body)| check_sizes(index, body, &state.spheres))?;
     scratch.spheres.clone_from(&state.spheres);
     let mut stepping = Stepping::new(model, bodies, duration_s, scratch);
     stepping.list(&state.contacts);
@@ -58,7 +64,7 @@ pub fn step(
     }
     let outcome = stepping.outcome;
     check_spheres(model, &scratch.spheres)?;
-    check_overlaps(scratch)?;
+    scratch.candidates.iter().try_for_each(|candidate| check_overlap(candidate, &scratch.spheres))?;
     state.contacts = scratch.contacts();
     state.spheres.clone_from(&scratch.spheres);
     Ok(outcome)
@@ -123,12 +129,12 @@ impl<'a> Stepping<'a> {
         }
         let (substep_s, is_last) = self.next_substep()?;
         self.meet(substep_s);
-        self.react(substep_s);
+        self.react(substep_s)?;
         self.speed_m_s = move_spheres(self.model, self.scratch, substep_s);
         self.outcome.substeps += 1;
         self.way_m += (2.0 * self.speed_m_s + self.body_speed_m_s) * substep_s;
         self.elapsed_s = if is_last { self.duration_s } else { self.elapsed_s + substep_s };
-        if self.scratch.spheres.is_empty() || self.speed_m_s * substep_s <= self.smallest_m {
+        if self.scratch.spheres.is_empty() || self.speed_m_s * substep_s <= PUSHED_RADII * self.smallest_m {
             return Ok(());
         }
         Err(SpheresError::Unstable { speed_m_s: self.speed_m_s, substep_s })
@@ -154,7 +160,7 @@ impl<'a> Stepping<'a> {
     }
 
     /// Adds up the impulses on bodies and walls, in the order of the list.
-    fn react(&mut self, substep_s: f64) {
+    fn react(&mut self, substep_s: f64) -> Result<(), SpheresError> {
         for place in &self.scratch.with_rigid {
             let candidate = &self.scratch.candidates[*place as usize];
             let Some(action) = &candidate.action else { continue };
@@ -164,13 +170,17 @@ impl<'a> Stepping<'a> {
                     let wall_n_s = &mut self.outcome.walls_n_s[usize::from(face / 2)][usize::from(face % 2)];
                     *wall_n_s -= action.force_n * substep_s;
                 }
-                Partner::Body(index) => {
+                Partner::Body(index) | Partner::Shell { body: index, .. } => {
                     let reaction = &mut self.outcome.reactions[index as usize];
                     reaction.impulse_n_s -= action.force_n * substep_s;
                     reaction.angular_impulse_n_m_s += action.partner_moment_n_m * substep_s;
                 }
             }
+            if matches!(candidate.partner, Partner::Shell { .. }) {
+                check_overlap(candidate, &self.scratch.spheres)?;
+            }
         }
+        Ok(())
     }
 }
 
@@ -205,20 +215,23 @@ fn sums(pairs: &Pairs, place: usize) -> (Vector3<f64>, Vector3<f64>) {
     (force_n, moment_n_m)
 }
 
-fn check_body(index: usize, body: &Body) -> Result<(), SpheresError> {
-    body.check(index)?;
-    match body.shape {
-        BodyShape::Drum(_) => Err(SpheresError::Shell { index }),
-        BodyShape::Sphere { .. } | BodyShape::Cuboid { .. } | BodyShape::Cylinder { .. } => Ok(()),
+/// Checks that no grain is too large for a body that is a drum.
+fn check_sizes(index: usize, body: &Body, spheres: &[Sphere]) -> Result<(), SpheresError> {
+    let BodyShape::Drum(drum) = body.shape else { return Ok(()) };
+    let limit_m = drum.sphere_max_m();
+    match spheres.iter().find(|sphere| sphere.radius_m > limit_m) {
+        None => Ok(()),
+        Some(Sphere { id, radius_m, .. }) => {
+            Err(SpheresError::TooLarge { id: *id, radius_m: *radius_m, index, limit_m })
+        }
     }
 }
 
-fn check_overlaps(scratch: &Scratch) -> Result<(), SpheresError> {
-    let deep = scratch.candidates.iter().find_map(|candidate| Some((candidate, candidate.too_deep()?)));
-    match deep {
+fn check_overlap(candidate: &Candidate, spheres: &[Sphere]) -> Result<(), SpheresError> {
+    match candidate.too_deep() {
         None => Ok(()),
-        Some((candidate, (overlap_m, limit_m))) => {
-            Err(SpheresError::Overlap { id: scratch.spheres[candidate.low as usize].id, overlap_m, limit_m })
+        Some((overlap_m, limit_m)) => {
+            Err(SpheresError::Overlap { id: spheres[candidate.low as usize].id, overlap_m, limit_m })
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod bodies;
 mod collision;
+mod drum;
 mod heap;
 mod ledgers;
 mod refusals;

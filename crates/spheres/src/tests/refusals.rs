@@ -71,9 +71,11 @@ fn bodies_models_and_fillings_that_cannot_be_are_refused() {
     let rough = Body { friction: -1.0, ..ball() };
     let message = refused(two(), CLOSED, &[rough], 0.01).to_string();
     assert!(message.contains("body 0") && message.contains("friction -1: must be 0 to 10"), "{message}");
-    let drum = Drum { radius_m: 0.1, half_length_m: 0.05, slices: 1, scoops: 3, channel_m: 0.02, overlap_rad: 0.5 };
+    let drum = Drum { radius_m: 0.1, half_length_m: 0.05, slices: 1, scoops: 3, channel_m: 0.019, overlap_rad: 0.5 };
     let shell = Body { shape: BodyShape::Drum(drum), ..ball() };
-    assert_eq!(refused(two(), CLOSED, &[ball(), shell], 0.01), SpheresError::Shell { index: 1 });
+    let too_large = SpheresError::TooLarge { id: 0, radius_m: 0.01, index: 1, limit_m: 0.0095 };
+    assert_eq!(refused(two(), CLOSED, &[ball(), shell], 0.01), too_large);
+    assert!(too_large.to_string().contains("grain 0 of 0.01 m is too large for body 1, a drum: radii may be 0.0095 m"));
 
     let container = Container { size_m: [0.2; 3], walls: CLOSED };
     let made = |grains: &SpheresSpec, container: &Container| {
