@@ -111,13 +111,16 @@ fn a_viper_wheel_under_a_kilonewton_pulls_less_than_friction_allows() {
 }
 
 /// Scatter of the experiments. Sand runs less far than Lube's law, because its friction is constant
-/// (docs/validation.md). The height of a column of beads misses its aim of a quarter: 27 % was measured.
-const GRANULAR: [(&str, f64); 5] = [
+/// (docs/validation.md). The height of a column of beads misses its aim of a quarter: 27 % was measured. So does the
+/// torque of a drum beside that among grains: 59 % was measured, and the tolerance is a band about that.
+const GRANULAR: [(&str, f64); 7] = [
     ("column_beads_run_out", 0.25),
     ("column_beads_height", 0.3),
     ("silo_stress", 0.10),
     ("ball_depth", 0.25),
     ("blade_draft", 1.0),
+    ("drum_points_off_grains", 0.7),
+    ("heap_of_grains", 0.1),
 ];
 
 #[test]

@@ -299,33 +299,61 @@ fn mckyes_n_m(soil: &CrmSpec, friction: f64, deep_m: f64) -> f64 {
     outer.cos() * (weight_n_m + soil.cohesion_pa / inner.cos() * deep_m * cohesion)
 }
 
-/// Torque, N m, of the soil's resistance to one slice of a drum of RASSOR's size (radius 0.222 m, 0.098 m long, three
-/// scoops), in the set-up of Chrono's drum: 0.15 m/s, 2.09 rad/s, lips 50 mm deep, under `gravity_m_s2`. It is the mean
-/// of the second half of the first turn, on cells of 30 mm. Only Chrono's set-up is published, no torque.
+/// The bed of [`drum_torques_nm`], m: its length, width and depth.
+pub const DUG_BED_M: [f64; 3] = [1.02, 0.18, 0.12];
+/// Parts of a drum's turn, over each of which a torque is the mean.
+pub const TURN_PARTS: usize = 24;
+const DUG_CELL_M: f64 = 0.03;
+const DRUM_TURN_RAD_S: f64 = 2.09;
+
+/// One slice of a drum of RASSOR's size (radius 0.222 m, 0.098 m long, three scoops) in the set-up of Chrono's drum:
+/// 0.15 m/s, 2.09 rad/s, lips 50 mm deep in the middle of a bed of `DUG_BED_M`.
+#[must_use]
+pub fn digging_drum(friction: f64) -> Body {
+    let [_, width_m, bed_m] = DUG_BED_M;
+    let (radius_m, lips_m) = (0.222, 0.05);
+    let shape = Drum { radius_m, half_length_m: 0.049, slices: 1, scoops: 3, channel_m: 0.06, overlap_rad: PI / 3.0 };
+    Body {
+        // Turns the drum's axis, z, to lie along y.
+        pose: Isometry3::new(Vector3::new(0.26, 0.5 * width_m, bed_m + radius_m - lips_m), Vector3::x() * (-0.5 * PI)),
+        shape: BodyShape::Drum(shape),
+        velocity_m_s: Vector3::new(0.15, 0.0, 0.0),
+        angular_velocity_rad_s: Vector3::y() * DRUM_TURN_RAD_S,
+        friction,
+    }
+}
+
+/// Duration of one of the `TURN_PARTS` of the drum's turn, s.
+#[must_use]
+pub fn turn_part_s() -> f64 {
+    2.0 * PI / DRUM_TURN_RAD_S / TURN_PARTS as f64
+}
+
+/// Torque, N m, of the soil's resistance to [`digging_drum`] under `gravity_m_s2`, on cells of 30 mm: the mean over each
+/// part of its first turn. Only Chrono's set-up is published, no torque.
 ///
 /// # Errors
 /// When the soil is not valid, or flies out of the rig.
-pub fn drum_torque_nm(soil: &CrmSpec, gravity_m_s2: f64) -> Result<f64, CrmError> {
-    let (bed_m, lips_m, turn_rad_s) = (0.12, 0.05, 2.09);
-    let shape =
-        Drum { radius_m: 0.222, half_length_m: 0.049, slices: 1, scoops: 3, channel_m: 0.06, overlap_rad: PI / 3.0 };
-    let grid = Grid { cell_m: 0.03, cells: [34, 6, 24], edges: [MIRRORS, MIRRORS, FLOOR] };
+pub fn drum_torques_nm(soil: &CrmSpec, gravity_m_s2: f64) -> Result<Vec<f64>, CrmError> {
+    let [length, width, bed] = DUG_BED_M.map(|along_m| (along_m / DUG_CELL_M).round() as u32);
+    let grid = Grid { cell_m: DUG_CELL_M, cells: [length, width, bed + 20], edges: [MIRRORS, MIRRORS, FLOOR] };
     let model = Model::new(soil, &grid, Vector3::new(0.0, 0.0, -gravity_m_s2))?;
-    let [length_m, width_m, _] = grid.size_m();
-    let mut state = filled(&model, [length_m, width_m, bed_m])?;
-    let axis_m = Vector3::new(0.26, 0.5 * width_m, bed_m + shape.radius_m - lips_m);
-    let drum = Body {
-        // Turns the drum's axis, z, to lie along y.
-        pose: Isometry3::new(axis_m, Vector3::x() * (-0.5 * PI)),
-        shape: BodyShape::Drum(shape),
-        velocity_m_s: Vector3::new(0.15, 0.0, 0.0),
-        angular_velocity_rad_s: Vector3::y() * turn_rad_s,
-        friction: soil.friction_static,
+    let mut state = filled(&model, DUG_BED_M)?;
+    let (mut drum, mut scratch) = (digging_drum(soil.friction_static), Scratch::default());
+    let part_s = turn_part_s();
+    let mut torque_nm = |_| {
+        let outcome = step(&model, &mut state, &[drum], part_s, &mut scratch)?;
+        drum = drum.moved(part_s);
+        Ok(-outcome.reactions[0].angular_impulse_n_m_s.y / part_s)
     };
-    let (mut scratch, half_s) = (Scratch::default(), PI / turn_rad_s);
-    step(&model, &mut state, &[drum], half_s, &mut scratch)?;
-    let outcome = step(&model, &mut state, &[drum.moved(half_s)], half_s, &mut scratch)?;
-    Ok(-outcome.reactions[0].angular_impulse_n_m_s.y / half_s)
+    (0..TURN_PARTS).map(&mut torque_nm).collect()
+}
+
+/// Mean of the second half of a turn's torques, N m: what a drum's torque is compared by.
+#[must_use]
+pub fn second_half_nm(torques_nm: &[f64]) -> f64 {
+    let late = &torques_nm[torques_nm.len() / 2..];
+    late.iter().sum::<f64>() / late.len() as f64
 }
 
 fn earth(soil: &CrmSpec, grid: &Grid) -> Result<Model, CrmError> {

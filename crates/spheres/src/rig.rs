@@ -1,9 +1,11 @@
 //! Test rigs: experiments with a few thousand grains, and the same ones with the continuum of `selene_crm`. Each
 //! returns its result; the caller decides how far it may be from a law or from the continuum.
 
+mod drum;
+
 use nalgebra::Vector3;
 use selene_crm::rig::{collapse_s, collapsed_column};
-use selene_crm::{CrmSpec, Wall};
+use selene_crm::{CrmSpec, Edges, Grid, Wall};
 
 use crate::container::Container;
 use crate::error::SpheresError;
@@ -12,6 +14,8 @@ use crate::scratch::Scratch;
 use crate::spec::SpheresSpec;
 use crate::state::{Filling, State};
 use crate::step::step;
+
+pub use drum::{ComparedTorques, drum};
 
 const SMOOTH: Wall = Wall::Sliding { friction: 0.0 };
 const MIRRORS: [Wall; 2] = [SMOOTH; 2];
@@ -27,6 +31,7 @@ const HEAP_GRAINS_M: [f64; 2] = [0.008, 0.01];
 const SETTLING_S: f64 = 0.4;
 /// Height of a lattice of grains relative to the bed into which it settles.
 const LOOSE: f64 = 1.9;
+const HEAP_CELL_M: f64 = 0.02;
 /// Dimensions of a heap in greatest diameters: height and length before the wall is removed, width, length of the
 /// floor.
 const HEAP: [f64; 4] = [10.0, 12.0, 5.0, 50.0];
@@ -108,6 +113,26 @@ pub fn heap(grains: &SpheresSpec) -> Result<f64, SpheresError> {
     step(&model, &mut state, &[], collapse_s(height_m), &mut Scratch::default())?;
     let moments = state.spheres.iter().map(|sphere| sphere.position_m * model.mass_kg(sphere.radius_m));
     let sum: Vector3<f64> = moments.sum();
+    Ok(sum.z.atan2(sum.x))
+}
+
+/// Slope, rad, of the heap of [`heap`] of soil, on cells of 20 mm.
+///
+/// # Errors
+/// When the soil is not valid, or leaves the rig.
+pub fn heap_of_points(soil: &CrmSpec) -> Result<f64, SpheresError> {
+    let [height_m, length_m, _, floor_m] = HEAP.map(|diameters| 2.0 * HEAP_GRAINS_M[1] * diameters);
+    let wall = Edges::Walls { low: SMOOTH, high: SMOOTH };
+    let cells = [floor_m / HEAP_CELL_M, 3.0, 2.0 * height_m / HEAP_CELL_M].map(|count| count.round() as u32);
+    let floor = Edges::Walls { low: Wall::Rough, high: Wall::Open };
+    let grid = Grid { cell_m: HEAP_CELL_M, cells, edges: [wall, wall, floor] };
+    let model = selene_crm::Model::new(soil, &grid, Vector3::new(0.0, 0.0, -EARTH_M_S2))?;
+    let mut state = selene_crm::State::default();
+    let high_m = [length_m, grid.size_m()[1], height_m];
+    let filling = selene_crm::Filling { low_m: [0.0; 3], high_m, velocity_m_s: Vector3::zeros(), geostatic: true };
+    state.fill(&model, &filling)?;
+    selene_crm::step(&model, &mut state, &[], collapse_s(height_m), &mut selene_crm::Scratch::default())?;
+    let sum: Vector3<f64> = state.points.iter().map(|point| point.position_m).sum();
     Ok(sum.z.atan2(sum.x))
 }
 
