@@ -13,7 +13,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ("dem", &["base"]),
     ("sky", &["base"]),
     ("terrain", &["base", "dem"]),
-    ("soil", &["base", "terrain", "crm"]),
+    ("soil", &["base", "terrain", "crm", "spheres"]),
     ("crm", &["base"]),
     ("spheres", &["base", "crm"]),
     ("vehicle", &["base", "terrain"]),

@@ -55,3 +55,4 @@ pub use spec::{CrmSpec, Preset};
 pub use state::{Filling, Point, State};
 pub use step::{SORTED_CELLS, StepResults, divide, step};
 pub use substep::next_substep;
+pub use surface::tops_m;

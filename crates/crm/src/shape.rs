@@ -55,6 +55,21 @@ impl BodyShape {
         matches!(self, Self::Drum(_))
     }
 
+    /// A solid whose surface lies `by_m` further in, but no size of which is less than `least` of its own; a shell stays
+    /// as it is.
+    #[must_use]
+    pub fn smaller(&self, by_m: f64, least: f64) -> Self {
+        let less = |size_m: f64| (size_m - by_m).max(least * size_m);
+        match *self {
+            Self::Sphere { radius_m } => Self::Sphere { radius_m: less(radius_m) },
+            Self::Cuboid { half_m } => Self::Cuboid { half_m: half_m.map(less) },
+            Self::Cylinder { radius_m, half_length_m } => {
+                Self::Cylinder { radius_m: less(radius_m), half_length_m: less(half_length_m) }
+            }
+            Self::Drum(drum) => Self::Drum(drum),
+        }
+    }
+
     /// Radius of the sphere about the origin that encloses the shape, m.
     #[must_use]
     pub fn bounding_radius_m(&self) -> f64 {

@@ -3,8 +3,11 @@
 //! rest, so soil that flies or lies in a drum is ignored. For a bed the heights are accurate to a few hundredths of a
 //! cell; their changes are more accurate.
 
+use nalgebra::Vector3;
+
+use crate::grid::Grid;
 use crate::model::Model;
-use crate::state::{Point, State};
+use crate::state::State;
 
 /// Density, relative to that at rest, at the surface.
 const TOP_SHARE: f32 = 0.5;
@@ -18,18 +21,25 @@ impl State {
     /// walls on all sides.
     #[must_use]
     pub fn tops_m(&self, model: &Model) -> Vec<f32> {
-        let [nx, ny, nz] = model.grid().cells.map(|cells| cells as usize);
-        let density = densities(model, &self.points);
-        let layer = nx * ny;
-        let top = |column: usize| {
-            let at = [column % nx, column / nx];
-            let here =
-                |k: usize| density[place([at[0], at[1], k].map(|n| n + RIM), [nx, ny])] / whole(at, k, [nx, ny, nz]);
-            let end = (0..nz).find(|&k| here(k) < TOP_SHARE).unwrap_or(nz);
-            top_cells(end, nz, here) * model.grid().cell_m as f32
-        };
-        (0..layer).map(top).collect()
+        let masses = self.points.iter().map(|point| (&point.position_m, point.mass_kg()));
+        tops_m(model.grid(), model.soil().density_kg_m3, masses)
     }
+}
+
+/// Height of the surface of masses, kg, at places, m, above the grid's floor in each column of cells, m, x fastest, as
+/// [`State::tops_m`]; `density_kg_m3` is that of the soil at rest.
+#[must_use]
+pub fn tops_m<'a>(grid: &Grid, density_kg_m3: f64, masses: impl Iterator<Item = (&'a Vector3<f64>, f64)>) -> Vec<f32> {
+    let [nx, ny, nz] = grid.cells.map(|cells| cells as usize);
+    let density = densities(grid, density_kg_m3, masses);
+    let layer = nx * ny;
+    let top = |column: usize| {
+        let at = [column % nx, column / nx];
+        let here = |k: usize| density[place([at[0], at[1], k].map(|n| n + RIM), [nx, ny])] / whole(at, k, [nx, ny, nz]);
+        let end = (0..nz).find(|&k| here(k) < TOP_SHARE).unwrap_or(nz);
+        top_cells(end, nz, here) * grid.cell_m as f32
+    };
+    (0..layer).map(top).collect()
 }
 
 /// Height of the surface, cells; `end` is the first cell that is not soil.
@@ -49,15 +59,15 @@ fn whole([i, j]: [usize; 2], k: usize, [nx, ny, _]: [usize; 3]) -> f32 {
     along(i, nx) * along(j, ny) * (1.0 - BEYOND_WALL * f32::from(u8::from(k == 0)))
 }
 
-/// Density, relative to that at rest, around each cell's middle, including cells beyond the walls, x fastest. Points
+/// Density, relative to that at rest, around each cell's middle, including cells beyond the walls, x fastest. Masses
 /// are added in their order.
-fn densities(model: &Model, points: &[Point]) -> Vec<f32> {
-    let (grid, [nx, ny, nz]) = (model.grid(), model.grid().cells.map(|cells| cells as usize));
-    let (per_m, per_kg) = (1.0 / grid.cell_m, 1.0 / (model.soil().density_kg_m3 * grid.cell_m.powi(3)));
+fn densities<'a>(grid: &Grid, density_kg_m3: f64, masses: impl Iterator<Item = (&'a Vector3<f64>, f64)>) -> Vec<f32> {
+    let [nx, ny, nz] = grid.cells.map(|cells| cells as usize);
+    let (per_m, per_kg) = (1.0 / grid.cell_m, 1.0 / (density_kg_m3 * grid.cell_m.powi(3)));
     let mut densities = vec![0.0_f32; [nx, ny, nz].iter().map(|count| count + 2 * RIM).product()];
-    for point in points {
-        let share = (point.mass_kg() * per_kg) as f32;
-        let [x, y, z] = [0, 1, 2].map(|axis| weights(point.position_m[axis] * per_m));
+    for (position_m, mass_kg) in masses {
+        let share = (mass_kg * per_kg) as f32;
+        let [x, y, z] = [0, 1, 2].map(|axis| weights(position_m[axis] * per_m));
         if x.0 > nx + 1 || y.0 > ny + 1 || z.0 > nz + 1 {
             continue;
         }

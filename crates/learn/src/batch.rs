@@ -572,7 +572,7 @@ mod tests {
             assert_eq!(one.step(&rows).expect("goes on"), two.step(&rows).expect("goes on"));
         }
         assert_eq!(one.hash(), two.hash());
-        let friction = |i: usize| one.environment(i).expect("there").model().windows()[0].soil().friction_static;
+        let friction = |i: usize| one.environment(i).expect("there").model().windows()[0].friction();
         assert!([0, 1].iter().all(|i| (0.85..=1.15).contains(&(friction(*i) / 0.7))) && friction(0) != friction(1));
     }
 

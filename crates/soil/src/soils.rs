@@ -4,6 +4,7 @@ use std::path::Path;
 
 use selene_base::InputError;
 use selene_crm::CrmSpec;
+use selene_spheres::SpheresSpec;
 
 use crate::law::Law;
 use crate::soil_area::Shape;
@@ -18,24 +19,32 @@ pub struct Soils {
     areas: Vec<(Shape, Soil)>,
 }
 
-/// A soil: the law of its height field, and its parameters as points if it has any.
+/// A soil: the law of its height field, and its parameters as points and as single grains if it has any.
 #[derive(Clone, Debug, PartialEq)]
 struct Soil {
     law: Law,
     crm: Option<CrmSpec>,
+    dem: Option<SpheresSpec>,
 }
 
 impl Soils {
     /// One soil everywhere.
     #[must_use]
     pub fn uniform(law: Law) -> Self {
-        Self { default: Soil { law, crm: None }, areas: Vec::new() }
+        Self { default: Soil { law, crm: None, dem: None }, areas: Vec::new() }
     }
 
     /// Gives the default soil, which lies outside all areas, parameters as points.
     #[must_use]
     pub fn with_crm(mut self, crm: CrmSpec) -> Self {
         self.default.crm = Some(crm);
+        self
+    }
+
+    /// Gives the default soil parameters as single grains.
+    #[must_use]
+    pub fn with_dem(mut self, dem: SpheresSpec) -> Self {
+        self.default.dem = Some(dem);
         self
     }
 
@@ -66,6 +75,12 @@ impl Soils {
         self.soil_at(x_m, y_m).crm.as_ref()
     }
 
+    /// Parameters of the soil at a place in the map frame, m, as single grains; none where its file has no key `dem`.
+    #[must_use]
+    pub fn dem_at(&self, x_m: f64, y_m: f64) -> Option<&SpheresSpec> {
+        self.soil_at(x_m, y_m).dem.as_ref()
+    }
+
     /// Whether there is dust to throw on any soil.
     #[must_use]
     pub fn any_dust(&self) -> bool {
@@ -82,5 +97,5 @@ impl Soils {
 fn load_soil(path: &Path) -> Result<Soil, InputError> {
     let spec = SoilSpec::load(path)?;
     let law = Law::try_from(&spec).map_err(|error| InputError::at(path, "law", error))?;
-    Ok(Soil { law, crm: spec.crm.map(|key| key.soil()) })
+    Ok(Soil { law, crm: spec.crm.map(|key| key.soil()), dem: spec.dem })
 }

@@ -9,6 +9,7 @@ use garde::Validate;
 use schemars::JsonSchema;
 use selene_base::input::{load_yaml, within};
 use selene_base::{InputError, NotOneOf, one_of};
+use selene_spheres::SpheresSpec;
 use serde::Deserialize;
 
 use crate::data_spec::DataSpec;
@@ -38,6 +39,10 @@ pub struct SoilSpec {
     #[garde(dive)]
     #[serde(default)]
     pub crm: Option<CrmKey>,
+    /// The same soil as single grains (DEM), for windows with the key `dem`.
+    #[garde(dive)]
+    #[serde(default)]
+    pub dem: Option<SpheresSpec>,
     /// The dust that wheels and moving granular soil throw; without it, they throw none.
     #[garde(dive, custom(of_scm_alone(&self.law, "dust", "throws dust")))]
     #[serde(default)]

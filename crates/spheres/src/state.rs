@@ -1,7 +1,7 @@
 //! The state of a simulation, which determines its future: the grains, and the memory of their contacts.
 
 use nalgebra::Vector3;
-use selene_base::random::{RngExt, stream_at};
+use selene_base::random::{RngExt, Stream, stream_at};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -73,6 +73,21 @@ pub struct Filling {
     pub seed: u64,
 }
 
+impl Filling {
+    /// Radius of the grain with this number in an empty state that was filled, m.
+    #[must_use]
+    pub fn radius_m(&self, number: u64) -> f64 {
+        self.radius_and_chance(number).0
+    }
+
+    /// Radius of a grain, m, and the stream that its position is drawn from.
+    fn radius_and_chance(&self, number: u64) -> (f64, Stream) {
+        let [least_m, most_m] = self.radius_m;
+        let mut stream = stream_at(self.seed, "grains", number);
+        (least_m + (most_m - least_m) * stream.random::<f64>(), stream)
+    }
+}
+
 /// Grains and their contacts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct State {
@@ -108,9 +123,8 @@ impl State {
         }
         for number in 0..counts.iter().product::<usize>() {
             let cell = [number % counts[0], number / counts[0] % counts[1], number / (counts[0] * counts[1])];
-            let mut stream = stream_at(filling.seed, "grains", number as u64);
+            let (radius_m, mut stream) = filling.radius_and_chance(number as u64);
             let mut from_to = |low: f64, high: f64| low + (high - low) * stream.random::<f64>();
-            let radius_m = from_to(least_m, most_m);
             let free_m = 2.0 * (most_m - radius_m);
             let position_m = Vector3::from_fn(|axis, _| {
                 filling.low_m[axis] + 2.0 * most_m * cell[axis] as f64 + radius_m + from_to(0.0, free_m)
@@ -129,6 +143,15 @@ impl State {
             Partner::Sphere(other) => is_there(contact.sphere) && is_there(other),
             Partner::Wall(_) | Partner::Body(_) | Partner::Shell { .. } => is_there(contact.sphere),
         });
+    }
+
+    /// Gives bodies other positions in the list: that of `at`, or none for a body whose contacts are forgotten.
+    pub fn renumber_bodies(&mut self, at: impl Fn(u32) -> Option<u32>) {
+        self.contacts.retain_mut(|contact| match &mut contact.partner {
+            Partner::Body(body) | Partner::Shell { body, .. } => at(*body).map(|at| *body = at).is_some(),
+            Partner::Sphere(_) | Partner::Wall(_) => true,
+        });
+        self.contacts.sort_unstable_by_key(SphereContact::key);
     }
 
     /// The grain with this id.
@@ -167,7 +190,11 @@ impl State {
         hasher.digest()
     }
 
-    pub(crate) fn check(&self, model: &Model) -> Result<(), SpheresError> {
+    /// Checks a state, perhaps read from a file, as each step does.
+    ///
+    /// # Errors
+    /// When grains or contacts are not in their order, are too many, no finite numbers, or out of the container.
+    pub fn check(&self, model: &Model) -> Result<(), SpheresError> {
         if !self.spheres.is_sorted_by(|one, next| one.id < next.id) {
             return Err(SpheresError::Order("grains"));
         }

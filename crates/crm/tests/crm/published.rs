@@ -1,8 +1,8 @@
 //! Comparison with published laws of granular matter (`selene_crm::rig`). Tolerances come from the scatter of the laws'
 //! own data and from the coarse cells, not from the results; docs/validation.md reports what misses them.
 
-use selene_crm::rig::{BEADS, Compared, ball, blade, column, drum_torques_nm, second_half_nm, silo};
 use selene_crm::CrmSpec;
+use selene_crm::rig::{BEADS, Compared, ball, blade, column, drum_torques_nm, second_half_nm, silo};
 
 use crate::SAND;
 

@@ -7,6 +7,8 @@
 //! represents them, so the highest points of a column are raised until their cubes end at the ground. Grains hidden
 //! by the ground are left out. With distance from the observing rover there are fewer grains, until only the height
 //! field remains.
+//!
+//! In windows of single grains (DEM) each point is a grain, seen as it is.
 
 use nalgebra::{UnitQuaternion, Vector2, Vector3};
 use rayon::prelude::*;
@@ -40,9 +42,14 @@ pub(super) fn heaps(model: &Model, clipmap: &Clipmap, viewer_m: Vector3<f64>, re
     let material = Material::of(&model.scenario().site.surface.regolith, &HapkeParams::REGOLITH);
     let heap = |soil: &LooseSoil| {
         let window = model.windows().get(soil.window as usize)?;
-        let (spec, name) = (window.grains()?, format!("grains/{}", window.name()));
-        let grained = GrainWindow { window, spec, clipmap, viewer_m, seed: model.scenario().seed, name };
-        let grains: Vec<Grain> = soil.points.par_iter().flat_map_iter(|point| grained.grains_of(point)).collect();
+        let grains: Vec<Grain> = match window.grains() {
+            None => soil.points.iter().filter_map(|point| single_grain(window, point)).collect(),
+            Some(spec) => {
+                let (seed, name) = (model.scenario().seed, format!("grains/{}", window.name()));
+                let grained = GrainWindow { window, spec, clipmap, viewer_m, seed, name };
+                soil.points.par_iter().flat_map_iter(|point| grained.grains_of(point)).collect()
+            }
+        };
         if grains.is_empty() {
             return None;
         }
@@ -50,6 +57,13 @@ pub(super) fn heaps(model: &Model, clipmap: &Clipmap, viewer_m: Vector3<f64>, re
         Some(Heap { world_from_heap, grains: grains.into(), material })
     };
     reported.loose_soil.iter().filter_map(heap).collect()
+}
+
+/// A grain of a window of single grains, relative to its corner; `None` in other windows.
+fn single_grain(window: &GranularWindow, point: &LoosePoint) -> Option<Grain> {
+    let centre_m = window.place_m(point) - window.corner_m();
+    let radius_m = window.grain_radius_m(point.id)? as f32;
+    Some(Grain { centre_m: centre_m.cast::<f32>().into(), radius_m })
 }
 
 impl GrainWindow<'_> {

@@ -269,3 +269,22 @@ fn grains_are_there_near_the_rover_alone_and_of_the_size_that_is_requested() {
     let (_, _, far) = driven(&in_a_pit(&GRAINS.replace("within_m: 4", "within_m: 0.1")));
     assert!(far.scene().heaps().is_empty());
 }
+
+#[test]
+fn single_grains_are_seen_as_they_are() {
+    let dem = "dem: { diameter_m: [0.016, 0.03] }";
+    let bed =
+        format!("{{ name: bed, from_m: [-0.36, -0.3], to_m: [0.54, 0.3], depth_m: 0.06, spacing_m: 0.03, {dem} }}");
+    let text = format!("soil: ../soil/gravel.yaml\ngranular: [{bed}]\nrover: {{ file: ../rover/sorato.yaml }}\n");
+    let (world, reported, scene) = driven(&text);
+    let [heap] = scene.scene().heaps() else { panic!("one heap") };
+    let (state, points) = (&world.state().granular[&0], &reported.loose_soil[0].points);
+    assert!(heap.grains.len() == points.len() && points.len() > 400, "{} grains are seen", heap.grains.len());
+    for (grain, point) in heap.grains.iter().zip(points) {
+        let sphere = &state.grains()[state.grains().binary_search_by_key(&point.id, |sphere| sphere.id).expect("one")];
+        let apart_m = Vector3::from(grain.centre_m).cast::<f64>() - sphere.position_m;
+        assert!(apart_m.amax() < PLACE_TOLERANCE_M, "grain {} is seen {apart_m} beside its place", point.id);
+        assert!((f64::from(grain.radius_m) - sphere.radius_m).abs() < 1e-8);
+    }
+    assert!(is_reported_late(&world, &reported, &bits(&scene)));
+}

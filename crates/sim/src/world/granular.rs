@@ -21,7 +21,7 @@ use selene_base::random::stream_at;
 use selene_base::{Pose, SimTime, Wrench};
 use selene_crm::{Body, BodyShape, Drum};
 use selene_soil::{
-    Conditions, Domain, EndOfHeartbeat, GranularError, GranularWindow, MemoryPatch, PointSolver, StirredSoil,
+    Conditions, Domain, EndOfHeartbeat, GranularError, GranularWindow, MemoryPatch, SoilSolver, StirredSoil,
     WheelContact, WindowState,
 };
 use selene_terrain::{GroundPatch, NodeRect, Terrain};
@@ -42,6 +42,10 @@ const THIN_M: f64 = 0.001;
 /// Maximum number of points of all windows together: with the working memory of steps, a gigabyte.
 const POINTS_IN_ALL_MAX: f64 = 4e6;
 
+/// Bits of a body's number that no part of a rover has.
+const OF_WHEELS: u64 = 1 << 31;
+const OF_ROCKS: u64 = 1 << 63;
+
 /// A body of a rover, as granular soil collides with it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PartShape {
@@ -55,8 +59,8 @@ pub(crate) struct GroupWindow {
     pub(crate) id: u32,
     window: Arc<GranularWindow>,
     pub(crate) state: WindowState,
-    pub(crate) solver: PointSolver,
-    /// Bodies in it at the last exchange, and the wrench of its points on each since then.
+    pub(crate) solver: SoilSolver,
+    /// Bodies in it at the last exchange, and the wrench of its soil on each since then.
     inside: Vec<(BodyInWindow, Wrench)>,
 }
 
@@ -72,25 +76,31 @@ struct BodyInWindow {
 /// Index of a body in the group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum BodyIndex {
+    /// With the rover's id, which stays the same from heartbeat to heartbeat.
     Wheel {
         rover: usize,
+        id: EntityId,
         wheel: usize,
     },
-    /// With the rover's id, which stays the same from heartbeat to heartbeat.
     Part {
         rover: usize,
         id: EntityId,
         part: usize,
     },
-    Rock(usize),
+    /// With the rock's number on its site.
+    Rock {
+        rock: usize,
+        id: u32,
+    },
 }
 
 impl BodyIndex {
-    /// A permanent number of a rover's part; zero for other bodies, which a window does not remember.
+    /// The body's permanent number.
     fn number(self) -> u64 {
         match self {
             Self::Part { id, part, .. } => (u64::from(id.0) << 32) | (part as u64 + 1),
-            Self::Wheel { .. } | Self::Rock(_) => 0,
+            Self::Wheel { id, wheel, .. } => (u64::from(id.0) << 32) | OF_WHEELS | wheel as u64,
+            Self::Rock { id, .. } => OF_ROCKS | u64::from(id),
         }
     }
 }
@@ -190,7 +200,7 @@ fn shape_of(shape: &Shape) -> (Pose, BodyShape) {
 
 impl GroupWindow {
     /// A window that a group takes over from the state.
-    pub(crate) fn new(id: u32, window: Arc<GranularWindow>, state: WindowState, solver: PointSolver) -> Self {
+    pub(crate) fn new(id: u32, window: Arc<GranularWindow>, state: WindowState, solver: SoilSolver) -> Self {
         Self { id, window, state, solver, inside: Vec::new() }
     }
 
@@ -217,7 +227,7 @@ impl GroupWindow {
         if found.iter().any(|body| body.is_awake) {
             self.window.wake(&mut self.state, ground);
         }
-        let has_rover = found.iter().any(|body| !matches!(body.at, BodyIndex::Rock(_)));
+        let has_rover = found.iter().any(|body| !matches!(body.at, BodyIndex::Rock { .. }));
         if self.state.is_flowing() && (was_asleep || has_rover) {
             wake_rocks(&found, rocks);
         }
@@ -257,7 +267,7 @@ impl GroupWindow {
     pub(crate) fn share_out(&self, rovers: &mut [GroupRover], on_rocks: &mut [Option<Wrench>], ground: &GroundPatch) {
         for (found, wrench) in &self.inside {
             match found.at {
-                BodyIndex::Wheel { rover, wheel } => {
+                BodyIndex::Wheel { rover, wheel, .. } => {
                     let contact = self.contact(found, ground, wrench);
                     rovers[rover].scratch.domains[wheel] = Domain::Points(contact);
                 }
@@ -269,7 +279,7 @@ impl GroupWindow {
                     about_link.add_force_at(wrench.force, arm);
                     scratch.in_points.push((link, about_link));
                 }
-                BodyIndex::Rock(rock) => on_rocks[rock] = Some(*wrench),
+                BodyIndex::Rock { rock, .. } => on_rocks[rock] = Some(*wrench),
             }
         }
     }
@@ -305,7 +315,7 @@ impl GroupWindow {
 
     /// Bodies in the window: those of rovers that this process steps, and rocks.
     fn bodies(&self, rovers: &[GroupRover], rocks: &[LooseRock], ground: &GroundPatch) -> Vec<BodyInWindow> {
-        let friction = self.window.soil().friction_static;
+        let friction = self.window.friction();
         let stepped = || rovers.iter().enumerate().filter(|(_, rover)| !rover.is_ghost());
         let wheels = stepped().flat_map(|(at, rover)| wheel_bodies(at, rover, friction));
         let parts = stepped().flat_map(|(at, rover)| part_bodies(at, rover));
@@ -340,7 +350,7 @@ impl GroupWindow {
 /// Wakes rocks in the window: the soil under them became points, or a rover may push it.
 fn wake_rocks(found: &[BodyInWindow], rocks: &mut [LooseRock]) {
     for body in found {
-        if let BodyIndex::Rock(rock) = body.at {
+        if let BodyIndex::Rock { rock, .. } = body.at {
             rocks[rock].wake();
         }
     }
@@ -359,7 +369,7 @@ fn wheel_bodies(at: usize, rover: &GroupRover, friction: f64) -> Vec<BodyInWindo
             angular_velocity_rad_s: motion.angular,
             friction: if shape.grousers > 0 { friction } else { friction.min(BODY_FRICTION) },
         };
-        BodyInWindow { at: BodyIndex::Wheel { rover: at, wheel }, body, is_awake: true }
+        BodyInWindow { at: BodyIndex::Wheel { rover: at, id: rover.id, wheel }, body, is_awake: true }
     };
     motions.map(body_of).collect()
 }
@@ -390,7 +400,7 @@ fn rock_body(at: usize, rock: &LooseRock, friction: f64) -> BodyInWindow {
         angular_velocity_rad_s: twist.angular,
         friction,
     };
-    BodyInWindow { at: BodyIndex::Rock(at), body, is_awake: !rock.asleep() }
+    BodyInWindow { at: BodyIndex::Rock { rock: at, id: rock.id }, body, is_awake: !rock.asleep() }
 }
 
 fn link_origin_m(scratch: &RoverScratch, link: usize) -> Vector3<f64> {

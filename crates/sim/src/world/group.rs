@@ -17,7 +17,7 @@ use selene_base::random::stream_at;
 use selene_crm::SoilDevice;
 use selene_soil::solid::{self, ConvexSolid, SolidMotion};
 use selene_soil::{
-    Conditions, Domain, DustSource, GranularError, MemoryPatch, PointSolver, SoilContext, WheelContact, WheelMotion,
+    Conditions, Domain, DustSource, GranularError, MemoryPatch, SoilContext, SoilSolver, WheelContact, WheelMotion,
     WrittenMemory,
 };
 use selene_terrain::{Edit, GroundPatch, TileIndex};
@@ -71,7 +71,7 @@ pub(crate) struct GroupScratch {
     soil: selene_soil::PressScratch,
     contact: ContactScratch,
     /// What advances the points of each granular window.
-    points: BTreeMap<u32, PointSolver>,
+    points: BTreeMap<u32, SoilSolver>,
 }
 
 /// A rover in a group.
@@ -176,7 +176,7 @@ impl Group {
         };
         let window = |&id: &u32| {
             let window = Arc::clone(model.windows().get(id as usize)?);
-            let points = scratch.points.remove(&id).unwrap_or_else(|| PointSolver::new(soil_device));
+            let points = scratch.points.remove(&id).unwrap_or_else(|| SoilSolver::new(soil_device));
             Some(GroupWindow::new(id, window, state.granular.remove(&id)?, points))
         };
         let windows: Vec<_> = members.windows.iter().filter_map(window).collect();

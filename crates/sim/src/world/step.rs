@@ -425,7 +425,7 @@ impl Model {
     /// Loose points of the granular windows whose soil is drawn as grains.
     fn loose_soil(&self, state: &State) -> Vec<LooseSoil> {
         let of_window = |(id, of): (&u32, &WindowState)| {
-            let window = self.windows().get(*id as usize).filter(|window| window.grains().is_some())?;
+            let window = self.windows().get(*id as usize).filter(|window| window.shows_grains())?;
             let points = window.loose_points(of);
             (!points.is_empty()).then_some(LooseSoil { window: *id, points })
         };

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use selene_base::{InputError, SimTime};
+use selene_soil::{GranularError, GranularWindow};
 use selene_terrain::{Edit, TileIndex};
 use selene_vehicle::VehicleError;
 use selene_vehicle::contact::{Collider, LooseRockState};
@@ -69,7 +70,9 @@ impl Model {
         self.check(&state)?;
         let edits = embed_rocks(self, &mut state);
         let windows = self.windows().iter().zip(0..);
-        state.granular = windows.map(|(of, id)| (id, of.at_rest(self.terrain(), &state.ruts))).collect();
+        let at_rest = |(of, id): (&Arc<GranularWindow>, u32)| Ok((id, of.at_rest(self.terrain(), &state.ruts)?));
+        let granular: Result<_, GranularError> = windows.map(at_rest).collect();
+        state.granular = granular.map_err(|source| WorldError::Granular { source, time: SimTime::ZERO })?;
         let of_rover = |party: &Collider| matches!(party, Collider::Wheel(..) | Collider::Part(..));
         self.refuse_overlaps(&mut state, &mut Scratch::default(), of_rover)?;
         Ok((state, edits))

@@ -168,20 +168,16 @@ fn with_a_drum_in_the_soil() -> World {
     panic!("no drum gets into the soil");
 }
 
-#[test]
-fn every_part_of_granular_soil_is_hashed_and_what_does_not_fit_is_refused() {
-    let world = with_a_drum_in_the_soil();
+/// Checks that the hash knows each part of a world's soil, and that no milligram can be lost or won. `has` are parts
+/// that must be there.
+fn check_parts(world: &World, has: &[String]) {
     let (state, hash) = (world.state(), world.hash());
     let tree = serde_json::to_value(soil(state)).unwrap();
     // One leaf of each kind: of all points, each field of one point.
     let leaves = parts(&tree, "").into_iter().filter(|(_, part)| is_leaf(part));
     let kinds: BTreeMap<String, String> = leaves.map(|(place, _)| (kind_of(&place), place)).collect();
-    let of_point = ["position_m", "velocity_m_s", "affine_s", "stress_pa", "volume_ratio", "mass_mg", "id"];
-    let has = |name: &str| kinds.keys().any(|kind| kind.starts_with(&format!("/flowing/points/points/*/{name}")));
-    assert!(of_point.iter().all(|name| has(name)) && kinds.len() > 12, "{:?}", kinds.keys());
-    let of_drum = ["number", "drum/radius_m", "pose/rotation", "pose/translation"];
-    let has = |name: &str| kinds.keys().any(|kind| kind.starts_with(&format!("/flowing/shells/left/*/{name}")));
-    assert!(of_drum.iter().all(|name| has(name)), "{:?}", kinds.keys());
+    let is_there = |name: &String| kinds.keys().any(|kind| kind.starts_with(name));
+    assert!(has.iter().all(is_there) && kinds.len() > 12, "{:?}", kinds.keys());
     for place in kinds.values() {
         let mut other = tree.clone();
         let leaf = other.pointer_mut(place).unwrap_or_else(|| panic!("{place} is not there"));
@@ -201,10 +197,35 @@ fn every_part_of_granular_soil_is_hashed_and_what_does_not_fit_is_refused() {
             assert!(refused.contains("soil was lost"), "{place}: {refused}");
         }
     }
+}
+
+#[test]
+fn every_part_of_granular_soil_is_hashed_and_what_does_not_fit_is_refused() {
+    let world = with_a_drum_in_the_soil();
+    let of_point = ["position_m", "velocity_m_s", "affine_s", "stress_pa", "volume_ratio", "mass_mg", "id"];
+    let of_point = of_point.map(|name| format!("/flowing/particles/Points/points/*/{name}"));
+    let of_drum = ["number", "drum/radius_m", "pose/rotation", "pose/translation"];
+    let of_drum = of_drum.map(|name| format!("/flowing/shells/left/*/{name}"));
+    check_parts(&world, &[&of_point[..], &of_drum[..]].concat());
+    let (state, hash) = (world.state(), world.hash());
     let of_another = State { granular: [(1, soil(state).clone())].into(), ..state.clone() };
     assert_ne!(of_another.hash(), hash, "the window's number");
     let gone = State { granular: Default::default(), ..state.clone() };
     assert!(World::resume(world.model(), gone, &Default::default()).is_err());
+}
+
+#[test]
+fn every_part_of_single_grains_is_hashed() {
+    let mut world = world(&on_gravel());
+    drive(&mut world, 30);
+    let of_grain = ["radius_m", "position_m", "velocity_m_s", "angular_velocity_rad_s"];
+    let of_grain = of_grain.map(|name| format!("spheres/spheres/*/{name}"));
+    let of_contact = ["sphere", "memory/shear_n", "memory/rolling_n_m", "memory/contact_radius_m"];
+    let of_contact = of_contact.map(|name| format!("spheres/contacts/*/{name}"));
+    let others = ["masses_mg/*", "bodies/*/number", "bodies/*/smaller_m"].map(str::to_owned);
+    let names = [&of_grain[..], &of_contact[..], &others[..]].concat();
+    let names: Vec<_> = names.iter().map(|name| format!("/flowing/particles/Grains/{name}")).collect();
+    check_parts(&world, &names);
 }
 
 #[test]
@@ -332,4 +353,48 @@ fn motions_that_no_joint_can_make_are_refused() {
     assert!(reported.contains(": line ") && reported.contains("motions: ") && reported.contains("1.2"), "{reported}");
     let reported = refused("rates_deg_s: [0, 115, 115, 0]", "angles_deg: [0, 115, 115, 0]");
     assert!(reported.contains("velocities"), "{reported}");
+}
+
+/// Sorato on a bed of single grains.
+fn on_gravel() -> String {
+    let rover = Rover { name: "rover", file: "sorato", start: [0.0, 0.0, 0.0], waypoints_m: &[[4.0, 0.0]] };
+    let dem = "dem: { diameter_m: [0.016, 0.03] }";
+    let bed =
+        format!("{{ name: bed, from_m: [-0.36, -0.3], to_m: [0.54, 0.3], depth_m: 0.06, spacing_m: 0.03, {dem} }}");
+    yard("gravel", &[rover], &format!("granular: [{bed}]"))
+}
+
+#[test]
+fn a_rover_drives_on_single_grains_that_carry_it_and_keeps_its_state_in_copies() {
+    let mut world = world(&on_gravel());
+    let (total_mg, grains) = (soil(world.state()).total_mg(), soil(world.state()).grains().len());
+    assert!(grains > 800 && !soil(world.state()).is_flowing(), "{grains} grains");
+    let weight_n = world.scenario().rovers[0].model.mass_kg() * 1.62;
+    let (mut loads_n, beats) = (0.0, 120);
+    let mut half = None;
+    for beat in 0..beats {
+        let snapshot = world.heartbeat().unwrap();
+        let bed = soil(world.state());
+        assert!(bed.is_flowing() && bed.grains().len() == grains && bed.points_mg() == total_mg, "heartbeat {beat}");
+        assert!(snapshot.loose_soil[0].points.len() > 300, "sensors see the grains");
+        let rover = &snapshot.rovers[0];
+        let up = rover.world_from_base().rotation;
+        let load_n: f64 = rover.wheels.iter().map(|wheel| (up * wheel.force_n).z).sum();
+        loads_n += if beat >= beats / 2 { load_n / f64::from(beats / 2) } else { 0.0 };
+        if beat == beats / 2 {
+            half = Some(world.state().clone());
+        }
+    }
+    let at = world.state().rovers[&ROVER].body.world_from_base.translation;
+    assert!((0.03..0.15).contains(&at.x) && at.y.abs() < 0.03, "after 1.2 s it is at {at}");
+    assert!((loads_n / weight_n - 1.0).abs() < LOAD_TOLERANCE, "{loads_n} N of {weight_n} N");
+    // A state that went through a file goes on as the world did.
+    let (model, half) = (world.model(), half.unwrap());
+    let bytes = postcard::to_stdvec(&half).unwrap();
+    let mut read: State = postcard::from_bytes(&bytes).unwrap();
+    let mut scratch = Scratch::default();
+    for _ in beats / 2 + 1..beats {
+        model.step(&mut read, &Inputs::NONE, &mut scratch).unwrap();
+    }
+    assert!(read.granular == world.state().granular, "the copy went another way");
 }

@@ -9,11 +9,11 @@
 //! takes twelve bytes of a message.
 
 use nalgebra::Vector3;
-use selene_crm::Point;
 use serde::{Deserialize, Serialize};
 
+use crate::granular::particle::Particle;
 use crate::granular::spec::LAYERS;
-use crate::granular::state::WindowState;
+use crate::granular::state::{Particles, WindowState};
 use crate::granular::window::{GranularWindow, POINTS_A_CELL};
 
 /// Ground that rose or sank by less counts as unmoved, m: twice the step in which changes are recorded.
@@ -40,15 +40,24 @@ pub struct LooseSoil {
 }
 
 impl GranularWindow {
-    /// The points of a state that are loose and open to the sky, ascending by number.
+    /// The points of a state that are loose and open to the sky, or its grains that are, ascending by number. Grains are
+    /// always loose.
     #[must_use]
     pub fn loose_points(&self, state: &WindowState) -> Vec<LoosePoint> {
-        let open = self.highest_points(state.points().iter()).into_iter().flatten().flatten();
-        let loose = open.filter(|point| self.is_loose(state, point));
-        let mut reported: Vec<_> =
-            loose.map(|point| LoosePoint { place: self.reported(point), id: point.id }).collect();
+        let mut reported: Vec<_> = match state.particles() {
+            Some(Particles::Points(points)) => {
+                let loose = self.open(points.points.iter()).filter(|point| self.is_loose(state, *point));
+                loose.map(|point| self.reported(point)).collect()
+            }
+            Some(Particles::Grains(bed)) => self.open(bed.grains()).map(|grain| self.reported(grain)).collect(),
+            None => Vec::new(),
+        };
         reported.sort_unstable_by_key(|point| point.id);
         reported
+    }
+
+    fn open<P: Particle>(&self, particles: impl Iterator<Item = P>) -> impl Iterator<Item = P> {
+        self.highest_points(particles).into_iter().flatten().flatten()
     }
 
     /// Position of a loose point, map frame, m.
@@ -59,55 +68,54 @@ impl GranularWindow {
         self.corner_m + Vector3::from_fn(along)
     }
 
-    fn reported(&self, point: &Point) -> [u16; 3] {
+    fn reported(&self, particle: impl Particle) -> LoosePoint {
         let [low_m, side_m] = self.box_m();
         // A point is always inside: the whole number is in its range.
-        [0, 1, 2].map(|axis| ((point.position_m[axis] - low_m[axis]) / side_m[axis] * LAST).round() as u16)
+        let along = |axis: usize| ((particle.position_m()[axis] - low_m[axis]) / side_m[axis] * LAST).round() as u16;
+        LoosePoint { place: [0, 1, 2].map(along), id: particle.id() }
     }
 
     /// Low corner, relative to the grid's origin, and sides of the box that points may be in, m.
     fn box_m(&self) -> [Vector3<f64>; 2] {
-        let cell_m = self.model.grid().cell_m;
-        let side_m = Vector3::from(self.model.grid().size_m()).add_scalar(2.0 * cell_m);
+        let cell_m = self.grid.cell_m;
+        let side_m = Vector3::from(self.grid.size_m()).add_scalar(2.0 * cell_m);
         [Vector3::repeat(-cell_m), side_m]
     }
 
     /// The highest points of each column as wide as the points' distance, x fastest, highest first.
-    pub(crate) fn highest_points<'a>(
-        &self,
-        points: impl Iterator<Item = &'a Point>,
-    ) -> Vec<[Option<&'a Point>; LAYERS]> {
+    pub(crate) fn highest_points<P: Particle>(&self, points: impl Iterator<Item = P>) -> Vec<[Option<P>; LAYERS]> {
         let [columns, rows] = self.posts.cells().map(|cells| cells * POINTS_A_CELL as usize);
-        let mut highest: Vec<[Option<&Point>; LAYERS]> = vec![[None; LAYERS]; columns * rows];
+        let mut highest: Vec<[Option<P>; LAYERS]> = vec![[None; LAYERS]; columns * rows];
         let along = |m: f64, count: usize| ((m / self.spacing_m()) as usize).min(count - 1);
         for point in points {
-            let column = along(point.position_m.y, rows) * columns + along(point.position_m.x, columns);
+            let position_m = point.position_m();
+            let column = along(position_m.y, rows) * columns + along(position_m.x, columns);
             push_down(&mut highest[column], point);
         }
         highest
     }
 
     /// Whether the ground under a point has moved, or the point is above the ground.
-    fn is_loose(&self, state: &WindowState, point: &Point) -> bool {
-        let at_m = [point.position_m.x, point.position_m.y];
+    fn is_loose(&self, state: &WindowState, point: impl Particle) -> bool {
+        let at_m = [point.position_m().x, point.position_m().y];
         state.risen_m(self.posts.under(&at_m)).abs() >= MOVED_M || self.flies(state, point)
     }
 
     /// Whether a point is above the ground by half the points' distance or more.
-    pub(crate) fn flies(&self, state: &WindowState, point: &Point) -> bool {
-        let at_m = [point.position_m.x, point.position_m.y];
+    pub(crate) fn flies(&self, state: &WindowState, point: impl Particle) -> bool {
+        let at_m = [point.position_m().x, point.position_m().y];
         let risen_m = state.risen_m(self.posts.under(&at_m));
         let [columns, rows] = self.posts.cells();
-        let cell = |axis: usize, count: usize| ((at_m[axis] / self.model.grid().cell_m) as usize).min(count - 1);
+        let cell = |axis: usize, count: usize| ((at_m[axis] / self.grid.cell_m) as usize).min(count - 1);
         let top_m =
             state.tops_m().get(cell(1, rows) * columns + cell(0, columns)).map_or(0.0, |top_m| f64::from(*top_m));
-        point.position_m.z - (top_m + risen_m) > 0.5 * self.spacing_m()
+        point.position_m().z - (top_m + risen_m) > 0.5 * self.spacing_m()
     }
 }
 
 /// Inserts a point into a list of the highest, highest first; of two equally high the one with the smaller number.
-fn push_down<'a>(highest: &mut [Option<&'a Point>], point: &'a Point) {
-    let is_above = |a: &Point, b: &Point| a.position_m.z.total_cmp(&b.position_m.z).then(b.id.cmp(&a.id)).is_gt();
+fn push_down<P: Particle>(highest: &mut [Option<P>], point: P) {
+    let is_above = |a: P, b: P| a.position_m().z.total_cmp(&b.position_m().z).then(b.id().cmp(&a.id())).is_gt();
     let mut falling = Some(point);
     for place in highest {
         if falling.is_some_and(|new| place.is_none_or(|known| is_above(new, known))) {

@@ -17,11 +17,15 @@
 //! - **Device.** Points are stepped on the CPU, or on a device, from which they come back each heartbeat (`solver`).
 //! - **Drums** are thin shells that soil can be in. They continue from their poses at the last exchange.
 //!
+//! - **Single grains** (DEM) take the place of points in a window with the key `dem` (`bed`).
+//!
 //! A window's place is fixed by its scenario. Its walls and floor hold the soil as if it stuck to
 //! the soil beyond; a frictionless lid far above stops soil that is thrown up.
 
+mod bed;
 mod key;
 mod loose;
+mod particle;
 mod shells;
 mod solver;
 mod spec;
@@ -29,9 +33,10 @@ mod state;
 mod stirred;
 mod window;
 
+pub use bed::DemSpec;
 pub use key::CrmKey;
 pub use loose::{LoosePoint, LooseSoil};
-pub use solver::PointSolver;
+pub use solver::SoilSolver;
 pub use spec::{GrainsSpec, WindowSpec};
 pub use state::{EndOfHeartbeat, WindowState};
 pub use stirred::StirredSoil;

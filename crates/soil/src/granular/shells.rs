@@ -3,9 +3,13 @@
 //! beside it. Here each shell continues from its last pose, with a twist that brings it to its body's next pose.
 
 use nalgebra::Isometry3;
-use selene_crm::{Body, BodyShape, Drum, Point};
+use selene_crm::{Body, BodyShape, Drum};
 use serde::{Deserialize, Serialize};
 
+use crate::granular::particle::Particle;
+
+/// Milligrams in a kilogram.
+const MG_PER_KG: f64 = 1e6;
 /// Longest distance that a drum moves in an exchange, over its radius.
 const JUMP: f64 = 0.5;
 
@@ -26,8 +30,8 @@ struct TrackedDrum {
 
 impl TrackedDrum {
     /// Whether a point is within the drum's cylinder.
-    fn holds(&self, point: &Point) -> bool {
-        self.drum.holds(&self.pose.inverse_transform_point(&point.position_m.into()).coords)
+    fn holds(&self, point: impl Particle) -> bool {
+        self.drum.holds(&self.pose.inverse_transform_point(&point.position_m().into()).coords)
     }
 }
 
@@ -65,13 +69,14 @@ impl Shells {
     }
 
     /// Mass of the points within a drum's cylinder, kg.
-    pub(crate) fn load_kg(&self, number: u64, points: &[Point]) -> Option<f64> {
+    pub(crate) fn load_kg(&self, number: u64, points: impl Iterator<Item = impl Particle>) -> Option<f64> {
         let drum = self.find(number)?;
-        Some(points.iter().filter(|point| drum.holds(point)).map(Point::mass_kg).sum())
+        let held = points.filter(|point| drum.holds(*point));
+        Some(held.map(|point| f64::from(point.mass_mg()) / MG_PER_KG).sum())
     }
 
     /// Whether a point is within the cylinder of a drum.
-    pub(crate) fn hold(&self, point: &Point) -> bool {
+    pub(crate) fn hold(&self, point: impl Particle) -> bool {
         self.left.iter().any(|drum| drum.holds(point))
     }
 

@@ -1,10 +1,20 @@
-//! What advances a window's points: the CPU, or a device, on which they stay from one exchange of forces to the next.
+//! What advances a window's soil: the CPU, or a device, on which points stay from one exchange of forces to the next.
 
-use selene_crm::{Body, CrmError, DeviceSoil, Model, Scratch, SoilDevice, State, StepResults};
+use selene_crm::{Body, CrmError, DeviceSoil, Model, Reaction, Scratch, SoilDevice, State};
+use selene_spheres::SpheresError;
 
-/// Advances a window's points.
+use crate::granular::bed::{Bed, Grains};
+
+/// Advances a window's soil. It holds nothing that a state would lack.
+#[derive(Debug, Default)]
+pub struct SoilSolver {
+    points: PointSolver,
+    grains: Box<selene_spheres::Scratch>,
+}
+
+/// Advances points.
 #[derive(Debug)]
-pub enum PointSolver {
+enum PointSolver {
     /// On the CPU.
     Cpu(Box<Scratch>),
     /// On a device.
@@ -13,7 +23,7 @@ pub enum PointSolver {
 
 /// A window's soil on a device.
 #[derive(Debug)]
-pub struct SoilOnDevice {
+struct SoilOnDevice {
     device: SoilDevice,
     /// The soil, and the model that it was made for; `None` before the first step and after a failed one.
     soil: Option<(Model, Box<dyn DeviceSoil>)>,
@@ -21,38 +31,54 @@ pub struct SoilOnDevice {
     is_ahead: bool,
 }
 
-impl PointSolver {
-    /// A solver on the CPU, or on `device`.
+impl Default for PointSolver {
+    fn default() -> Self {
+        Self::Cpu(Box::default())
+    }
+}
+
+impl SoilSolver {
+    /// A solver on the CPU, or for points on `device`.
     #[must_use]
     pub fn new(device: Option<&SoilDevice>) -> Self {
-        match device {
-            None => Self::Cpu(Box::default()),
-            Some(device) => {
-                Self::Device(Box::new(SoilOnDevice { device: device.clone(), soil: None, is_ahead: false }))
-            }
-        }
+        let on_device = |device: &SoilDevice| {
+            PointSolver::Device(Box::new(SoilOnDevice { device: device.clone(), soil: None, is_ahead: false }))
+        };
+        Self { points: device.map(on_device).unwrap_or_default(), ..Self::default() }
     }
 
-    /// Advances the soil as [`selene_crm::step()`] does. On a device the points of `state` stay as they are until
-    /// [`PointSolver::bring_back`].
-    pub(crate) fn step(
+    /// Advances points as [`selene_crm::step()`] does, and returns the impulses on bodies. On a device the points of
+    /// `state` stay as they are until [`SoilSolver::bring_back`].
+    pub(crate) fn step_points(
         &mut self,
         model: &Model,
         state: &mut State,
         bodies: &[Body],
         duration_s: f64,
-    ) -> Result<StepResults, CrmError> {
-        match self {
-            Self::Cpu(scratch) => selene_crm::step(model, state, bodies, duration_s, scratch),
-            Self::Device(soil) => soil.step(model, state, bodies, duration_s),
-        }
+    ) -> Result<Vec<Reaction>, CrmError> {
+        let results = match &mut self.points {
+            PointSolver::Cpu(scratch) => selene_crm::step(model, state, bodies, duration_s, scratch)?,
+            PointSolver::Device(soil) => soil.step(model, state, bodies, duration_s)?,
+        };
+        Ok(results.reactions)
+    }
+
+    /// Advances grains as [`Bed::step`] does.
+    pub(crate) fn step_grains(
+        &mut self,
+        grains: &Grains,
+        bed: &mut Bed,
+        bodies: impl Iterator<Item = (u64, Body)>,
+        duration_s: f64,
+    ) -> Result<Vec<Reaction>, SpheresError> {
+        bed.step(grains, bodies, duration_s, &mut self.grains)
     }
 
     /// Sets the points of `state` to those on the device, if they are newer.
     pub(crate) fn bring_back(&mut self, state: &mut State) -> Result<(), CrmError> {
-        match self {
-            Self::Cpu(_) => Ok(()),
-            Self::Device(soil) => soil.bring_back(state),
+        match &mut self.points {
+            PointSolver::Cpu(_) => Ok(()),
+            PointSolver::Device(soil) => soil.bring_back(state),
         }
     }
 }
@@ -64,7 +90,7 @@ impl SoilOnDevice {
         state: &State,
         bodies: &[Body],
         duration_s: f64,
-    ) -> Result<StepResults, CrmError> {
+    ) -> Result<selene_crm::StepResults, CrmError> {
         let (made_for, mut soil) = match self.soil.take() {
             Some((made_for, soil)) if made_for == *model => (made_for, soil),
             _ => (model.clone(), self.device.open(model)?),

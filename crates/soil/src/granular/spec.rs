@@ -5,6 +5,8 @@ use schemars::JsonSchema;
 use selene_base::input::{finite_array, within};
 use serde::Deserialize;
 
+use crate::granular::bed::DemSpec;
+
 /// Most points of a window: with the arrays of a step, half a gigabyte.
 pub(crate) const POINTS_MAX: f64 = 2e6;
 /// The longest side, m.
@@ -31,8 +33,8 @@ pub struct WindowSpec {
     /// Depth of its floor below the lowest ground in it, m.
     #[garde(custom(within(0.02, 2.0)))]
     pub depth_m: f64,
-    /// Distance between points, m. A cell is twice as long, and must be a whole multiple of the
-    /// distance between the ground's posts.
+    /// Distance between points, m, or of grains the greatest allowed diameter. A cell is twice as long, and must be a
+    /// whole multiple of the distance between the ground's posts.
     #[garde(custom(within(0.005, 0.5)), custom(few_points(self)))]
     pub spacing_m: f64,
     /// Time between two exchanges of forces with bodies, s: a whole number of physics steps, of which
@@ -44,6 +46,10 @@ pub struct WindowSpec {
     #[garde(dive, custom(few_grains(self)))]
     #[serde(default)]
     pub grains: Option<GrainsSpec>,
+    /// Single grains (DEM) instead of points. The soil needs the key `dem`; cameras and lidars see each grain.
+    #[garde(dive, custom(seen_once(self.grains.is_some())))]
+    #[serde(default)]
+    pub dem: Option<DemSpec>,
 }
 
 /// The grains as which sensors see loose points. They have no effect on motion. The grains of a point are evenly
@@ -101,6 +107,13 @@ fn few_points(window: &WindowSpec) -> impl FnOnce(&f64, &()) -> garde::Result {
         }
         let what = format!("value {spacing_m} is not allowed: makes {points:.0} points, {POINTS_MAX} are allowed");
         Err(garde::Error::new(what))
+    }
+}
+
+fn seen_once(has_grains: bool) -> impl FnOnce(&Option<DemSpec>, &()) -> garde::Result {
+    move |dem, ()| match has_grains && dem.is_some() {
+        true => Err(garde::Error::new("single grains are seen as they are: leave the key grains out".to_owned())),
+        false => Ok(()),
     }
 }
 

@@ -1,12 +1,15 @@
-//! The state of a granular window: the soil of each post, and the points while the soil flows.
+//! The state of a granular window: the soil of each post, and the points while the soil flows, or its grains.
 
 use nalgebra::{Matrix3, Vector3};
-use selene_crm::{Point, State};
+use selene_crm::{Model, Point, State};
+use selene_spheres::Sphere;
 use selene_terrain::{GroundPatch, Ruts, Terrain};
 use serde::{Deserialize, Serialize};
 
+use crate::granular::bed::Bed;
+use crate::granular::particle::Particle;
 use crate::granular::shells::Shells;
-use crate::granular::window::{GranularError, GranularWindow};
+use crate::granular::window::{GranularError, GranularWindow, Matter};
 use crate::memory::MemoryPatch;
 
 /// Points sleep when for `STILL_S`, s, their root mean square speed was below `STILL_M_S` and none was
@@ -38,14 +41,16 @@ pub struct WindowState {
     gained_mg: i64,
     /// Milligrams of dust that were given and taken so far: whose turn it is.
     turn: u64,
-    /// The points, while the soil flows.
+    /// The points, while the soil flows; single grains always.
     flowing: Option<Flowing>,
 }
 
-/// Soil that flows.
+/// Soil that flows, or grains, which may rest.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Flowing {
-    points: State,
+    particles: Particles,
+    /// Whether the grains rest: they are not stepped until a body comes.
+    rests: bool,
     /// The drums in it.
     shells: Shells,
     /// Tops of the columns of cells above the floor when the points woke, m, x fastest.
@@ -56,6 +61,58 @@ struct Flowing {
     unshown_s: f64,
     /// Time for which no body was inside and nothing moved, s.
     still_s: f64,
+}
+
+/// The pieces of a window's soil.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) enum Particles {
+    /// Points of a continuum.
+    Points(State),
+    /// Single grains.
+    Grains(Bed),
+}
+
+impl Default for Particles {
+    fn default() -> Self {
+        Self::Points(State::default())
+    }
+}
+
+impl Clone for Particles {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Points(points) => Self::Points(points.clone()),
+            Self::Grains(bed) => Self::Grains(bed.clone()),
+        }
+    }
+
+    fn clone_from(&mut self, source: &Self) {
+        match (self, source) {
+            (Self::Points(copy), Self::Points(points)) => copy.clone_from(points),
+            (Self::Grains(copy), Self::Grains(bed)) => copy.clone_from(bed),
+            (copy, source) => *copy = source.clone(),
+        }
+    }
+}
+
+impl Particles {
+    fn is_still(&self) -> bool {
+        match self {
+            Self::Points(points) => is_still(points.points.iter()),
+            Self::Grains(bed) => is_still(bed.grains()),
+        }
+    }
+
+    fn mass_mg(&self) -> u64 {
+        match self {
+            Self::Points(points) => mass_mg(points.points.iter()),
+            Self::Grains(bed) => mass_mg(bed.grains()),
+        }
+    }
+}
+
+fn mass_mg(particles: impl Iterator<Item = impl Particle>) -> u64 {
+    particles.fold(0, |sum_mg, particle| sum_mg.saturating_add(u64::from(particle.mass_mg())))
 }
 
 impl Clone for WindowState {
@@ -82,8 +139,9 @@ impl Clone for Flowing {
     }
 
     fn clone_from(&mut self, source: &Self) {
-        let Self { points, shells, tops_m, reported_m, unshown_s, still_s } = source;
-        self.points.clone_from(points);
+        let Self { particles, rests, shells, tops_m, reported_m, unshown_s, still_s } = source;
+        self.particles.clone_from(particles);
+        self.rests = *rests;
         self.shells.clone_from(shells);
         self.tops_m.clone_from(tops_m);
         self.reported_m.clone_from(reported_m);
@@ -92,20 +150,36 @@ impl Clone for Flowing {
 }
 
 impl WindowState {
-    /// Whether its soil is points.
+    /// Whether its points or grains are stepped.
     #[must_use]
     pub fn is_flowing(&self) -> bool {
-        self.flowing.is_some()
+        self.flowing.as_ref().is_some_and(|flowing| !flowing.rests)
     }
 
-    /// The points; empty while the soil is a height field.
+    /// The points; empty while the soil is a height field, and where it is grains.
     #[must_use]
     pub fn points(&self) -> &[Point] {
-        self.flowing.as_ref().map_or(&[], |flowing| &flowing.points.points)
+        match self.particles() {
+            Some(Particles::Points(points)) => &points.points,
+            Some(Particles::Grains(_)) | None => &[],
+        }
     }
 
-    pub(crate) fn points_and_shells_mut(&mut self) -> Option<(&mut State, &mut Shells)> {
-        self.flowing.as_mut().map(|flowing| (&mut flowing.points, &mut flowing.shells))
+    /// The single grains, in ascending order of their numbers; empty where the soil is none.
+    #[must_use]
+    pub fn grains(&self) -> &[Sphere] {
+        match self.particles() {
+            Some(Particles::Grains(bed)) => bed.spheres(),
+            Some(Particles::Points(_)) | None => &[],
+        }
+    }
+
+    pub(crate) fn particles(&self) -> Option<&Particles> {
+        self.flowing.as_ref().map(|flowing| &flowing.particles)
+    }
+
+    pub(crate) fn particles_and_shells_mut(&mut self) -> Option<(&mut Particles, &mut Shells)> {
+        self.flowing.as_mut().map(|flowing| (&mut flowing.particles, &mut flowing.shells))
     }
 
     pub(crate) fn shells(&self) -> Option<&Shells> {
@@ -123,10 +197,10 @@ impl WindowState {
         self.posts_mg.iter().sum()
     }
 
-    /// Soil of its points, mg.
+    /// Soil of its points or grains, mg.
     #[must_use]
     pub fn points_mg(&self) -> u64 {
-        self.flowing.as_ref().map_or(0, |flowing| flowing.points.mass_mg())
+        self.particles().map_or(0, Particles::mass_mg)
     }
 
     /// Soil with which the window began, mg.
@@ -148,13 +222,15 @@ impl WindowState {
     }
 
     /// Gives the window dust that landed in it; a negative mass is dust that was thrown from it. Each whole milligram
-    /// goes to one point, or to one post while the soil is a height field, in turn.
+    /// goes to one point, or to one post while the soil is a height field or grains, in turn.
     pub fn take_dust(&mut self, mass_ug: i64) {
         self.dust_ug += mass_ug;
         let due_mg = self.dust_ug.div_euclid(UG_PER_MG) - self.gained_mg;
         let given_mg = match &mut self.flowing {
-            Some(flowing) => deal(&mut flowing.points.points, change_point, self.turn as usize, due_mg),
-            None => deal(&mut self.posts_mg, change_post, self.turn as usize, due_mg),
+            Some(Flowing { particles: Particles::Points(points), .. }) => {
+                deal(&mut points.points, change_point, self.turn as usize, due_mg)
+            }
+            _ => deal(&mut self.posts_mg, change_post, self.turn as usize, due_mg),
         };
         self.gained_mg += given_mg;
         self.turn = self.turn.wrapping_add(given_mg.unsigned_abs());
@@ -184,14 +260,54 @@ pub struct EndOfHeartbeat {
 }
 
 impl GranularWindow {
-    /// The window's state at rest: each post has the soil above the window's floor, at the soil's density.
-    #[must_use]
-    pub fn at_rest(&self, terrain: &Terrain, ruts: &Ruts) -> WindowState {
+    /// The window's state at rest: each post has the soil above the window's floor, at the soil's density. A window of
+    /// grains has a settled bed of them instead.
+    ///
+    /// # Errors
+    /// When grains cannot settle.
+    pub fn at_rest(&self, terrain: &Terrain, ruts: &Ruts) -> Result<WindowState, GranularError> {
         let ground = self.posts.ground(terrain, &mut ruts.clone());
-        let mg_per_m = self.soil().density_kg_m3 * self.posts.apart_m.powi(2) * MG_PER_KG;
-        let mass_mg = |height_m: f64| ((height_m - self.corner_m.z).max(0.0) * mg_per_m).round() as u64;
-        let posts_mg: Vec<u64> = self.posts.heights_m(&ground).into_iter().map(mass_mg).collect();
+        let heights_m = self.heights_m(&ground);
+        match &self.matter {
+            Matter::Points(model) => Ok(self.posts_at_rest(model, &heights_m)),
+            Matter::Grains(grains) => {
+                let bed = grains.bed(|at_m| self.height_m(&heights_m, at_m));
+                Ok(self.bed_at_rest(bed.map_err(|source| self.grains_failed(source))?))
+            }
+        }
+    }
+
+    fn posts_at_rest(&self, model: &Model, heights_m: &[f64]) -> WindowState {
+        let mg_per_m = model.soil().density_kg_m3 * self.posts.apart_m.powi(2) * MG_PER_KG;
+        let mass_mg = |height_m: &f64| (height_m.max(0.0) * mg_per_m).round() as u64;
+        let posts_mg: Vec<u64> = heights_m.iter().map(mass_mg).collect();
         WindowState { total_mg: posts_mg.iter().sum(), posts_mg, ..WindowState::default() }
+    }
+
+    fn bed_at_rest(&self, bed: Bed) -> WindowState {
+        let flowing = self.begin(Particles::Grains(bed));
+        let total_mg = flowing.particles.mass_mg();
+        let flowing = Some(Flowing { rests: true, ..flowing });
+        WindowState { posts_mg: vec![0; self.posts.count()], total_mg, flowing, ..WindowState::default() }
+    }
+
+    /// Soil that begins to flow.
+    fn begin(&self, particles: Particles) -> Flowing {
+        let (tops_m, reported_m) = (self.tops_now_m(&particles), vec![0.0; self.posts.count()]);
+        Flowing { particles, tops_m, reported_m, ..Flowing::default() }
+    }
+
+    /// Height of the surface in each column of cells, m above the floor.
+    fn tops_now_m(&self, particles: &Particles) -> Vec<f32> {
+        match (&self.matter, particles) {
+            (Matter::Points(model), Particles::Points(points)) => points.tops_m(model),
+            (Matter::Grains(grains), Particles::Grains(bed)) => {
+                let masses = bed.spheres().iter().zip(bed.grains());
+                let masses = masses.map(|(sphere, grain)| (&sphere.position_m, f64::from(grain.mass_mg()) / MG_PER_KG));
+                selene_crm::tops_m(&self.grid, grains.bed_kg_m3(), masses)
+            }
+            (Matter::Points(_), Particles::Grains(_)) | (Matter::Grains(_), Particles::Points(_)) => Vec::new(),
+        }
     }
 
     /// Whether a state, perhaps read from a file, is valid for this window.
@@ -204,9 +320,18 @@ impl GranularWindow {
             let times_fit = flowing.unshown_s.is_finite() && flowing.still_s.is_finite();
             lengths_fit && times_fit && flowing.shells.are_sound() && heights_m.all(|height_m| height_m.is_finite())
         });
+        let matter_fits = match (&self.matter, state.particles()) {
+            (Matter::Points(_), Some(Particles::Points(_)) | None) => {
+                !state.flowing.as_ref().is_some_and(|of| of.rests)
+            }
+            (Matter::Grains(grains), Some(Particles::Grains(bed))) => bed.fits(grains),
+            (Matter::Points(_), Some(Particles::Grains(_)))
+            | (Matter::Grains(_), Some(Particles::Points(_)) | None) => false,
+        };
         let dust_fits = state.dust_ug.unsigned_abs() <= DUST_MAX_UG
             && (state.dust_ug.div_euclid(UG_PER_MG) - state.gained_mg).unsigned_abs() <= DUST_MAX_UG;
-        state.posts_mg.len() == self.posts.count() && flowing_fits && dust_fits && self.balance(state).is_ok()
+        let fits = state.posts_mg.len() == self.posts.count() && flowing_fits && matter_fits && dust_fits;
+        fits && self.balance(state).is_ok()
     }
 
     /// Checks that the window has as much soil as it began with, and got as dust.
@@ -214,9 +339,7 @@ impl GranularWindow {
     /// # Errors
     /// When the sum differs by a milligram or more.
     pub fn balance(&self, state: &WindowState) -> Result<(), GranularError> {
-        let sum = |mg: &mut dyn Iterator<Item = u64>| mg.fold(0_u64, u64::saturating_add);
-        let points_mg = sum(&mut state.points().iter().map(|point| u64::from(point.mass_mg)));
-        let found_mg = sum(&mut state.posts_mg.iter().copied().chain([points_mg]));
+        let found_mg = state.posts_mg.iter().copied().chain([state.points_mg()]).fold(0_u64, u64::saturating_add);
         let expected_mg = state.total_mg.saturating_add_signed(state.gained_mg);
         if found_mg == expected_mg {
             return Ok(());
@@ -224,23 +347,37 @@ impl GranularWindow {
         Err(GranularError::Ledger { window: self.name().to_owned(), found_mg, expected_mg })
     }
 
-    /// Turns the soil into points, unless it already flows.
+    /// Turns the soil into points, unless it already flows, or wakes its grains.
     pub fn wake(&self, state: &mut WindowState, ground: &GroundPatch) {
-        if state.is_flowing() {
-            return;
+        match (&self.matter, &mut state.flowing) {
+            (_, Some(flowing)) => flowing.rests = false,
+            (Matter::Points(model), None) => self.wake_points(model, state, ground),
+            (Matter::Grains(_), None) => {}
         }
-        let heights_m: Vec<_> = self.posts.heights_m(ground).into_iter().map(|m| m - self.corner_m.z).collect();
+    }
+
+    fn wake_points(&self, model: &Model, state: &mut WindowState, ground: &GroundPatch) {
+        let heights_m = self.heights_m(ground);
         let [columns, rows] = self.posts.cells();
         let mut points = State::default();
         for cell in 0..columns * rows {
             let at = [cell % columns, cell / columns];
             let mass_mg = self.posts_of(at).map(|post| std::mem::take(&mut state.posts_mg[post])).sum();
             let first = self.posts_of(at).next().unwrap_or_default();
-            state.posts_mg[first] = self.fill(at, mass_mg, &heights_m, &mut points.points);
+            state.posts_mg[first] = self.fill(model, at, mass_mg, &heights_m, &mut points.points);
         }
-        let (tops_m, reported_m) = (points.tops_m(&self.model), vec![0.0; self.posts.count()]);
-        state.flowing =
-            Some(Flowing { points, shells: Shells::default(), tops_m, reported_m, unshown_s: 0.0, still_s: 0.0 });
+        state.flowing = Some(self.begin(Particles::Points(points)));
+    }
+
+    /// Heights of the posts above the floor, m.
+    fn heights_m(&self, ground: &GroundPatch) -> Vec<f64> {
+        self.posts.heights_m(ground).into_iter().map(|m| m - self.corner_m.z).collect()
+    }
+
+    /// Height between posts of `heights_m` at a place in the window, m.
+    fn height_m(&self, heights_m: &[f64], at_m: [f64; 2]) -> f64 {
+        let around = corners(self.posts.along, at_m.map(|m| m / self.posts.apart_m));
+        around.iter().map(|(post, share)| heights_m[*post] * share).sum()
     }
 
     /// Ends a heartbeat of `elapsed_s` for the points: finds what `settle` is to do, and checks the ledger. Reads the points
@@ -255,19 +392,19 @@ impl GranularWindow {
         elapsed_s: f64,
     ) -> Result<EndOfHeartbeat, GranularError> {
         let mut end = EndOfHeartbeat::default();
-        if let Some(flowing) = &mut state.flowing {
-            let is_still = !is_entered && is_still(&flowing.points.points);
+        if let Some(flowing) = state.flowing.as_mut().filter(|flowing| !flowing.rests) {
+            let is_still = !is_entered && flowing.particles.is_still();
             flowing.still_s = if is_still { flowing.still_s + elapsed_s } else { 0.0 };
             flowing.unshown_s += elapsed_s;
             end.sleeps = flowing.still_s >= STILL_S;
             let shows = end.sleeps || flowing.unshown_s >= SHOW_S;
-            end.tops_m = shows.then(|| flowing.points.tops_m(&self.model));
+            end.tops_m = shows.then(|| self.tops_now_m(&flowing.particles));
         }
         self.balance(state)?;
         Ok(end)
     }
 
-    /// Updates the ground if it is time, and turns points that sleep into a height field again.
+    /// Updates the ground if it is time, and turns points that sleep into a height field again. Grains rest.
     ///
     /// # Errors
     /// When soil was lost or created.
@@ -305,10 +442,16 @@ impl GranularWindow {
         }
     }
 
-    /// Gives the mass of each point to the four posts around it, to the milligram.
+    /// Gives the mass of each point to the four posts around it, to the milligram. Grains stay, and rest.
     fn lay_down(&self, state: &mut WindowState) {
-        let Some(flowing) = state.flowing.take() else { return };
-        for point in &flowing.points.points {
+        let points = match state.flowing.take() {
+            Some(Flowing { particles: Particles::Points(points), .. }) => points,
+            other => {
+                state.flowing = other.map(|flowing| Flowing { rests: true, still_s: 0.0, ..flowing });
+                return;
+            }
+        };
+        for point in &points.points {
             let place = [point.position_m.x, point.position_m.y].map(|m| m / self.posts.apart_m);
             let [last, others @ ..] = corners(self.posts.along, place);
             let mut left_mg = u64::from(point.mass_mg);
@@ -323,13 +466,11 @@ impl GranularWindow {
 
     /// Fills a cell to its surface with points of `mass_mg` in four columns. `heights_m` are the heights of all posts
     /// above the floor, m. Returns the mass of columns too shallow for a point, mg.
-    fn fill(&self, cell: [usize; 2], mass_mg: u64, heights_m: &[f64], points: &mut Vec<Point>) -> u64 {
+    fn fill(&self, model: &Model, cell: [usize; 2], mass_mg: u64, heights_m: &[f64], points: &mut Vec<Point>) -> u64 {
         let quarters = [[0.25, 0.25], [0.75, 0.25], [0.25, 0.75], [0.75, 0.75]];
         let places = quarters.map(|quarter| [0, 1].map(|axis| cell[axis] as f64 + quarter[axis]));
-        let depths_m = places.map(|place| {
-            let around = corners(self.posts.along, place.map(|cells| cells * self.posts.a_cell as f64));
-            around.iter().map(|(post, share)| heights_m[*post] * share).sum::<f64>().max(0.0)
-        });
+        let depths_m =
+            places.map(|place| self.height_m(heights_m, place.map(|cells| cells * self.grid.cell_m)).max(0.0));
         let sum_m: f64 = depths_m.iter().sum();
         let (mut left_mg, mut kept_mg) = (mass_mg, 0);
         for (n, (place, depth_m)) in places.into_iter().zip(depths_m).enumerate() {
@@ -337,45 +478,11 @@ impl GranularWindow {
             // The last column takes the rest from rounding.
             let share_mg = if n == 3 { left_mg } else { share_mg.min(left_mg) };
             left_mg -= share_mg;
-            if !self.stack(place, depth_m, share_mg, points) {
+            if !stack(model, place, depth_m, share_mg, points) {
                 kept_mg += share_mg;
             }
         }
         kept_mg
-    }
-
-    /// Stacks a column of points at a place given in cells; false where it is too shallow for one.
-    fn stack(&self, [x, y]: [f64; 2], depth_m: f64, mass_mg: u64, points: &mut Vec<Point>) -> bool {
-        let cell_m = self.model.grid().cell_m;
-        let count = (depth_m / (0.5 * cell_m)).round() as u64;
-        let Some(each_mg) = mass_mg.checked_div(count).and_then(|mg| u32::try_from(mg).ok()) else { return false };
-        if each_mg == 0 || each_mg == u32::MAX {
-            return false;
-        }
-        for layer in 0..count {
-            let z_m = (layer as f64 + 0.5) * depth_m / count as f64;
-            let mass_mg = each_mg + u32::from(layer < mass_mg % count);
-            let position_m = Vector3::new(x * cell_m, y * cell_m, z_m);
-            points.push(self.at_rest_below(depth_m - z_m, position_m, mass_mg, points.len() as u32));
-        }
-        true
-    }
-
-    /// A point with the stress of the soil above it: `σzz = ρgz` and `K₀ σzz` across, `K₀ = ν/(1−ν)`.
-    fn at_rest_below(&self, depth_m: f64, position_m: Vector3<f64>, mass_mg: u32, id: u32) -> Point {
-        let soil = self.soil();
-        let vertical_pa = self.model.gravity_m_s2().z * soil.density_kg_m3 * depth_m;
-        let across_pa = vertical_pa * soil.poisson / (1.0 - soil.poisson);
-        let pressure_pa = -(vertical_pa + 2.0 * across_pa) / 3.0;
-        Point {
-            position_m,
-            velocity_m_s: Vector3::zeros(),
-            affine_s: Matrix3::zeros(),
-            stress_pa: Matrix3::from_diagonal(&Vector3::new(across_pa, across_pa, vertical_pa).cast()),
-            volume_ratio: (1.0 - pressure_pa / soil.bulk_pa()) as f32,
-            mass_mg,
-            id,
-        }
     }
 
     /// The posts of a cell.
@@ -387,6 +494,40 @@ impl GranularWindow {
     /// The centre of a post's square, from the window's corner in units of the posts' distance.
     fn place(&self, post: usize) -> [f64; 2] {
         [post % self.posts.along[0], post / self.posts.along[0]].map(|along| along as f64 + 0.5)
+    }
+}
+
+/// Stacks a column of points at a place given in cells; false where it is too shallow for one.
+fn stack(model: &Model, [x, y]: [f64; 2], depth_m: f64, mass_mg: u64, points: &mut Vec<Point>) -> bool {
+    let cell_m = model.grid().cell_m;
+    let count = (depth_m / (0.5 * cell_m)).round() as u64;
+    let Some(each_mg) = mass_mg.checked_div(count).and_then(|mg| u32::try_from(mg).ok()) else { return false };
+    if each_mg == 0 || each_mg == u32::MAX {
+        return false;
+    }
+    for layer in 0..count {
+        let z_m = (layer as f64 + 0.5) * depth_m / count as f64;
+        let mass_mg = each_mg + u32::from(layer < mass_mg % count);
+        let position_m = Vector3::new(x * cell_m, y * cell_m, z_m);
+        points.push(at_rest_below(model, depth_m - z_m, position_m, mass_mg, points.len() as u32));
+    }
+    true
+}
+
+/// A point with the stress of the soil above it: `σzz = ρgz` and `K₀ σzz` across, `K₀ = ν/(1−ν)`.
+fn at_rest_below(model: &Model, depth_m: f64, position_m: Vector3<f64>, mass_mg: u32, id: u32) -> Point {
+    let soil = model.soil();
+    let vertical_pa = model.gravity_m_s2().z * soil.density_kg_m3 * depth_m;
+    let across_pa = vertical_pa * soil.poisson / (1.0 - soil.poisson);
+    let pressure_pa = -(vertical_pa + 2.0 * across_pa) / 3.0;
+    Point {
+        position_m,
+        velocity_m_s: Vector3::zeros(),
+        affine_s: Matrix3::zeros(),
+        stress_pa: Matrix3::from_diagonal(&Vector3::new(across_pa, across_pa, vertical_pa).cast()),
+        volume_ratio: (1.0 - pressure_pa / soil.bulk_pa()) as f32,
+        mass_mg,
+        id,
     }
 }
 
@@ -441,21 +582,22 @@ fn change_post(post_mg: &mut u64, by_mg: i64) -> i64 {
     post_mg.wrapping_sub(before_mg) as i64
 }
 
-fn is_still(points: &[Point]) -> bool {
-    let squares = points.iter().map(|point| f64::from(point.velocity_m_s.norm_squared()));
-    let is_slow = squares.sum::<f64>() <= STILL_M_S.powi(2) * points.len() as f64;
-    is_slow && points.iter().all(|point| point.velocity_m_s.norm() <= FLYING_M_S)
+fn is_still(particles: impl Iterator<Item = impl Particle> + Clone) -> bool {
+    let speeds_m_s = particles.map(|particle| particle.velocity_m_s().norm_squared());
+    let (sum, count) =
+        speeds_m_s.clone().fold((0.0, 0.0), |(sum, count), square| (sum + f64::from(square), count + 1.0));
+    sum <= STILL_M_S.powi(2) * count && speeds_m_s.into_iter().all(|square| square.sqrt() <= FLYING_M_S)
 }
 
 #[cfg(test)]
 mod tests {
     use nalgebra::{Isometry3, Vector3};
-    use selene_crm::{Body, BodyShape, CrmSpec, Drum, Preset};
+    use selene_crm::{Body, BodyShape, CrmSpec, Drum, Point, Preset};
     use selene_terrain::{GroundPatch, Level, Ruts, Terrain};
 
-    use super::WindowState;
+    use super::{Particles, WindowState};
     use crate::granular::shells::Shells;
-    use crate::granular::solver::PointSolver;
+    use crate::granular::solver::SoilSolver;
     use crate::granular::{GranularError, GranularWindow, WindowSpec};
     use crate::law::Law;
     use crate::memory::MemoryPatch;
@@ -468,7 +610,7 @@ mod tests {
 
     fn spec() -> WindowSpec {
         let (from_m, to_m, name) = ([-0.2, -0.16], [0.2, 0.16], "pit".to_owned());
-        WindowSpec { name, from_m, to_m, depth_m: 0.12, spacing_m: 0.02, exchange_s: None, grains: None }
+        WindowSpec { name, from_m, to_m, depth_m: 0.12, spacing_m: 0.02, exchange_s: None, grains: None, dem: None }
     }
 
     fn soils() -> Soils {
@@ -485,10 +627,17 @@ mod tests {
     fn pit() -> (GranularWindow, WindowState, GroundPatch, MemoryPatch) {
         let terrain = terrain(|x, y| 0.004 * (8.0 * x).sin() + 0.02 * y);
         let window = GranularWindow::new(&spec(), &soils(), &terrain, &CONDITIONS).expect("a window");
-        let state = window.at_rest(&terrain, &Ruts::default());
+        let state = window.at_rest(&terrain, &Ruts::default()).expect("soil");
         let ground = window.posts.ground(&terrain, &mut Ruts::default());
         let memory = MemoryPatch::new(&ground);
         (window, state, ground, memory)
+    }
+
+    fn points_mut(state: &mut WindowState) -> &mut Vec<Point> {
+        match state.particles_and_shells_mut() {
+            Some((Particles::Points(points), _)) => &mut points.points,
+            _ => panic!("the soil is no points"),
+        }
     }
 
     /// Ends a heartbeat.
@@ -572,7 +721,7 @@ mod tests {
         let (window, mut state, mut ground, mut memory) = pit();
         let total_mg = state.total_mg();
         window.wake(&mut state, &ground);
-        let mut solver = PointSolver::new(None);
+        let mut solver = SoilSolver::new(None);
         let mut lifts_n = Vec::new();
         for n in 0..100 {
             let body = box_at(0.04 - 3e-4 * f64::from(n), -0.3);
@@ -589,13 +738,7 @@ mod tests {
         assert!(lift_n > 5.14 * 170.0 * 0.12 * 0.12, "{lift_n} N");
         for _ in 0..3 {
             // Soil is still when nobody looks.
-            state
-                .points_and_shells_mut()
-                .expect("points")
-                .0
-                .points
-                .iter_mut()
-                .for_each(|point| point.velocity_m_s.fill(0.0));
+            points_mut(&mut state).iter_mut().for_each(|point| point.velocity_m_s.fill(0.0));
             settle(&window, &mut state, (&mut ground, &mut memory), false, 0.2).expect("nothing is lost");
         }
         assert!(!state.is_flowing() && state.posts_mg() == total_mg);
@@ -609,7 +752,7 @@ mod tests {
         let (window, mut state, mut ground, mut memory) = pit();
         window.wake(&mut state, &ground);
         assert!(window.loose_points(&state).is_empty(), "nothing has moved");
-        let mut solver = PointSolver::new(None);
+        let mut solver = SoilSolver::new(None);
         for n in 0..60 {
             window.step(&mut state, &[(0, box_at(0.04 - 5e-4 * f64::from(n), -0.5))], &mut solver).expect("a step");
         }
@@ -626,8 +769,7 @@ mod tests {
         let untouched = |of: &WindowState| window.loose_points(of).iter().all(|point| point.id != 0);
         let (mut flying, mut resting) = (state.clone(), state);
         for (state, height_m) in [(&mut flying, 0.5), (&mut resting, 0.1)] {
-            let points = &mut state.points_and_shells_mut().expect("points").0.points;
-            let first = points.iter_mut().find(|point| point.id == 0).expect("the first point");
+            let first = points_mut(state).iter_mut().find(|point| point.id == 0).expect("the first point");
             first.position_m = Vector3::new(0.01, 0.01, height_m);
             state.flowing.as_mut().expect("points").reported_m[0] = 0.0;
         }
@@ -639,7 +781,7 @@ mod tests {
     fn a_wheel_on_a_bed_sinks_and_is_carried() {
         let flat = terrain(|_, _| 0.5);
         let window = GranularWindow::new(&spec(), &soils(), &flat, &CONDITIONS).expect("a window");
-        let mut state = window.at_rest(&flat, &Ruts::default());
+        let mut state = window.at_rest(&flat, &Ruts::default()).expect("soil");
         let ground = window.posts.ground(&flat, &mut Ruts::default());
         window.wake(&mut state, &ground);
         let (radius_m, mass_kg, dt_s) = (0.1, 10.0, CONDITIONS.dt_s);
@@ -651,7 +793,7 @@ mod tests {
             angular_velocity_rad_s: Vector3::zeros(),
             friction: 0.5,
         };
-        let (mut solver, mut late_n, steps) = (PointSolver::new(None), 0.0, 1000);
+        let (mut solver, mut late_n, steps) = (SoilSolver::new(None), 0.0, 1000);
         for n in 0..steps {
             let wrench = window.step(&mut state, &[(0, wheel)], &mut solver).expect("a step")[0];
             // The soil moved while the wheel went on as it went.
@@ -708,8 +850,7 @@ mod tests {
         assert_eq!(window.stirred_soil(&state), [], "a height field");
         window.wake(&mut state, &ground);
         let stirred_at = |state: &mut WindowState, speed_m_s: f32| {
-            let (points, _) = state.points_and_shells_mut().expect("points");
-            points.points.iter_mut().for_each(|point| point.velocity_m_s = Vector3::x() * speed_m_s);
+            points_mut(state).iter_mut().for_each(|point| point.velocity_m_s = Vector3::x() * speed_m_s);
             window.stirred_soil(state)
         };
         assert_eq!(stirred_at(&mut state, 0.05), [], "too slow");
@@ -724,15 +865,12 @@ mod tests {
         }
         let drum = Drum { radius_m: 1.0, half_length_m: 1.0, slices: 1, scoops: 1, channel_m: 0.1, overlap_rad: 1.0 };
         let around = Body { shape: BodyShape::Drum(drum), ..box_at(0.0, 0.0) };
-        *state.points_and_shells_mut().expect("points").1 = Shells::left_by([(7, &around)].into_iter(), 0.0);
+        *state.particles_and_shells_mut().expect("points").1 = Shells::left_by([(7, &around)].into_iter(), 0.0);
         assert_eq!(window.stirred_soil(&state), [], "in a drum");
-        *state.points_and_shells_mut().expect("points").1 = Shells::default();
-        let (points, _) = state.points_and_shells_mut().expect("points");
-        let aloft = points.points[7].position_m + Vector3::z() * 0.3;
-        points.points[7].position_m = aloft;
+        *state.particles_and_shells_mut().expect("points").1 = Shells::default();
+        points_mut(&mut state)[7].position_m.z += 0.3;
         assert_eq!(window.stirred_soil(&state).len(), 80, "below a point in flight");
-        let (points, _) = state.points_and_shells_mut().expect("points");
-        points.points.iter_mut().for_each(|point| point.position_m.z += 0.2);
+        points_mut(&mut state).iter_mut().for_each(|point| point.position_m.z += 0.2);
         assert_eq!(window.stirred_soil(&state), [], "in flight");
     }
 

@@ -1,6 +1,6 @@
 //! The soil of a window that throws dust: in each column the highest point that does not fly, while it is faster than
 //! [`FAST_M_S`]; in LUNAR such markers on the surface do. Soil in flight sheds none, since there is no air. Soil in a
-//! drum keeps its own; the surface is that below the drum. It need not be open to the sky: soil that a wheel or a
+//! drum keeps its own; the surface is that below the drum. Single grains throw none. It need not be open to the sky: soil that a wheel or a
 //! blade covers counts too.
 
 use nalgebra::Vector3;
@@ -45,13 +45,13 @@ impl GranularWindow {
         if !state.points().iter().any(is_fast) {
             return Vec::new();
         }
-        let is_outside = |point: &&Point| !state.shells().is_some_and(|shells| shells.hold(point));
+        let is_outside = |point: &&Point| !state.shells().is_some_and(|shells| shells.hold(*point));
         let highest = self.highest_points(state.points().iter().filter(is_outside));
         let [columns, rows] = self.posts.cells();
         let mut sums = vec![Sums::default(); columns * rows];
         let a_cell = POINTS_A_CELL as usize;
         for (column, layers) in highest.into_iter().enumerate() {
-            let surface = layers.into_iter().flatten().find(|point| !self.flies(state, point));
+            let surface = layers.into_iter().flatten().find(|point| !self.flies(state, *point));
             let Some(point) = surface.filter(|point| is_fast(point)) else { continue };
             let (x, y) = (column % (columns * a_cell), column / (columns * a_cell));
             sums[(y / a_cell) * columns + x / a_cell].add(point);

@@ -2,13 +2,15 @@
 
 use nalgebra::{Translation3, Vector3};
 use selene_base::Wrench;
-use selene_crm::{Body, CrmError, CrmSpec, Edges, Grid, Model, Wall};
+use selene_crm::{Body, CrmError, Edges, Grid, Model, Reaction, Wall};
+use selene_spheres::SpheresError;
 use selene_terrain::{GroundPatch, Node, NodeRect, Ruts, Terrain, TileRect};
 
+use crate::granular::bed::Grains;
 use crate::granular::shells::Shells;
-use crate::granular::solver::PointSolver;
+use crate::granular::solver::SoilSolver;
 use crate::granular::spec::{GrainsSpec, POINTS_MAX, WindowSpec};
-use crate::granular::state::WindowState;
+use crate::granular::state::{Particles, WindowState};
 use crate::soils::Soils;
 use crate::wheel::{Conditions, WheelContact};
 
@@ -42,6 +44,14 @@ pub enum GranularError {
         /// Why.
         source: CrmError,
     },
+    /// Its grains cannot be stepped, or cannot settle.
+    #[error("window '{window}': {source}")]
+    Grains {
+        /// Its name.
+        window: String,
+        /// Why.
+        source: SpheresError,
+    },
     /// Soil was lost or created: a fault of Selene.
     #[error("granular window '{window}' has {found_mg} mg of soil; it must have {expected_mg} mg: please report this")]
     Ledger {
@@ -74,18 +84,28 @@ impl GranularError {
     }
 }
 
-/// The constant part of a granular window: its place, soil and grid.
+/// The constant part of a granular window: its place, grid and soil.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GranularWindow {
     name: String,
     pub(crate) posts: Posts,
     /// The grid's origin in the map frame, m.
     pub(crate) corner_m: Vector3<f64>,
-    pub(crate) model: Model,
+    pub(crate) grid: Grid,
+    pub(crate) matter: Matter,
     exchange_s: f64,
     exchange_steps: usize,
     grains: Option<GrainsSpec>,
     points: f64,
+}
+
+/// What the soil of a window is while it flows.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Matter {
+    /// Points of a continuum.
+    Points(Box<Model>),
+    /// Single grains.
+    Grains(Box<Grains>),
 }
 
 /// The posts of a window and the cells that they are in.
@@ -108,7 +128,7 @@ impl GranularWindow {
     ///
     /// # Errors
     /// When cells do not fit the ground's posts, the window is too small or off the ground, has too
-    /// many points, or its soil is not one soil with the key `crm`.
+    /// many points or grains, or its soil is not one soil with the key `crm`, or `dem` for grains.
     pub fn new(
         spec: &WindowSpec,
         soils: &Soils,
@@ -117,7 +137,6 @@ impl GranularWindow {
     ) -> Result<Self, GranularError> {
         let refuse = |what: String| GranularError::Window { window: spec.name.clone(), what };
         let posts = Posts::new(spec, terrain).map_err(refuse)?;
-        let soil = one_soil(&posts, soils).map_err(refuse)?;
         let heights_m = posts.heights_m(&posts.ground(terrain, &mut Ruts::default()));
         let low_m = heights_m.iter().copied().fold(f64::INFINITY, f64::min);
         let high_m = heights_m.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -131,12 +150,25 @@ impl GranularWindow {
             return Err(refuse(format!("has {points:.0} points on this ground; {POINTS_MAX} are allowed")));
         }
         let grid = grid(&posts, POINTS_A_CELL * spec.spacing_m, high_m + ROOM_M - floor_m);
-        let gravity_m_s2 = Vector3::new(0.0, 0.0, -conditions.gravity_m_s2);
+        let matter = match &spec.dem {
+            None => {
+                let soil = one_soil(&posts, "crm", |x, y| soils.crm_at(x, y)).map_err(refuse)?;
+                let model = Model::new(&soil, &grid, Vector3::z() * -conditions.gravity_m_s2);
+                let failed = |source| GranularError::Soil { window: spec.name.clone(), source };
+                Matter::Points(Box::new(model.map_err(failed)?))
+            }
+            Some(dem) => {
+                let soil = one_soil(&posts, "dem", |x, y| soils.dem_at(x, y)).map_err(refuse)?;
+                let amount = (high_m - floor_m, soil_m3);
+                let grains = Grains::new(dem, &soil, &grid, conditions.gravity_m_s2, amount).map_err(refuse)?;
+                Matter::Grains(Box::new(grains))
+            }
+        };
         let (exchange_s, exchange_steps) = exchange(spec, conditions.dt_s).map_err(refuse)?;
         let [x, y] = posts.corner_m;
-        let model = Model::new(&soil, &grid, gravity_m_s2);
         Ok(Self {
-            model: model.map_err(|source| GranularError::Soil { window: spec.name.clone(), source })?,
+            grid,
+            matter,
             name: spec.name.clone(),
             corner_m: Vector3::new(x, y, floor_m),
             posts,
@@ -159,10 +191,13 @@ impl GranularWindow {
         &self.name
     }
 
-    /// Its soil.
+    /// Coulomb's coefficient of its soil against itself.
     #[must_use]
-    pub fn soil(&self) -> &CrmSpec {
-        self.model.soil()
+    pub fn friction(&self) -> f64 {
+        match &self.matter {
+            Matter::Points(model) => model.soil().friction_static,
+            Matter::Grains(grains) => grains.soil().friction,
+        }
     }
 
     /// Origin of its points' positions: its south-west corner at its floor, map frame, m.
@@ -171,16 +206,31 @@ impl GranularWindow {
         self.corner_m
     }
 
-    /// The grains as which sensors see its loose soil; none if they see the height field.
+    /// The grains as which sensors see its loose points; none if they see the height field, or its own grains.
     #[must_use]
     pub fn grains(&self) -> Option<&GrainsSpec> {
         self.grains.as_ref()
     }
 
+    /// Radius of the grain with this number, m; none in a window of points.
+    #[must_use]
+    pub fn grain_radius_m(&self, id: u32) -> Option<f64> {
+        match &self.matter {
+            Matter::Points(_) => None,
+            Matter::Grains(grains) => Some(grains.radius_m(id)),
+        }
+    }
+
+    /// Whether sensors see grains in it.
+    #[must_use]
+    pub fn shows_grains(&self) -> bool {
+        self.grains.is_some() || matches!(self.matter, Matter::Grains(_))
+    }
+
     /// Distance between its points when they wake, m.
     #[must_use]
     pub fn spacing_m(&self) -> f64 {
-        self.model.grid().cell_m / POINTS_A_CELL
+        self.grid.cell_m / POINTS_A_CELL
     }
 
     /// Physics steps between two exchanges of forces with bodies.
@@ -215,7 +265,11 @@ impl GranularWindow {
     /// A remark for the log, where exchanges longer than the longest substep are divided.
     #[must_use]
     pub fn remark(&self) -> Option<String> {
-        let (step_s, limit_s) = (self.exchange_s, self.model.substep_max_s());
+        let limit_s = match &self.matter {
+            Matter::Points(model) => model.substep_max_s(),
+            Matter::Grains(grains) => grains.substep_max_s(),
+        };
+        let step_s = self.exchange_s;
         let substeps = (step_s / limit_s).ceil();
         (substeps > 1.0).then(|| {
             format!(
@@ -230,7 +284,7 @@ impl GranularWindow {
     /// ground is still in the window.
     #[must_use]
     pub fn spans(&self, at_m: &Vector3<f64>, radius_m: f64) -> bool {
-        let lid_m = self.corner_m.z + self.model.grid().size_m()[2];
+        let lid_m = self.corner_m.z + self.grid.size_m()[2];
         self.is_between_sides(at_m, radius_m) && at_m.z + radius_m <= lid_m
     }
 
@@ -256,20 +310,23 @@ impl GranularWindow {
             && at_m.z - radius_m <= ground.node_height_m(self.node_under(at_m)) + ABOVE_M
     }
 
-    /// Steps the points by the time between two exchanges while `bodies` (map frame) move along their twists; each
+    /// Steps the points or grains by the time between two exchanges while `bodies` (map frame) move along their twists; each
     /// has a number that it keeps from step to step. Returns the wrench on each about its origin, map axes; zero while
     /// the soil sleeps.
     ///
     /// # Errors
-    /// When a body is not valid, the soil becomes too fast, or a device fails. The state is then unchanged; on a device
-    /// its points are those that came back last.
+    /// When a body is not valid, the soil becomes too fast, grains overlap too deeply, or a device fails. The points or
+    /// grains are then as before; on a device they are those that came back last.
     pub fn step(
         &self,
         state: &mut WindowState,
         bodies: &[(u64, Body)],
-        solver: &mut PointSolver,
+        solver: &mut SoilSolver,
     ) -> Result<Vec<Wrench>, GranularError> {
-        let Some((points, shells)) = state.points_and_shells_mut() else {
+        if !state.is_flowing() {
+            return Ok(vec![Wrench::default(); bodies.len()]);
+        }
+        let Some((particles, shells)) = state.particles_and_shells_mut() else {
             return Ok(vec![Wrench::default(); bodies.len()]);
         };
         let in_grid = |(number, body): &(u64, Body)| {
@@ -277,34 +334,57 @@ impl GranularWindow {
             shells.taken_up(*number, body, self.exchange_s)
         };
         let moving: Vec<_> = bodies.iter().map(in_grid).collect();
-        let stepped = solver.step(&self.model, points, &moving, self.exchange_s);
-        let outcome = stepped.map_err(|source| self.failed(source))?;
-        let numbers = bodies.iter().map(|(number, _)| *number);
-        *shells = Shells::left_by(numbers.zip(&moving), self.exchange_s);
-        let wrench = |reaction: &selene_crm::Reaction| Wrench {
+        let numbers = || bodies.iter().map(|(number, _)| *number);
+        let reactions = match (&self.matter, particles) {
+            (Matter::Points(model), Particles::Points(points)) => {
+                let stepped = solver.step_points(model, points, &moving, self.exchange_s);
+                stepped.map_err(|source| self.failed(source))?
+            }
+            (Matter::Grains(grains), Particles::Grains(bed)) => {
+                let moving = numbers().zip(moving.iter().copied());
+                let stepped = solver.step_grains(grains, bed, moving, self.exchange_s);
+                stepped.map_err(|source| self.grains_failed(source))?
+            }
+            // `fits` refuses such a state.
+            (Matter::Points(_), Particles::Grains(_)) | (Matter::Grains(_), Particles::Points(_)) => {
+                vec![Reaction::default(); bodies.len()]
+            }
+        };
+        *shells = Shells::left_by(numbers().zip(&moving), self.exchange_s);
+        let wrench = |reaction: &Reaction| Wrench {
             force: reaction.impulse_n_s / self.exchange_s,
             torque: reaction.angular_impulse_n_m_s / self.exchange_s,
         };
-        Ok(outcome.reactions.iter().map(wrench).collect())
+        Ok(reactions.iter().map(wrench).collect())
     }
 
     /// Brings the points back from the device that steps them: the state then has them as they are now.
     ///
     /// # Errors
     /// When the device fails.
-    pub fn bring_back(&self, state: &mut WindowState, solver: &mut PointSolver) -> Result<(), GranularError> {
-        let Some((points, _)) = state.points_and_shells_mut() else { return Ok(()) };
-        solver.bring_back(points).map_err(|source| self.failed(source))
+    pub fn bring_back(&self, state: &mut WindowState, solver: &mut SoilSolver) -> Result<(), GranularError> {
+        match state.particles_and_shells_mut() {
+            Some((Particles::Points(points), _)) => solver.bring_back(points).map_err(|source| self.failed(source)),
+            Some((Particles::Grains(_), _)) | None => Ok(()),
+        }
     }
 
     fn failed(&self, source: CrmError) -> GranularError {
         GranularError::Soil { window: self.name.clone(), source }
     }
 
+    pub(crate) fn grains_failed(&self, source: SpheresError) -> GranularError {
+        GranularError::Grains { window: self.name.clone(), source }
+    }
+
     /// Soil in a drum at its last pose, kg; zero for a number that is not that of a drum in the window.
     #[must_use]
     pub fn load_kg(&self, state: &WindowState, number: u64) -> f64 {
-        state.shells().and_then(|shells| shells.load_kg(number, state.points())).unwrap_or(0.0)
+        let load_kg = |shells: &Shells| match state.particles()? {
+            Particles::Points(points) => shells.load_kg(number, points.points.iter()),
+            Particles::Grains(bed) => shells.load_kg(number, bed.grains()),
+        };
+        state.shells().and_then(load_kg).unwrap_or(0.0)
     }
 
     /// The contact of a wheel of `radius_m` around `centre_m` on which the points act by `wrench`, in the form that
@@ -430,16 +510,20 @@ impl Posts {
     }
 }
 
-/// The soil of a window, which must be the same at all its posts.
-fn one_soil(posts: &Posts, soils: &Soils) -> Result<CrmSpec, String> {
+/// Parameters under `key` of a window's soil, which must be the same at all its posts.
+fn one_soil<'a, T: Copy + PartialEq + 'a>(
+    posts: &Posts,
+    key: &str,
+    at: impl Fn(f64, f64) -> Option<&'a T>,
+) -> Result<T, String> {
     let mut found = (0..posts.count()).map(|post| {
         let [x, y] = posts.xy_m(post);
-        soils.crm_at(x, y)
+        at(x, y)
     });
-    let first = found.next().flatten().ok_or("the soil there has no key `crm` in its file")?;
+    let first = found.next().flatten().ok_or_else(|| format!("the soil there has no key `{key}` in its file"))?;
     match found.all(|other| other == Some(first)) {
         true => Ok(*first),
-        false => Err("several soils lie there: one with the key `crm` is allowed".to_owned()),
+        false => Err(format!("several soils lie there: one with the key `{key}` is allowed")),
     }
 }
 

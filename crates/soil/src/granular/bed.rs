@@ -1,0 +1,527 @@
+//! Beds of single grains (DEM, `selene_spheres`), in windows with the key `dem`.
+//!
+//! - **Filling.** Grains fall loosely into the window until they rest; of them, those remain that lie below the ground.
+//!   A window does this once. The grains are there from the start of a run to its end, and rest, which costs nothing,
+//!   while no body is in the window and nothing moves.
+//! - **Entering.** Outside of the window the height field carries a body, which may have sunk there into ground that is
+//!   grains here. A body that enters is therefore smaller at first, so that it overlaps grains by little, and grows at
+//!   [`GROWTH_M_S`] to its full size.
+//! - **Contacts** are remembered by a body's number, since its place in the list of bodies changes.
+
+use std::f64::consts::FRAC_PI_6;
+use std::sync::OnceLock;
+
+use garde::Validate;
+use nalgebra::Vector3;
+use schemars::JsonSchema;
+use selene_base::input::within;
+use selene_crm::{Body, Grid, Reaction, Wall};
+use selene_spheres::{Container, Filling, Model, Scratch, Sphere, SpheresError, SpheresSpec, State};
+use serde::{Deserialize, Serialize};
+
+use crate::granular::particle::Particle;
+
+/// Share of a settled bed that grains fill, at most, and in the mean: random packings of spheres lie between 0.55 and
+/// 0.64.
+const PACKED_MAX: f64 = 0.64;
+const PACKED: f64 = 0.6;
+/// Gravity under which grains settle, m/s²; they then come to rest under their own.
+const SETTLING_M_S2: f64 = 9.81;
+/// Time for a bed to come to rest after all grains have fallen, and again under its own gravity, s.
+const RESTING_S: f64 = 0.25;
+/// Largest overlap, in radii of the grain, with which a body may enter.
+const OVERLAP_RADII: f64 = 0.02;
+/// Speed at which the surface of a body that entered grows to its full size, m/s.
+const GROWTH_M_S: f64 = 0.02;
+/// The least size to which a body is made smaller, relative to its own.
+const LEAST: f64 = 0.2;
+/// Most grains of a window.
+const GRAINS_MAX: f64 = 20_000.0;
+/// Smallest diameter relative to the greatest.
+const LEAST_DIAMETER: f64 = 0.25;
+/// Milligrams in a kilogram.
+const MG_PER_KG: f64 = 1e6;
+
+/// The single grains of a window.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct DemSpec {
+    /// The least and the greatest diameter, m: 1 mm to `spacing_m`, the first no less than a quarter of the second.
+    /// Diameters are evenly distributed between them.
+    #[garde(inner(custom(within(0.001, 0.5))), custom(ascending))]
+    pub diameter_m: [f64; 2],
+    /// Seed of diameters and places. The scenario's seed has no effect on them.
+    #[garde(skip)]
+    #[serde(default)]
+    pub seed: u64,
+}
+
+fn ascending([least_m, most_m]: &[f64; 2], (): &()) -> garde::Result {
+    if (LEAST_DIAMETER * most_m..=*most_m).contains(least_m) {
+        return Ok(());
+    }
+    let allowed = "the second must be the greater one, by a factor of four at most";
+    Err(garde::Error::new(format!("[{least_m}, {most_m}] is not allowed: {allowed}")))
+}
+
+/// What does not change of a window's grains.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Grains {
+    model: Model,
+    spec: DemSpec,
+    /// Grains at rest up to the highest ground, once they have settled.
+    settled: OnceLock<State>,
+    /// Highest ground above the floor, m.
+    depth_m: f64,
+}
+
+/// The grains of a window, and the bodies in it.
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Bed {
+    spheres: State,
+    /// Mass of each grain in the ledger, mg.
+    masses_mg: Vec<u32>,
+    /// The bodies of the last step, in the order of the contacts' numbers.
+    bodies: Vec<Inside>,
+}
+
+/// A body among grains.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct Inside {
+    number: u64,
+    /// How much smaller it is than itself, m.
+    smaller_m: f64,
+}
+
+/// A grain, and its mass in the ledger.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Grain<'a> {
+    sphere: &'a Sphere,
+    mass_mg: u32,
+}
+
+impl Particle for Grain<'_> {
+    fn id(&self) -> u32 {
+        self.sphere.id
+    }
+
+    fn mass_mg(&self) -> u32 {
+        self.mass_mg
+    }
+
+    fn position_m(&self) -> Vector3<f64> {
+        self.sphere.position_m
+    }
+
+    fn velocity_m_s(&self) -> Vector3<f32> {
+        self.sphere.velocity_m_s.cast()
+    }
+}
+
+impl Clone for Bed {
+    fn clone(&self) -> Self {
+        let mut copy = Self::default();
+        copy.clone_from(self);
+        copy
+    }
+
+    /// Reuses its allocations, since each heartbeat makes a copy.
+    fn clone_from(&mut self, source: &Self) {
+        let Self { spheres, masses_mg, bodies } = source;
+        self.spheres.spheres.clone_from(&spheres.spheres);
+        self.spheres.contacts.clone_from(&spheres.contacts);
+        self.masses_mg.clone_from(masses_mg);
+        self.bodies.clone_from(bodies);
+    }
+}
+
+impl Grains {
+    /// Grains of `soil` in a grid under `gravity_m_s2`, up to `depth_m` above its floor, `soil_m3` in all.
+    ///
+    /// # Errors
+    /// When they would be too many or wider than half a cell, or a parameter is out of its range: why, in words.
+    pub(crate) fn new(
+        spec: &DemSpec,
+        soil: &SpheresSpec,
+        grid: &Grid,
+        gravity_m_s2: f64,
+        (depth_m, soil_m3): (f64, f64),
+    ) -> Result<Self, String> {
+        let (count, most_m) = (PACKED * soil_m3 / spec.mean_m3(), spec.diameter_m[1]);
+        if count > GRAINS_MAX {
+            return Err(format!("has {count:.0} grains on this ground; {GRAINS_MAX} are allowed"));
+        }
+        if 2.0 * most_m > grid.cell_m * (1.0 + 1e-9) {
+            return Err(format!("dem.diameter_m {most_m} is more than spacing_m, {}", 0.5 * grid.cell_m));
+        }
+        let model = model(soil, grid, gravity_m_s2).map_err(|error| error.to_string())?;
+        Ok(Self { model, spec: *spec, settled: OnceLock::new(), depth_m })
+    }
+
+    /// Parameters of the grains.
+    pub(crate) fn soil(&self) -> &SpheresSpec {
+        self.model.grains()
+    }
+
+    /// Longest substep while grains are slow, s.
+    pub(crate) fn substep_max_s(&self) -> f64 {
+        self.model.substep_max_s(0.5 * self.spec.diameter_m[0])
+    }
+
+    /// Density of a settled bed, kg/m³.
+    pub(crate) fn bed_kg_m3(&self) -> f64 {
+        PACKED * self.soil().density_kg_m3
+    }
+
+    /// Radius of a grain, m.
+    pub(crate) fn radius_m(&self, id: u32) -> f64 {
+        self.filling().radius_m(u64::from(id))
+    }
+
+    /// A settled bed up to the ground, whose height above the floor, m, `ground_m` gives at x and y in the window, m.
+    ///
+    /// # Errors
+    /// When grains overlap too deeply or become too fast while they settle.
+    pub(crate) fn bed(&self, ground_m: impl Fn([f64; 2]) -> f64) -> Result<Bed, SpheresError> {
+        let settled = match self.settled.get() {
+            Some(settled) => settled,
+            None => {
+                let settled = self.settle()?;
+                self.settled.get_or_init(|| settled)
+            }
+        };
+        let mut spheres = settled.clone();
+        // Half of the uppermost grains' upper halves rise above the ground.
+        spheres.retain(|sphere| {
+            let [x, y, z] = sphere.position_m.into();
+            z + 0.5 * sphere.radius_m <= ground_m([x, y])
+        });
+        let mass_mg = |sphere: &Sphere| (self.model.mass_kg(sphere.radius_m) * MG_PER_KG).round().max(1.0) as u32;
+        Ok(Bed { masses_mg: spheres.spheres.iter().map(mass_mg).collect(), spheres, bodies: Vec::new() })
+    }
+
+    fn settle(&self) -> Result<State, SpheresError> {
+        let (mut state, mut scratch) = (State::default(), Scratch::default());
+        state.fill(&self.model, &self.filling())?;
+        let heavy = Model::new(self.soil(), self.model.container(), Vector3::z() * -SETTLING_M_S2)?;
+        let fall_s = (2.0 * self.filling().high_m[2] / SETTLING_M_S2).sqrt();
+        selene_spheres::step(&heavy, &mut state, &[], fall_s + RESTING_S, &mut scratch)?;
+        selene_spheres::step(&self.model, &mut state, &[], RESTING_S, &mut scratch)?;
+        state.spheres.iter_mut().for_each(|sphere| {
+            sphere.velocity_m_s.fill(0.0);
+            sphere.angular_velocity_rad_s.fill(0.0);
+        });
+        Ok(state)
+    }
+
+    /// The grains before they fall: enough to reach the highest ground when packed as densely as spheres can be.
+    fn filling(&self) -> Filling {
+        let ([least_m, most_m], [x, y, lid_m]) = (self.spec.diameter_m, self.model.container().size_m);
+        let filled = self.spec.mean_m3() / most_m.powi(3);
+        let high_m = (self.depth_m * PACKED_MAX / filled + most_m).min(lid_m);
+        let radius_m = [0.5 * least_m, 0.5 * most_m];
+        let (low_m, velocity_m_s) = ([0.0; 3], Vector3::zeros());
+        Filling { low_m, high_m: [x, y, high_m], radius_m, velocity_m_s, seed: self.spec.seed }
+    }
+}
+
+impl DemSpec {
+    /// Mean volume of a grain, m³.
+    fn mean_m3(&self) -> f64 {
+        let [a, b] = self.diameter_m;
+        // ∫ D³ dD over (b − a), which is also right for a = b.
+        FRAC_PI_6 * 0.25 * (a + b) * (a * a + b * b)
+    }
+}
+
+/// Grains in the grid's box: rough walls and floor, and a frictionless lid.
+fn model(soil: &SpheresSpec, grid: &Grid, gravity_m_s2: f64) -> Result<Model, SpheresError> {
+    let sides = [Wall::Rough, Wall::Rough];
+    let walls = [sides, sides, [Wall::Rough, Wall::Sliding { friction: 0.0 }]];
+    Model::new(soil, &Container { size_m: grid.size_m(), walls }, Vector3::z() * -gravity_m_s2)
+}
+
+impl Bed {
+    /// The grains.
+    pub(crate) fn spheres(&self) -> &[Sphere] {
+        &self.spheres.spheres
+    }
+
+    /// The grains with their masses.
+    pub(crate) fn grains(&self) -> impl Iterator<Item = Grain<'_>> + Clone {
+        self.spheres().iter().zip(&self.masses_mg).map(|(sphere, mass_mg)| Grain { sphere, mass_mg: *mass_mg })
+    }
+
+    /// Whether a bed, perhaps read from a file, is valid for these grains.
+    pub(crate) fn fits(&self, grains: &Grains) -> bool {
+        let sizes_fit = self.bodies.iter().all(|inside| inside.smaller_m.is_finite() && inside.smaller_m >= 0.0);
+        self.masses_mg.len() == self.spheres.spheres.len() && sizes_fit && self.spheres.check(&grains.model).is_ok()
+    }
+
+    /// Advances the grains by `duration_s` while `bodies`, in the grid's frame and each with its permanent number, move
+    /// along their twists. Returns the impulse on each.
+    ///
+    /// # Errors
+    /// When a body is not valid, grains overlap too deeply or become too fast. Grains are then as before.
+    pub(crate) fn step(
+        &mut self,
+        grains: &Grains,
+        bodies: impl Iterator<Item = (u64, Body)>,
+        duration_s: f64,
+        scratch: &mut Scratch,
+    ) -> Result<Vec<Reaction>, SpheresError> {
+        let (inside, moving): (Vec<_>, Vec<_>) =
+            bodies.map(|(number, body)| self.enter(number, body, duration_s)).unzip();
+        let before = std::mem::replace(&mut self.bodies, inside);
+        let at = |body: u32| {
+            let number = before.get(body as usize)?.number;
+            self.bodies.iter().position(|inside| inside.number == number).map(|at| at as u32)
+        };
+        self.spheres.renumber_bodies(at);
+        Ok(selene_spheres::step(&grains.model, &mut self.spheres, &moving, duration_s, scratch)?.reactions)
+    }
+
+    /// A body in the window for the next step: itself, or smaller while it has not grown.
+    fn enter(&self, number: u64, body: Body, duration_s: f64) -> (Inside, Body) {
+        let known = self.bodies.iter().find(|inside| inside.number == number);
+        let smaller_m = match known {
+            Some(inside) => (inside.smaller_m - GROWTH_M_S * duration_s).max(0.0),
+            None => self.too_large_m(&body),
+        };
+        (Inside { number, smaller_m }, Body { shape: body.shape.smaller(smaller_m, LEAST), ..body })
+    }
+
+    /// How much smaller a body must be to overlap no grain by more than [`OVERLAP_RADII`], m.
+    fn too_large_m(&self, body: &Body) -> f64 {
+        let reach_m = body.shape.bounding_radius_m();
+        let excess_m = |sphere: &Sphere| {
+            let from_origin = sphere.position_m - body.pose.translation.vector;
+            if from_origin.norm() > reach_m + sphere.radius_m {
+                return 0.0;
+            }
+            let distance = body.shape.distance(&body.pose.rotation.inverse_transform_vector(&from_origin));
+            distance.map_or(0.0, |(distance_m, _)| (1.0 - OVERLAP_RADII) * sphere.radius_m - distance_m)
+        };
+        self.spheres().iter().map(excess_m).fold(0.0, f64::max)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nalgebra::{Isometry3, Vector3};
+    use selene_base::Wrench;
+    use selene_crm::{Body, BodyShape};
+    use selene_spheres::SpheresSpec;
+    use selene_terrain::{GroundPatch, Level, Ruts, Terrain};
+
+    use super::{Bed, DemSpec, Inside};
+    use crate::granular::state::Particles;
+    use crate::granular::{GranularError, GranularWindow, SoilSolver, WindowSpec, WindowState};
+    use crate::law::Law;
+    use crate::memory::MemoryPatch;
+    use crate::rigid::{Rigid, RigidSpec};
+    use crate::soils::Soils;
+    use crate::wheel::Conditions;
+
+    const CONDITIONS: Conditions = Conditions { dt_s: 0.001, gravity_m_s2: 1.62 };
+    const GRAVEL: SpheresSpec = SpheresSpec {
+        density_kg_m3: 2600.0,
+        young_pa: 1e6,
+        poisson: 0.3,
+        restitution: 0.4,
+        friction: 0.5,
+        rolling_friction: 0.1,
+    };
+
+    fn spec() -> WindowSpec {
+        WindowSpec {
+            name: "gravel".to_owned(),
+            from_m: [-0.2, -0.16],
+            to_m: [0.2, 0.16],
+            depth_m: 0.06,
+            spacing_m: 0.02,
+            exchange_s: None,
+            grains: None,
+            dem: Some(DemSpec { diameter_m: [0.014, 0.02], seed: 0 }),
+        }
+    }
+
+    fn soils() -> Soils {
+        let law = Law::Rigid(Rigid::from(&RigidSpec { static_friction: 0.8, dynamic_friction: 0.7 }));
+        Soils::uniform(law).with_dem(GRAVEL)
+    }
+
+    fn terrain() -> Terrain {
+        Terrain::of_level(Level::sample([-1.0, -1.0], 0.02, 101, |_, y| 0.5 + 0.02 * y), Vec::new(), Vec::new())
+    }
+
+    fn made(spec: &WindowSpec) -> Result<GranularWindow, GranularError> {
+        GranularWindow::new(spec, &soils(), &terrain(), &CONDITIONS)
+    }
+
+    /// A bed of grains on gentle ground, and the ground.
+    fn gravel() -> (GranularWindow, WindowState, GroundPatch) {
+        let window = made(&spec()).expect("a window");
+        let state = window.at_rest(&terrain(), &Ruts::default()).expect("a bed");
+        let ground = window.posts.ground(&terrain(), &mut Ruts::default());
+        (window, state, ground)
+    }
+
+    fn ball_at(height_m: f64, speed_m_s: f64) -> Body {
+        Body {
+            shape: BodyShape::Sphere { radius_m: 0.06 },
+            pose: Isometry3::translation(0.0, 0.0, height_m),
+            velocity_m_s: Vector3::new(0.0, 0.0, speed_m_s),
+            angular_velocity_rad_s: Vector3::zeros(),
+            friction: 0.5,
+        }
+    }
+
+    fn stepped(
+        window: &GranularWindow,
+        state: &mut WindowState,
+        bodies: &[(u64, Body)],
+        solver: &mut SoilSolver,
+    ) -> Vec<Wrench> {
+        window.step(state, bodies, solver).expect("a step")
+    }
+
+    #[test]
+    fn grains_lie_below_the_ground_from_the_start_and_rest_until_something_comes() {
+        let (window, mut state, ground) = gravel();
+        let (grains, density) = (state.grains(), 2600.0);
+        let volume_m3 = 0.4 * 0.32 * (0.06 + 0.02 * 0.16);
+        let packed = state.points_mg() as f64 / 1e6 / density / volume_m3;
+        // Less than in the midst of a packing: along the floor, the walls and the ground there is more room.
+        assert!((0.45..0.6).contains(&packed), "{packed} of the bed is filled by {} grains", grains.len());
+        assert!(!state.is_flowing() && state.posts_mg() == 0 && state.points().is_empty() && window.fits(&state));
+        for grain in grains {
+            let at_m = grain.position_m + window.corner_m;
+            let ground_m = ground.height_m(at_m.x, at_m.y).expect("ground");
+            assert!(at_m.z + 0.5 * grain.radius_m <= ground_m + 1e-9 && (0.007..=0.01).contains(&grain.radius_m));
+            assert_eq!(window.grain_radius_m(grain.id), Some(grain.radius_m));
+        }
+        // Sensors see every column's highest grains, 20 columns by 16 as wide as the greatest.
+        let seen = window.loose_points(&state);
+        assert!(seen.len() > 300 && seen.len() <= 640, "{} grains are seen", seen.len());
+        let before = state.clone();
+        assert_eq!(
+            stepped(&window, &mut state, &[(1, ball_at(0.58, 0.0))], &mut SoilSolver::new(None))[0],
+            Wrench::default()
+        );
+        assert!(state == before, "it rests");
+    }
+
+    #[test]
+    fn a_pressed_ball_is_borne_leaves_a_pit_and_the_grains_come_to_rest() {
+        let (window, mut state, mut ground) = gravel();
+        let mut memory = MemoryPatch::new(&ground);
+        let (total_mg, before_m) = (state.total_mg(), ground.height_m(0.0, 0.0).expect("ground"));
+        window.wake(&mut state, &ground);
+        let (mut solver, mut lifts_n) = (SoilSolver::new(None), Vec::new());
+        for n in 0..200 {
+            let body = ball_at(0.565 - 1.5e-4 * f64::from(n), -0.15);
+            lifts_n.push(stepped(&window, &mut state, &[(1, body)], &mut solver)[0].force.z);
+            if n % 10 == 9 {
+                let end = window.end_heartbeat(&mut state, true, 0.01).expect("nothing is lost");
+                window.settle(&mut state, &mut ground, &mut memory, end).expect("nothing is lost");
+            }
+        }
+        let [early_n, late_n] =
+            [&lifts_n[..20], &lifts_n[150..]].map(|part| part.iter().sum::<f64>() / part.len() as f64);
+        assert!(early_n < 0.5 && late_n > 3.0, "{early_n} N, then {late_n} N");
+        let sunk_m = ground.height_m(0.0, 0.0).expect("ground") - before_m;
+        assert!((-0.03..-0.008).contains(&sunk_m), "the ground under a ball 2.5 cm down sank by {sunk_m} m");
+        assert!(state.is_flowing() && state.points_mg() == total_mg);
+        let mut beats = 0;
+        while state.is_flowing() && beats < 300 {
+            for _ in 0..10 {
+                stepped(&window, &mut state, &[], &mut solver);
+            }
+            let end = window.end_heartbeat(&mut state, false, 0.01).expect("nothing is lost");
+            window.settle(&mut state, &mut ground, &mut memory, end).expect("nothing is lost");
+            beats += 1;
+        }
+        assert!(
+            (50..300).contains(&beats) && state.points_mg() == total_mg && window.fits(&state),
+            "{beats} heartbeats"
+        );
+        assert!(ground.height_m(0.0, 0.0).expect("ground") < before_m - 0.005, "a pit stays");
+    }
+
+    /// A body that the height field carried at a depth at which grains would burst.
+    #[test]
+    fn a_body_that_enters_below_the_surface_grows_to_its_size() {
+        let (window, mut state, ground) = gravel();
+        window.wake(&mut state, &ground);
+        let (mut solver, sunk) = (SoilSolver::new(None), ball_at(0.545, 0.0));
+        let lifts_n: Vec<f64> =
+            (0..1500).map(|_| stepped(&window, &mut state, &[(1, sunk)], &mut solver)[0].force.z).collect();
+        assert!(lifts_n[0].abs() < 1.0, "{} N at first", lifts_n[0]);
+        assert!(lifts_n[1400] > 0.5, "{} N at last", lifts_n[1400]);
+        let least_m = state.grains().iter().map(|grain| {
+            (grain.position_m + window.corner_m - sunk.pose.translation.vector).norm() - 0.06 - grain.radius_m
+        });
+        let least_m = least_m.fold(f64::INFINITY, f64::min);
+        assert!((-0.002..0.0).contains(&least_m), "grains end {least_m} m off the ball");
+    }
+
+    #[test]
+    fn contacts_belong_to_a_body_wherever_it_is_in_the_list() {
+        let (window, mut state, ground) = gravel();
+        window.wake(&mut state, &ground);
+        let beside = |x_m: f64| Body { pose: Isometry3::translation(x_m, 0.0, 0.555), ..ball_at(0.0, -0.1) };
+        let (one, other) = ((5, beside(-0.1)), (9, beside(0.1)));
+        let mut solver = SoilSolver::new(None);
+        for _ in 0..50 {
+            stepped(&window, &mut state, &[one, other], &mut solver);
+        }
+        let mut turned = state.clone();
+        for _ in 0..20 {
+            let wrenches = stepped(&window, &mut state, &[one, other], &mut solver);
+            let other_order = stepped(&window, &mut turned, &[other, one], &mut SoilSolver::new(None));
+            assert!(wrenches[0].force.z > 0.0 && wrenches[0] == other_order[1] && wrenches[1] == other_order[0]);
+        }
+        assert!(state.grains() == turned.grains());
+        // One that leaves is forgotten, and the other is not.
+        let alone = stepped(&window, &mut state, &[other], &mut solver);
+        assert!(alone[0].force.z > 0.0 && window.fits(&state));
+    }
+
+    #[test]
+    fn beds_that_cannot_be_are_refused_with_what_is_allowed() {
+        let with = |dem: DemSpec| made(&WindowSpec { dem: Some(dem), ..spec() }).map(|_| ()).map_err(|e| e.to_string());
+        let wide = with(DemSpec { diameter_m: [0.02, 0.03], seed: 0 }).expect_err("must be refused");
+        assert!(wide.contains("'gravel': dem.diameter_m 0.03 is more than spacing_m, 0.02"), "{wide}");
+        let many = with(DemSpec { diameter_m: [0.002, 0.004], seed: 0 }).expect_err("must be refused");
+        assert!(many.contains("grains on this ground; 20000 are allowed"), "{many}");
+        let law = Law::Rigid(Rigid::from(&RigidSpec { static_friction: 0.8, dynamic_friction: 0.7 }));
+        let bare = GranularWindow::new(&spec(), &Soils::uniform(law), &terrain(), &CONDITIONS).expect_err("refused");
+        assert!(bare.to_string().contains("no key `dem` in its file"), "{bare}");
+        // Grains that their own weight presses too far.
+        let soft = SpheresSpec { young_pa: 1e4, density_kg_m3: 20_000.0, ..GRAVEL };
+        let law = Law::Rigid(Rigid::from(&RigidSpec { static_friction: 0.8, dynamic_friction: 0.7 }));
+        let deep = WindowSpec { depth_m: 0.15, ..spec() };
+        let window = GranularWindow::new(&deep, &Soils::uniform(law).with_dem(soft), &terrain(), &CONDITIONS);
+        let failed = window.expect("a window").at_rest(&terrain(), &Ruts::default()).expect_err("too soft");
+        assert!(failed.to_string().contains("'gravel': grain") && failed.to_string().contains("young_pa"), "{failed}");
+    }
+
+    #[test]
+    fn a_state_of_the_other_kind_or_without_its_masses_does_not_fit() {
+        let (window, state, _) = gravel();
+        let broken = |change: fn(&mut Bed)| {
+            let mut state = state.clone();
+            match state.particles_and_shells_mut() {
+                Some((Particles::Grains(bed), _)) => change(bed),
+                _ => panic!("the soil is no bed"),
+            }
+            state
+        };
+        let no_mass = broken(|bed| bed.masses_mg.truncate(7));
+        let grown = broken(|bed| bed.bodies.push(Inside { number: 1, smaller_m: -1.0 }));
+        let lost = broken(|bed| bed.spheres.spheres[3].position_m.x = f64::NAN);
+        assert!(![no_mass, grown, lost].iter().any(|state| window.fits(state)));
+        assert!(window.fits(&state) && !window.fits(&WindowState::default()));
+    }
+}
