@@ -1,18 +1,5 @@
 // Twin of body.rs and of the solids in shape.rs; lengths are cells.
 
-fn quaternion_product(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
-    return vec4<f32>(a.w * b.xyz + b.w * a.xyz + cross(a.xyz, b.xyz), a.w * b.w - dot(a.xyz, b.xyz));
-}
-
-fn turned(q: vec4<f32>, v: vec3<f32>) -> vec3<f32> {
-    let t = 2.0 * cross(q.xyz, v);
-    return v + q.w * t + cross(q.xyz, t);
-}
-
-fn turned_back(q: vec4<f32>, v: vec3<f32>) -> vec3<f32> {
-    return turned(vec4<f32>(-q.xyz, q.w), v);
-}
-
 // The body after `time_s` along its twist.
 fn moved(body: Body, time_s: f32) -> Body {
     var after = body;
@@ -28,15 +15,6 @@ fn moved(body: Body, time_s: f32) -> Body {
 struct Distance {
     cells: f32,
     normal: vec3<f32>,
-}
-
-fn sides(v: vec3<f32>) -> vec3<f32> {
-    return select(vec3<f32>(-1.0), vec3<f32>(1.0), v >= vec3<f32>(0.0));
-}
-
-fn unit_or_up(v: vec3<f32>) -> vec3<f32> {
-    let size = length(v);
-    return select(vec3<f32>(0.0, 0.0, 1.0), v / size, size > 0.0);
 }
 
 // Distance and normal of a place inside; `excess` is the distance beyond each pair of faces.
@@ -84,20 +62,6 @@ fn slide(relative: vec3<f32>, normal: vec3<f32>, friction: f32) -> vec3<f32> {
     let speed = length(along);
     let taken = friction * approach;
     return select(vec3<f32>(0.0), along * (1.0 - taken / speed), speed > taken);
-}
-
-// Adds a number to one of 64 bits, with 32 after the point, in two words: exact in any order.
-fn add_exact(at: u32, number: f32) {
-    let size = abs(number);
-    let whole = floor(size);
-    var low = u32((size - whole) * REACTION_SCALE);
-    var high = u32(whole);
-    if number < 0.0 {
-        low = ~low + 1u;
-        high = ~high + select(0u, 1u, low == 0u);
-    }
-    let before = atomicAdd(&reactions[2u * at], low);
-    atomicAdd(&reactions[2u * at + 1u], high + select(0u, 1u, before + low < before));
 }
 
 // Adds an impulse (cell masses times m/s) and its moment (times cells) to the reaction of a body or of the walls.

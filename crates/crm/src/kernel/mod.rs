@@ -20,12 +20,16 @@ use crate::step::check_shell_count;
 /// All kernels.
 pub const WGSL: &str = concat!(
     include_str!("records.wgsl"),
+    include_str!("turns.wgsl"),
+    include_str!("exact.wgsl"),
     include_str!("law.wgsl"),
     include_str!("bodies.wgsl"),
     include_str!("shells.wgsl"),
     include_str!("sort.wgsl"),
     include_str!("substep.wgsl"),
 );
+/// Turns of bodies and exact sums of reactions, which other kernels use too.
+pub const SHARED_WGSL: &str = concat!(include_str!("turns.wgsl"), include_str!("exact.wgsl"));
 /// Invocations of a workgroup of kernels that run once for each point.
 pub const POINT_LANES: u32 = 128;
 /// Most workgroups along x of a dispatch; further ones follow along y.
@@ -56,7 +60,7 @@ const SHARE: f64 = 0.421_875 / 8.0;
 /// Walls that soil leaves through, and that it sticks to, in a record.
 const OPEN: f32 = -1.0;
 const ROUGH: f32 = -2.0;
-/// Reactions count in this fraction of a cell mass times 1 m/s (and times a cell).
+/// An exact sum counts in this fraction of its unit: for soil a cell mass times 1 m/s (and times a cell).
 const REACTION_SCALE: f64 = 4_294_967_296.0;
 
 /// What a step does not change.
@@ -368,21 +372,32 @@ pub fn fault(model: &Model, clock: &ClockRecord, planes: &[[u32; 4]], ids: &[u32
 /// Bytes of the reactions of so many bodies and of the walls.
 #[must_use]
 pub fn reaction_bytes(bodies: usize) -> u64 {
-    ((bodies + 1) * PLACES * NUMBERS * size_of::<i64>()) as u64
+    exact_bytes(bodies + 1)
+}
+
+/// Bytes of the exact sums of so many reactions.
+#[must_use]
+pub fn exact_bytes(reactions: usize) -> u64 {
+    (reactions * PLACES * NUMBERS * size_of::<i64>()) as u64
 }
 
 /// Reactions of bodies, and last that of the walls, from the sums of a step.
 #[must_use]
 pub fn reactions(model: &Model, sums: &[[u32; 2]]) -> Vec<Reaction> {
-    let unit_n_s = cell_mass_kg(model) / REACTION_SCALE;
-    let cell_m = model.grid().cell_m;
+    exact_reactions(sums, cell_mass_kg(model), model.grid().cell_m)
+}
+
+/// Reactions from exact sums in units of `impulse_n_s`, and of this times `arm_m`.
+#[must_use]
+pub fn exact_reactions(sums: &[[u32; 2]], impulse_n_s: f64, arm_m: f64) -> Vec<Reaction> {
+    let least_n_s = impulse_n_s / REACTION_SCALE;
     let total = |row: &[[u32; 2]], number: usize| -> f64 {
         let places = row.chunks_exact(NUMBERS).map(|place| place[number]);
-        places.map(|[low, high]| (i64::from(high as i32) << 32) + i64::from(low)).sum::<i64>() as f64 * unit_n_s
+        places.map(|[low, high]| (i64::from(high as i32) << 32) + i64::from(low)).sum::<i64>() as f64 * least_n_s
     };
     let reaction = |row: &[[u32; 2]]| Reaction {
         impulse_n_s: Vector3::from_fn(|axis, _| total(row, axis)),
-        angular_impulse_n_m_s: Vector3::from_fn(|axis, _| total(row, 3 + axis) * cell_m),
+        angular_impulse_n_m_s: Vector3::from_fn(|axis, _| total(row, 3 + axis) * arm_m),
     };
     sums.chunks_exact(PLACES * NUMBERS).map(reaction).collect()
 }

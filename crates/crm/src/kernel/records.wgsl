@@ -102,8 +102,6 @@ const MASS_SCALE: f32 = 16777216.0;
 // Walls that soil leaves through, and that it sticks to.
 const OPEN: f32 = -1.0;
 const ROUGH: f32 = -2.0;
-// Reactions count in this fraction of a cell mass times 1 m/s (and times a cell).
-const REACTION_SCALE: f32 = 4294967296.0;
 // The most that points move in a substep, and between two sorts, cells.
 const WAY_CELLS: f32 = 0.5;
 const SORTED_CELLS: f32 = 0.99;
@@ -115,8 +113,6 @@ const TOO_DENSE: u32 = 8u;
 const SUM_MAX: i32 = 1073741824;
 const PLANES: u32 = 6u;
 const BODY_WORDS: u32 = 16u;
-// Reactions of one body or of the walls are added in so many places, by block.
-const PLACES: u32 = 16u;
 
 @group(0) @binding(0) var<uniform> model: Model;
 @group(0) @binding(1) var<storage, read_write> points: array<vec4<u32>>;
