@@ -18,7 +18,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ("spheres", &["base", "crm"]),
     ("vehicle", &["base", "terrain"]),
     ("scene", &["base", "terrain"]),
-    ("gpu", &["base", "crm", "scene"]),
+    ("gpu", &["base", "crm", "spheres", "scene"]),
     ("sensors", &["base", "dem", "sky", "scene"]),
     ("sim", &["base", "sky", "terrain", "crm", "soil", "vehicle", "sensors"]),
     ("observe", &["base", "dem", "sky", "terrain", "vehicle", "scene", "sensors", "sim"]),

@@ -90,4 +90,17 @@ pub enum SpheresError {
         /// Length of the substep, s.
         substep_s: f64,
     },
+    /// A grain has more neighbours than a device has room for.
+    #[error(
+        "grain {id} has more than {allowed} neighbours in reach, as many as a device keeps for grains of these radii: the          grains are too soft for their load (young_pa), too many bodies are at one place, or something was put where          they are"
+    )]
+    Crowded {
+        /// Id of the grain.
+        id: u32,
+        /// The most neighbours allowed.
+        allowed: usize,
+    },
+    /// The device that steps the grains cannot do so, failed, or has too little room.
+    #[error("grains on a device: {0}")]
+    Device(String),
 }

@@ -15,7 +15,7 @@ use nalgebra::Vector3;
 use serde::{Deserialize, Serialize};
 
 /// The deepest overlap for which the law holds, relative to the reduced radius.
-const OVERLAP_MAX: f64 = 0.5;
+pub(crate) const OVERLAP_MAX: f64 = 0.5;
 
 /// Memory of a contact, as seen from the sphere with the lower id.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -123,8 +123,13 @@ impl Pairing {
 
     /// The overlap and its limit, m, if the overlap is too deep for the law.
     pub(crate) fn too_deep(&self, memory: &Memory) -> Option<(f64, f64)> {
-        let (overlap_m, limit_m) = (memory.contact_radius_m.powi(2) / self.radius_m, OVERLAP_MAX * self.radius_m);
+        let (overlap_m, limit_m) = self.overlap(memory);
         (overlap_m > limit_m).then_some((overlap_m, limit_m))
+    }
+
+    /// The overlap and its limit, m.
+    pub(crate) fn overlap(&self, memory: &Memory) -> (f64, f64) {
+        (memory.contact_radius_m.powi(2) / self.radius_m, OVERLAP_MAX * self.radius_m)
     }
 }
 

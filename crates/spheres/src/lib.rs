@@ -1,6 +1,6 @@
 //! Granular matter as single grains (DEM, Cundall and Strack 1979): elastic spheres with contacts by Hertz's and
-//! Mindlin's laws, Coulomb friction, and optional rolling resistance (`law`). It is meant for a few thousand grains,
-//! and for comparison with the continuum of `selene_crm`.
+//! Mindlin's laws, Coulomb friction, and optional rolling resistance (`law`). It is meant for a few thousand grains on a
+//! CPU or a million on a GPU (`kernel`), and for comparison with the continuum of `selene_crm`.
 //!
 //! [`Model`] holds what does not change, [`State`] everything that determines the future: spheres and the memory of
 //! their contacts. [`Scratch`] is memory that can be rebuilt at any time. [`step()`] gives the same bytes for any
@@ -12,7 +12,9 @@
 
 mod candidate;
 mod container;
+mod device;
 mod error;
+pub mod kernel;
 mod law;
 mod ledgers;
 mod model;
@@ -26,10 +28,11 @@ mod step;
 mod tests;
 
 pub use container::Container;
+pub use device::{DeviceSpheres, SpheresDevice};
 pub use error::SpheresError;
 pub use law::Memory;
 pub use model::Model;
 pub use scratch::Scratch;
 pub use spec::SpheresSpec;
 pub use state::{Filling, Partner, Sphere, SphereContact, State};
-pub use step::{StepResults, step};
+pub use step::{StepResults, divide, step};

@@ -18,10 +18,10 @@ use crate::state::{Partner, Sphere, SphereContact, State, check_spheres};
 /// The most substeps of a step.
 const SUBSTEPS_MAX: u32 = 1_000_000;
 /// The most that anything moves in a substep, and between two listings of pairs, relative to the smallest radius.
-const WAY_RADII: f64 = 0.1;
+pub(crate) const WAY_RADII: f64 = 0.1;
 /// The most that a sphere may move in a substep in which it was pushed, relative to the smallest radius.
-const PUSHED_RADII: f64 = 0.3;
-const SKIN_RADII: f64 = 0.4;
+pub(crate) const PUSHED_RADII: f64 = 0.3;
+pub(crate) const SKIN_RADII: f64 = 0.4;
 /// Fewest spheres and pairs for one thread.
 const SPHERES_A_TASK: usize = 64;
 const PAIRS_A_TASK: usize = 256;
@@ -143,11 +143,7 @@ impl<'a> Stepping<'a> {
     /// Length of the next substep, s, and whether it is the last.
     fn next_substep(&self) -> Result<(f64, bool), SpheresError> {
         let fastest_m_s = self.speed_m_s.max(self.body_speed_m_s);
-        let limit_s = self.model.substep_max_s(self.smallest_m).min(WAY_RADII * self.smallest_m / fastest_m_s);
-        let remaining_s = self.duration_s - self.elapsed_s;
-        let allowed = SUBSTEPS_MAX - self.outcome.substeps;
-        let too_many = |needed| SpheresError::Substeps { duration_s: remaining_s, needed, limit_s, allowed };
-        next_substep(remaining_s, limit_s, allowed).map_err(too_many)
+        divide(self.model, self.smallest_m, self.duration_s - self.elapsed_s, fastest_m_s, self.outcome.substeps)
     }
 
     /// Computes the force and moments of each contact.
@@ -182,6 +178,24 @@ impl<'a> Stepping<'a> {
         }
         Ok(())
     }
+}
+
+/// Length, s, of the next substep of a step of which `remaining_s` and `substeps_so_far` are known, and whether it is the
+/// last. The smallest grain has the radius `smallest_m`; `fastest_m_s` is the speed of the fastest grain or body.
+///
+/// # Errors
+/// When more than 1 000 000 substeps are needed.
+pub fn divide(
+    model: &Model,
+    smallest_m: f64,
+    remaining_s: f64,
+    fastest_m_s: f64,
+    substeps_so_far: u32,
+) -> Result<(f64, bool), SpheresError> {
+    let limit_s = model.substep_max_s(smallest_m).min(WAY_RADII * smallest_m / fastest_m_s);
+    let allowed = SUBSTEPS_MAX.saturating_sub(substeps_so_far);
+    let too_many = |needed| SpheresError::Substeps { duration_s: remaining_s, needed, limit_s, allowed };
+    next_substep(remaining_s, limit_s, allowed).map_err(too_many)
 }
 
 /// Moves every sphere by its contacts and gravity, and returns the highest speed, m/s.

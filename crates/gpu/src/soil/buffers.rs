@@ -8,6 +8,7 @@ use selene_scene::TraceError;
 
 use super::passes::{ARRAYS, Array, PASSES, Pipelines};
 use crate::engine::Engine;
+use crate::pipeline::{buffer, read_back};
 
 pub(super) const CLOCK_BYTES: u64 = size_of::<ClockRecord>() as u64;
 /// Room is made for so many bodies at once.
@@ -71,8 +72,7 @@ impl Buffers {
             ("sides of nodes", if has_shells { NODE_BYTES_A_BLOCK * blocks } else { 0 }, storage),
         ];
         sizes.iter().try_for_each(|(what, bytes, _)| engine.check_size(what, *bytes))?;
-        let both_ways = wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
-        let arrays = sizes.map(|(what, bytes, usage)| buffer(engine, what, bytes, usage | both_ways));
+        let arrays = sizes.map(|(what, bytes, usage)| buffer(engine, what, bytes.max(BYTES_MIN), usage));
         let bound = PASSES
             .iter()
             .zip(pipelines.of(engine, has_shells))
@@ -90,14 +90,4 @@ impl Buffers {
     pub(super) fn write(&self, engine: &Engine, array: Array, bytes: &[u8]) {
         engine.queue.write_buffer(self.of(array), 0, bytes);
     }
-}
-
-/// A buffer that the CPU reads.
-pub(super) fn read_back(engine: &Engine, bytes: u64) -> wgpu::Buffer {
-    buffer(engine, "back", bytes, wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST)
-}
-
-fn buffer(engine: &Engine, label: &str, bytes: u64, usage: wgpu::BufferUsages) -> wgpu::Buffer {
-    let size = bytes.max(BYTES_MIN);
-    engine.device.create_buffer(&wgpu::BufferDescriptor { label: Some(label), size, usage, mapped_at_creation: false })
 }

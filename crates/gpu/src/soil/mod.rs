@@ -17,9 +17,10 @@ use selene_crm::kernel::{
 use selene_crm::{Body, CrmError, DeviceSoil, Model, SORTED_CELLS, SoilDevice, State, StepResults, divide};
 use selene_scene::TraceError;
 
-use self::buffers::{BodyCapacity, Buffers, CLOCK_BYTES, read_back};
+use self::buffers::{BodyCapacity, Buffers, CLOCK_BYTES};
 use self::passes::{Array, Pass, Pipelines};
 use crate::engine::Engine;
+use crate::pipeline::read_back;
 use crate::tracer::GpuTracer;
 
 /// Most substeps of a submission, so that no submission occupies the device for long.

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use selene_crm::kernel::WGSL;
 
 use crate::engine::Engine;
+use crate::pipeline;
 
 /// The buffers, numbered as the kernels bind them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,18 +87,7 @@ impl Pass {
     }
 
     fn compile(self, engine: &Engine, module: &wgpu::ShaderModule, has_shells: bool) -> wgpu::ComputePipeline {
-        let constants = [("SHELLS", f64::from(u8::from(has_shells)))];
-        engine.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-            label: Some(self.entry()),
-            layout: None,
-            module,
-            entry_point: Some(self.entry()),
-            compilation_options: wgpu::PipelineCompilationOptions {
-                constants: &constants,
-                ..wgpu::PipelineCompilationOptions::default()
-            },
-            cache: None,
-        })
+        pipeline::compile(engine, module, self.entry(), &[("SHELLS", f64::from(u8::from(has_shells)))])
     }
 
     /// The kernel's own selection of `buffers`.
@@ -107,15 +97,8 @@ impl Pass {
         pipeline: &wgpu::ComputePipeline,
         buffers: &[wgpu::Buffer; ARRAYS],
     ) -> wgpu::BindGroup {
-        let entry = |array: &Array| wgpu::BindGroupEntry {
-            binding: *array as u32,
-            resource: buffers[*array as usize].as_entire_binding(),
-        };
-        engine.device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some(self.entry()),
-            layout: &pipeline.get_bind_group_layout(0),
-            entries: &self.arrays().iter().map(entry).collect::<Vec<_>>(),
-        })
+        let numbered = self.arrays().iter().map(|array| (*array as u32, &buffers[*array as usize]));
+        pipeline::bind(engine, self.entry(), pipeline, numbered)
     }
 }
 
