@@ -3,6 +3,7 @@
 mod driven;
 mod granular;
 mod lost_device;
+mod spheres;
 mod two_devices;
 
 use std::sync::Mutex;

@@ -38,6 +38,11 @@ const BOX_M: f64 = 0.15;
 const GRAINS_M: [f64; 2] = [0.004, 0.005];
 const FALL_S: f64 = 0.5;
 const GRAINS_S: f64 = 0.05;
+/// Such beds along both sides of the one on a GPU, which has 975 375 grains, and of the one on a software device, whose
+/// grains fit in buffers of 128 MiB.
+const GPU_BEDS: u32 = 17;
+const SOFTWARE_BEDS: u32 = 5;
+const GPU_GRAINS_S: f64 = 0.02;
 /// Strips of points under the wheels on each side of VIPER, and the drive over them.
 const WHEELS_Y_M: f64 = 0.61;
 const STRIP_M: [f64; 2] = [-0.95, 1.35];
@@ -106,26 +111,67 @@ fn bed(setting: &Setting, cells: [u32; 3]) -> Result<(Model, State, Body), Bench
 
 /// Grains times substeps per second of wall time, in a bed into which a ball is pressed.
 pub(crate) fn grains_per_s() -> Result<f64, BenchError> {
+    let (model, mut state, mut scratch) = (grains_in(1)?, settled_grains()?, selene_spheres::Scratch::default());
+    let ball = pressed_ball();
+    let begun = Instant::now();
+    let outcome = selene_spheres::step(&model, &mut state, &[ball], GRAINS_S, &mut scratch).map_err(BenchError::new)?;
+    Ok(state.spheres.len() as f64 * f64::from(outcome.substeps) / begun.elapsed().as_secs_f64())
+}
+
+/// The same on a GPU, in many such beds side by side without walls between them. A software device gets fewer.
+pub(crate) fn gpu_grains_per_s(setting: &Setting) -> Result<f64, BenchError> {
+    let beds = if (setting.has_gpu)() { GPU_BEDS } else { SOFTWARE_BEDS };
+    let state = side_by_side(&settled_grains()?, beds);
+    let mut grains = setting.spheres_device()?.open(&grains_in(beds)?).map_err(BenchError::new)?;
+    grains.load(&state).map_err(BenchError::new)?;
+    let ball = pressed_ball();
+    grains.step(&[ball], 0.1 * GPU_GRAINS_S).map_err(BenchError::new)?;
+    let begun = Instant::now();
+    let outcome = grains.step(&[ball], GPU_GRAINS_S).map_err(BenchError::new)?;
+    Ok(state.spheres.len() as f64 * f64::from(outcome.substeps) / begun.elapsed().as_secs_f64())
+}
+
+/// Grains in a box that is as wide as so many beds along both sides.
+fn grains_in(beds: u32) -> Result<selene_spheres::Model, BenchError> {
     let wall = Wall::Sliding { friction: GRAINS.friction };
-    let container = selene_spheres::Container { size_m: [BOX_M; 3], walls: [[wall; 2]; 3] };
+    let wide_m = BOX_M * f64::from(beds);
+    let container = selene_spheres::Container { size_m: [wide_m, wide_m, BOX_M], walls: [[wall; 2]; 3] };
     let gravity_m_s2 = Vector3::new(0.0, 0.0, -LUNAR_GRAVITY_M_S2);
-    let model = selene_spheres::Model::new(&GRAINS, &container, gravity_m_s2).map_err(BenchError::new)?;
-    let (mut state, mut scratch) = (selene_spheres::State::default(), selene_spheres::Scratch::default());
+    selene_spheres::Model::new(&GRAINS, &container, gravity_m_s2).map_err(BenchError::new)
+}
+
+/// One bed, after its grains have fallen.
+fn settled_grains() -> Result<selene_spheres::State, BenchError> {
+    let (model, mut state) = (grains_in(1)?, selene_spheres::State::default());
     let velocity_m_s = Vector3::zeros();
     let filling =
         selene_spheres::Filling { low_m: [0.0; 3], high_m: [BOX_M; 3], radius_m: GRAINS_M, velocity_m_s, seed: 1 };
     state.fill(&model, &filling).map_err(BenchError::new)?;
+    let mut scratch = selene_spheres::Scratch::default();
     selene_spheres::step(&model, &mut state, &[], FALL_S, &mut scratch).map_err(BenchError::new)?;
-    let ball = Body {
+    Ok(state)
+}
+
+/// As many copies of a bed along both sides. Their contacts begin anew.
+fn side_by_side(bed: &selene_spheres::State, beds: u32) -> selene_spheres::State {
+    let mut all = selene_spheres::State::default();
+    for (x, y) in (0..beds).flat_map(|x| (0..beds).map(move |y| (x, y))) {
+        let corner_m = Vector3::new(f64::from(x), f64::from(y), 0.0) * BOX_M;
+        for sphere in &bed.spheres {
+            all.add(sphere.radius_m, sphere.position_m + corner_m, sphere.velocity_m_s);
+        }
+    }
+    all
+}
+
+fn pressed_ball() -> Body {
+    Body {
         shape: BodyShape::Sphere { radius_m: 0.03 },
         pose: Isometry3::translation(0.5 * BOX_M, 0.5 * BOX_M, 0.14),
         velocity_m_s: Vector3::new(0.0, 0.0, -0.5),
         angular_velocity_rad_s: Vector3::zeros(),
         friction: 0.6,
-    };
-    let begun = Instant::now();
-    let outcome = selene_spheres::step(&model, &mut state, &[ball], GRAINS_S, &mut scratch).map_err(BenchError::new)?;
-    Ok(state.spheres.len() as f64 * f64::from(outcome.substeps) / begun.elapsed().as_secs_f64())
+    }
 }
 
 /// Wall time over simulated time of VIPER driving straight ahead with its four wheels on points.

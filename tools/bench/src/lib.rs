@@ -34,7 +34,7 @@ use land::Drive;
 use page::Page;
 
 pub use run_line::RunLine;
-pub use setting::{OpenGpu, OpenSoilDevice, OpenWire, Setting};
+pub use setting::{OpenGpu, OpenSoilDevice, OpenSpheresDevice, OpenWire, Setting};
 
 /// Why a figure was not measured.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -118,6 +118,7 @@ enum Name {
     RassorDigWallOverSim,
     GpuCrmPointsPerS,
     DemGrainsPerS,
+    GpuDemGrainsPerS,
 }
 
 /// Each figure with its name, unit and requirement.
@@ -181,18 +182,20 @@ const FIGURES: &[(Name, &str, &str, Requirement)] = &[
     (Name::CrmViperWallOverSim, "crm_viper_wall_over_sim", "wall/simulated", Requirement::AtMost(1.0)),
     (Name::RassorDigWallOverSim, "rassor_dig_wall_over_sim", "wall/simulated", Requirement::AtMost(4.0)),
     (Name::DemGrainsPerS, "dem_grains_per_s", "1/s", Requirement::Nothing),
+    (Name::GpuDemGrainsPerS, "gpu_dem_grains_per_s", "1/s", Requirement::AtLeast(1e9)),
 ];
 
 /// Figures that come from the hour's drive.
 const HOURS: [Name; 3] = [Name::HourStepDrift, Name::RutBytesPerNode, Name::RutOtherBytesPerNode];
 
 /// Figures of a GPU in hardware.
-const OF_GPU: [Name; 5] = [
+const OF_GPU: [Name; 6] = [
     Name::GpuRaysPerS,
     Name::GpuCamera1280x720Fps,
     Name::GpuGrainsDrawnFps,
     Name::GpuLidarEightOs1WallOverSim,
     Name::GpuCrmPointsPerS,
+    Name::GpuDemGrainsPerS,
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -339,6 +342,7 @@ fn value(name: Name, setting: &Setting, measured: &mut Measured) -> Result<f64, 
         Name::CrmViperWallOverSim => granular::viper_wall_over_sim(setting)?,
         Name::RassorDigWallOverSim => granular::rassor_wall_over_sim(setting)?,
         Name::DemGrainsPerS => granular::grains_per_s()?,
+        Name::GpuDemGrainsPerS => granular::gpu_grains_per_s(setting)?,
     })
 }
 

@@ -8,6 +8,7 @@ use selene_ros::transport::Transport;
 use selene_scene::Tracer;
 use selene_sim::{LoadOptions, Scenario};
 use selene_soil::{Soils, SoilsSpec};
+use selene_spheres::SpheresDevice;
 
 use crate::BenchError;
 
@@ -21,6 +22,9 @@ pub type OpenGpu = dyn Fn() -> Result<Option<Box<dyn Tracer>>, BenchError>;
 
 /// Opens a machine's best GPU, or a software device, for granular soil; `None` if it has neither.
 pub type OpenSoilDevice = dyn Fn() -> Result<Option<SoilDevice>, BenchError>;
+
+/// The same for single grains.
+pub type OpenSpheresDevice = dyn Fn() -> Result<Option<SpheresDevice>, BenchError>;
 
 /// Inputs of the benchmarks.
 pub struct Setting {
@@ -36,6 +40,8 @@ pub struct Setting {
     pub open_gpu: Box<OpenGpu>,
     /// Opens the GPU for granular soil.
     pub open_soil_device: Box<OpenSoilDevice>,
+    /// Opens the GPU for single grains.
+    pub open_spheres_device: Box<OpenSpheresDevice>,
     /// Whether there is a GPU in hardware. Without one, its figures are measured only if they are named.
     pub has_gpu: Box<dyn Fn() -> bool>,
 }
@@ -56,6 +62,11 @@ impl Setting {
     /// The GPU, for granular soil.
     pub(crate) fn soil_device(&self) -> Result<SoilDevice, BenchError> {
         (self.open_soil_device)()?.ok_or_else(|| BenchError::new(NO_GPU))
+    }
+
+    /// The GPU, for single grains.
+    pub(crate) fn spheres_device(&self) -> Result<SpheresDevice, BenchError> {
+        (self.open_spheres_device)()?.ok_or_else(|| BenchError::new(NO_GPU))
     }
 
     /// Loads a soil of the configuration, used everywhere.
