@@ -1,6 +1,8 @@
 //! Test rigs: published experiments with granular matter, on cells as coarse as a test can afford. Each returns the
 //! simulated value beside the published law's; the caller decides how far apart the two may be.
 
+mod ring;
+
 use std::f64::consts::PI;
 
 use nalgebra::{Isometry3, Vector3};
@@ -15,6 +17,8 @@ use crate::shape::BodyShape;
 use crate::spec::CrmSpec;
 use crate::state::{Filling, Point, State};
 use crate::step::step;
+
+pub use ring::{RingTurn, ring};
 
 const SMOOTH: Wall = Wall::Sliding { friction: 0.0 };
 const MIRRORS: Edges = Edges::Walls { low: SMOOTH, high: SMOOTH };

@@ -4,7 +4,8 @@
 use std::f64::consts::PI;
 
 use rayon::prelude::*;
-use selene_crm::{CrmSpec, Preset, rig};
+use selene_crm::rig::{self, RingTurn};
+use selene_crm::{CrmSpec, Preset};
 use selene_pictures::chart::{Chart, Mark, Panel};
 use selene_soil::rig::{PlateRig, plate};
 use selene_soil::{Law, SoilLaw};
@@ -26,6 +27,9 @@ const EARTH_M_S2: f64 = 9.81;
 const BED_M: f64 = 0.6;
 /// Number of the sinkages to which our points are pressed.
 const PRESSED: usize = 4;
+/// Numbers of the loads under which our points are sheared, and of the cells of the ring's width.
+const TURNED: [usize; 4] = [0, 1, 3, 7];
+const RING_CELLS: u32 = 4;
 /// Number of SCM cells along a plate.
 const PLATE_CELLS: f64 = 36.0;
 /// Bekker's exponents to try, in hundredths.
@@ -57,13 +61,15 @@ pub(super) fn compare(sources: &Sources) -> Result<Section, Failure> {
         .into_iter()
         .map(|forces| forces.map(|n| SINKAGES_M.into_iter().zip(n).collect()))
         .collect::<Result<_, _>>()?;
+    let turned = |at: &usize| rig::ring(&soil, RING_M, LOADS_KG[*at], RING_CELLS);
+    let turns: Vec<RingTurn> = TURNED.par_iter().map(turned).collect::<Result<_, _>>()?;
     let (bekker, coulomb) = (Bekker::fit(), Coulomb::fit());
     let scm: Vec<Curve> =
         RADII_M.into_iter().map(|radius_m| pressed_by_scm(sources, bekker, radius_m)).collect::<Result<_, _>>()?;
     Ok(Section {
-        figures: figures(&points, &scm, coulomb),
-        text: text(&soil, bekker, coulomb),
-        charts: vec![("validation_bevameter.png", chart(&soil, &points, &scm, coulomb))],
+        figures: figures(&points, &turns, &scm, coulomb),
+        text: text(&soil, &turns, bekker, coulomb),
+        charts: vec![("validation_bevameter.png", chart(&soil, &points, &turns, &scm, coulomb))],
     })
 }
 
@@ -152,22 +158,24 @@ fn pressed_by_scm(sources: &Sources, bekker: Bekker, radius_m: f64) -> Result<Cu
     Ok(curve.collect())
 }
 
-fn figures(points: &[Curve], scm: &[Curve], coulomb: Coulomb) -> Vec<ComparedFigure> {
+fn figures(points: &[Curve], turns: &[RingTurn], scm: &[Curve], coulomb: Coulomb) -> Vec<ComparedFigure> {
     let figure = |name, value, what, at_most| ComparedFigure { name, value, unit: "", what, at_most };
     let off = |curve: &Curve, disc: usize| {
         rms(curve.iter().zip(FORCES_N[disc]).map(|((_, ours_n), theirs_n)| ours_n / theirs_n - 1.0))
     };
     let torque = LOADS_KG.into_iter().zip(TORQUES_NM).map(|(load_kg, nm)| coulomb.torque_nm(load_kg) / nm - 1.0);
+    let turned = TURNED.into_iter().zip(turns).map(|(at, turn)| turn.torque_nm / TORQUES_NM[at] - 1.0);
     vec![
         figure("disc_small_points", off(&points[0], 0), "points' force on a disc of 0.2 m, to 100 mm; rms", None),
         figure("disc_large_points", off(&points[1], 1), "points' force on a disc of 0.3 m, to 100 mm; rms", None),
         figure("disc_small_scm", off(&scm[0], 0), "SCM's force on its plate, to 200 mm, fitted; rms", Some(0.15)),
         figure("disc_large_scm", off(&scm[1], 1), "SCM's force on that of 0.3 m, to 200 mm, fitted; rms", Some(0.15)),
+        figure("ring_torque_points", rms(turned), "points' torque of the ring, four loads; rms", None),
         figure("ring_torque_fit", rms(torque), "Coulomb's torque of the ring, fitted; rms", Some(0.10)),
     ]
 }
 
-fn chart(soil: &CrmSpec, points: &[Curve], scm: &[Curve], coulomb: Coulomb) -> Chart {
+fn chart(soil: &CrmSpec, points: &[Curve], turns: &[RingTurn], scm: &[Curve], coulomb: Coulomb) -> Chart {
     let shown = |curve: &[(f64, f64)]| curve.iter().map(|(z_m, n)| (1e3 * z_m, 1e-3 * n)).collect();
     let mut discs = Vec::new();
     for (disc, name) in ["0.2 m", "0.3 m"].into_iter().enumerate() {
@@ -178,7 +186,9 @@ fn chart(soil: &CrmSpec, points: &[Curve], scm: &[Curve], coulomb: Coulomb) -> C
     }
     let of_load = |of: &dyn Fn(f64) -> f64| LOADS_KG.into_iter().map(|kg| (kg, of(kg))).collect();
     let yields = Coulomb { cohesion_pa: soil.cohesion_pa, tangent: soil.friction_static };
+    let turned = TURNED.into_iter().zip(turns).map(|(at, turn)| (LOADS_KG[at], turn.torque_nm)).collect();
     let ring = vec![
+        line("points", 0, Mark::Line, turned),
         line("Chrono", 0, Mark::Rings, LOADS_KG.into_iter().zip(TORQUES_NM).collect()),
         line("Coulomb, fitted", 4, Mark::Dashes, of_load(&|kg| coulomb.torque_nm(kg))),
         line("all of the ring yields", 3, Mark::Line, of_load(&|kg| yields.torque_nm(kg))),
@@ -193,8 +203,15 @@ fn chart(soil: &CrmSpec, points: &[Curve], scm: &[Curve], coulomb: Coulomb) -> C
     }
 }
 
-fn text(soil: &CrmSpec, Bekker { k_c, k_phi, n }: Bekker, Coulomb { cohesion_pa, tangent }: Coulomb) -> String {
+fn text(
+    soil: &CrmSpec,
+    turns: &[RingTurn],
+    Bekker { k_c, k_phi, n }: Bekker,
+    Coulomb { cohesion_pa, tangent }: Coulomb,
+) -> String {
     let yields = Coulomb { cohesion_pa: soil.cohesion_pa, tangent: soil.friction_static };
+    let turn = |turn: &RingTurn| format!("{:.0} N m at {:.0} mm", turn.torque_nm, 1e3 * turn.sinkage_m);
+    let turned: Vec<String> = turns.iter().map(turn).collect();
     let over = |at: usize| yields.torque_nm(LOADS_KG[at]) / TORQUES_NM[at];
     format!(
         "Hu et al. (2024, Journal of Field Robotics 41) press discs into Chrono's continuum soil (1700 kg/m³, 1 MPa, μ 0.7, c \
@@ -204,11 +221,16 @@ is pressed by square plates of the discs' area, with what fits the table best: K
 for the ring c {cohesion_pa:.0} Pa, φ {:.1}°.
 
 Were all soil under the ring to yield by the soil's own μ and c, its torque would be {:.2} times Chrono's under 25 kg and \
-{:.2} times under 200 kg. Our points do not turn the ring here: at cells that a test can afford it is two cells wide.
+{:.2} times under 200 kg. Our points turn a ring four cells wide, with teeth one cell high like the grousers of a shear ring, on a bed 0.15 m \
+deep; its weight and the soil's reaction move it up and down. Means between 25 and 50 mm of its middle's way, with the \
+depth of the teeth's tips, under 25, 50, 100 and 200 kg: {}. The ring sinks while it turns and meets more soil the deeper it is, \
+so these depend on its way; that of Chrono's ring and its depth are not in the table. Without teeth the torque swings by half with each \
+cell that the ring sinks.
 ",
         tangent.atan().to_degrees(),
         over(0),
         over(LOADS_KG.len() - 1),
+        turned.join(", "),
     )
 }
 

@@ -1,8 +1,8 @@
 //! Comparison with published laws of granular matter (`selene_crm::rig`). Tolerances come from the scatter of the laws'
 //! own data and from the coarse cells, not from the results; docs/validation.md reports what misses them.
 
-use selene_crm::CrmSpec;
-use selene_crm::rig::{BEADS, Compared, ball, blade, column, drum_torques_nm, second_half_nm, silo};
+use selene_crm::rig::{BEADS, Compared, ball, blade, column, drum_torques_nm, ring, second_half_nm, silo};
+use selene_crm::{CrmSpec, Preset};
 
 use crate::SAND;
 
@@ -54,4 +54,19 @@ fn a_drum_that_digs_is_resisted_by_less_than_its_servo_gives() {
     let torque_nm = second_half_nm(&torques_nm);
     println!("{torque_nm:.3} N m a slice");
     assert!((0.1..10.0).contains(&torque_nm), "{torque_nm} N m a slice");
+}
+
+/// On cells half a ring wide, too coarse for its torque, which `tests/validation` compares. The soil bears the ring, to
+/// 5 % because it still sinks, to half of the bed at most; its torque is at most that of soil that yields below all of
+/// the ring, doubled for what the teeth push aside.
+#[test]
+fn a_ring_is_borne_and_turns_against_no_more_than_yielding_soil() {
+    let soil = CrmSpec { cohesion_pa: 1e3, ..Preset::Viper.soil() };
+    let (load_kg, area_m2) = (50.0, std::f64::consts::PI * (0.2 * 0.2 - 0.15 * 0.15));
+    let turn = ring(&soil, [0.15, 0.2], load_kg, 2).expect("a turn");
+    println!("{turn:?}");
+    assert!((turn.force_n / (load_kg * 9.81) - 1.0).abs() < 0.05, "{turn:?}");
+    let yields_nm = (soil.cohesion_pa * area_m2 + soil.friction_static * load_kg * 9.81) * 0.175;
+    assert!((0.1..2.0).contains(&(turn.torque_nm / yields_nm)), "{turn:?} of {yields_nm} N m");
+    assert!((0.0..0.075).contains(&turn.sinkage_m), "{turn:?}");
 }
