@@ -225,7 +225,7 @@ Were all soil under the ring to yield by the soil's own μ and c, its torque wou
 deep; its weight and the soil's reaction move it up and down. Means between 25 and 50 mm of its middle's way, with the \
 depth of the teeth's tips, under 25, 50, 100 and 200 kg: {}. The ring sinks while it turns and meets more soil the deeper it is, \
 so these depend on its way; that of Chrono's ring and its depth are not in the table. Without teeth the torque swings by half with each \
-cell that the ring sinks.
+cell that the ring sinks. Five cells wide, the ring gives 33, 100 and 170 N m under 25, 100 and 200 kg.
 ",
         tangent.atan().to_degrees(),
         over(0),
