@@ -43,8 +43,8 @@ pub use data_spec::{AccelerationSpec, DataFrictionSpec, DataSpec, Downhill, Sink
 pub use domain::Domain;
 pub use dust::{Dust, DustParcel, DustSource, DustSpec};
 pub use granular::{
-    CrmKey, DemSpec, EndOfHeartbeat, GrainsSpec, GranularError, GranularWindow, LoosePoint, LooseSoil, SoilSolver,
-    StirredSoil, WindowSpec, WindowState,
+    CrmKey, DemSpec, EndOfHeartbeat, GrainsSpec, GranularDevice, GranularError, GranularWindow, LoosePoint, LooseSoil,
+    SoilSolver, StirredSoil, WindowSpec, WindowState,
 };
 pub use law::Law;
 pub use memory::{KnownNode, MemoryPatch, NodeMemory, SoilMemory, WrittenMemory};

@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use selene_crm::SoilDevice;
 use selene_gpu::GpuTracer;
 use selene_observe::{Device, DeviceError, Devices};
 use selene_sim::Model;
+use selene_soil::GranularDevice;
 
 use crate::args;
 use crate::fault::Fault;
@@ -80,12 +80,18 @@ pub(crate) fn open(device: args::Device) -> Result<Devices, Fault> {
 }
 
 /// Opens the device of `--soil-device`; `None` for the CPU.
-pub(crate) fn open_for_soil(device: args::SoilDevice) -> Result<Option<SoilDevice>, Fault> {
+pub(crate) fn open_for_soil(device: args::SoilDevice) -> Result<Option<GranularDevice>, Fault> {
     if device == args::SoilDevice::Cpu {
         return Ok(None);
     }
-    let opened = first_gpu().and_then(|gpu| gpu.tracer.soil_device().map_err(|error| error.to_string()));
-    opened.map(Some).map_err(|what| refused("--soil-device", &what))
+    granular_device().map(Some).map_err(|what| refused("--soil-device", &what))
+}
+
+fn granular_device() -> Result<GranularDevice, String> {
+    let tracer = first_gpu()?.tracer;
+    let points = tracer.soil_device().map_err(|error| error.to_string())?;
+    let grains = tracer.spheres_device().map_err(|error| error.to_string())?;
+    Ok(GranularDevice { points, grains })
 }
 
 /// The best GPU, or a software device.

@@ -14,11 +14,10 @@ use rayon::prelude::*;
 use selene_base::SimTime;
 use selene_base::Wrench;
 use selene_base::random::stream_at;
-use selene_crm::SoilDevice;
 use selene_soil::solid::{self, ConvexSolid, SolidMotion};
 use selene_soil::{
-    Conditions, Domain, DustSource, GranularError, MemoryPatch, SoilContext, SoilSolver, WheelContact, WheelMotion,
-    WrittenMemory,
+    Conditions, Domain, DustSource, GranularDevice, GranularError, MemoryPatch, SoilContext, SoilSolver, WheelContact,
+    WheelMotion, WrittenMemory,
 };
 use selene_terrain::{Edit, GroundPatch, TileIndex};
 use selene_vehicle::contact::{
@@ -149,7 +148,7 @@ impl Group {
         state: &mut State,
         members: &Members,
         rovers: &mut BTreeMap<EntityId, RoverScratch>,
-        (share, soil_device): (Option<&ProcessShare>, Option<&SoilDevice>),
+        (share, soil_device): (Option<&ProcessShare>, Option<&GranularDevice>),
         spare: &mut Vec<GroupScratch>,
     ) -> Self {
         let known = spare.iter().position(|scratch| scratch.tiles == members.tiles);

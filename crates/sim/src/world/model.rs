@@ -6,10 +6,9 @@ use std::sync::Arc;
 
 use nalgebra::{Matrix3, UnitQuaternion, Vector3};
 use selene_base::{Pose, SimTime};
-use selene_crm::SoilDevice;
 use selene_sensors::{BodySensor, ForceTorqueSpec};
 use selene_soil::rig::coarsest_grid_m;
-use selene_soil::{Conditions, GranularWindow, Law, Soils, WheelMemory, WheelShape};
+use selene_soil::{Conditions, GranularDevice, GranularWindow, Law, Soils, WheelMemory, WheelShape};
 use selene_terrain::{GroundPatch, ReflectanceSpec, Ruts, Terrain};
 use selene_vehicle::contact::{ContactShapes, FloorMemory, Obstacle, RockInertia, RockSolids};
 use selene_vehicle::{Bounds, Link, ObjectModel, Rover, RoverModel, VehicleError, Wheel};
@@ -38,7 +37,7 @@ pub struct Model {
     /// Loose rocks at the start.
     loose: Arc<[LooseRockSetup]>,
     /// What advances granular soil instead of the CPU.
-    soil_device: Option<SoilDevice>,
+    soil_device: Option<GranularDevice>,
 }
 
 /// A rover's model, driver and derived shapes.
@@ -149,11 +148,11 @@ impl Model {
 
     /// The same model, whose granular soil is advanced by a device. Results differ from those of the CPU by rounding.
     #[must_use]
-    pub fn with_soil_device(self, device: SoilDevice) -> Self {
+    pub fn with_soil_device(self, device: GranularDevice) -> Self {
         Self { soil_device: Some(device), ..self }
     }
 
-    pub(crate) fn soil_device(&self) -> Option<&SoilDevice> {
+    pub(crate) fn soil_device(&self) -> Option<&GranularDevice> {
         self.soil_device.as_ref()
     }
 

@@ -70,7 +70,17 @@ impl Model {
         self.check(&state)?;
         let edits = embed_rocks(self, &mut state);
         let windows = self.windows().iter().zip(0..);
-        let at_rest = |(of, id): (&Arc<GranularWindow>, u32)| Ok((id, of.at_rest(self.terrain(), &state.ruts)?));
+        let at_rest = |(of, id): (&Arc<GranularWindow>, u32)| {
+            let at_rest = |device| of.at_rest(self.terrain(), &state.ruts, device);
+            let resting = match at_rest(self.soil_device()) {
+                Err(error) if error.is_of_device() => {
+                    tracing::warn!("{error}; the CPU settles its grains");
+                    at_rest(None)
+                }
+                resting => resting,
+            };
+            Ok((id, resting?))
+        };
         let granular: Result<_, GranularError> = windows.map(at_rest).collect();
         state.granular = granular.map_err(|source| WorldError::Granular { source, time: SimTime::ZERO })?;
         let of_rover = |party: &Collider| matches!(party, Collider::Wheel(..) | Collider::Part(..));

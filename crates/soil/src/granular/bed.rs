@@ -16,10 +16,11 @@ use nalgebra::Vector3;
 use schemars::JsonSchema;
 use selene_base::input::within;
 use selene_crm::{Body, Grid, Reaction, Wall};
-use selene_spheres::{Container, Filling, Model, Scratch, Sphere, SpheresError, SpheresSpec, State};
+use selene_spheres::{Container, Filling, Model, Sphere, SpheresDevice, SpheresError, SpheresSpec, State};
 use serde::{Deserialize, Serialize};
 
 use crate::granular::particle::Particle;
+use crate::granular::solver::GrainSolver;
 
 /// Share of a settled bed that grains fill, at most, and in the mean: random packings of spheres lie between 0.55 and
 /// 0.64.
@@ -35,8 +36,9 @@ const OVERLAP_RADII: f64 = 0.02;
 const GROWTH_M_S: f64 = 0.02;
 /// The least size to which a body is made smaller, relative to its own.
 const LEAST: f64 = 0.2;
-/// Most grains of a window.
-const GRAINS_MAX: f64 = 20_000.0;
+/// Most grains of a window, and most of one that the CPU steps.
+const GRAINS_MAX: f64 = 1e6;
+const ON_CPU_MAX: f64 = 20_000.0;
 /// Smallest diameter relative to the greatest.
 const LEAST_DIAMETER: f64 = 0.25;
 /// Milligrams in a kilogram.
@@ -73,6 +75,8 @@ pub(crate) struct Grains {
     settled: OnceLock<State>,
     /// Highest ground above the floor, m.
     depth_m: f64,
+    /// Approximate number of grains.
+    count: f64,
 }
 
 /// The grains of a window, and the bodies in it.
@@ -98,6 +102,14 @@ struct Inside {
 pub(crate) struct Grain<'a> {
     sphere: &'a Sphere,
     mass_mg: u32,
+}
+
+impl Inside {
+    /// The body for the next step: itself, or smaller while it has not grown; and how it is after the step.
+    fn grown(&self, body: &Body, duration_s: f64) -> (Self, Body) {
+        let smaller_m = (self.smaller_m - GROWTH_M_S * duration_s).max(0.0);
+        (Self { smaller_m, ..*self }, Body { shape: body.shape.smaller(self.smaller_m, LEAST), ..*body })
+    }
 }
 
 impl Particle for Grain<'_> {
@@ -155,7 +167,7 @@ impl Grains {
             return Err(format!("dem.diameter_m {most_m} is more than spacing_m, {}", 0.5 * grid.cell_m));
         }
         let model = model(soil, grid, gravity_m_s2).map_err(|error| error.to_string())?;
-        Ok(Self { model, spec: *spec, settled: OnceLock::new(), depth_m })
+        Ok(Self { model, spec: *spec, settled: OnceLock::new(), depth_m, count })
     }
 
     /// Parameters of the grains.
@@ -179,14 +191,24 @@ impl Grains {
     }
 
     /// A settled bed up to the ground, whose height above the floor, m, `ground_m` gives at x and y in the window, m.
+    /// Grains settle on the CPU, or on `device`.
     ///
     /// # Errors
-    /// When grains overlap too deeply or become too fast while they settle.
-    pub(crate) fn bed(&self, ground_m: impl Fn([f64; 2]) -> f64) -> Result<Bed, SpheresError> {
+    /// When they are too many for the CPU, overlap too deeply or become too fast while they settle, or the device fails.
+    pub(crate) fn bed(
+        &self,
+        device: Option<&SpheresDevice>,
+        ground_m: impl Fn([f64; 2]) -> f64,
+    ) -> Result<Bed, SpheresError> {
+        if device.is_none() && self.count > ON_CPU_MAX {
+            let what =
+                format!("about {:.0} grains: {ON_CPU_MAX} are allowed on a CPU, {GRAINS_MAX} on a GPU", self.count);
+            return Err(SpheresError::Filling(what));
+        }
         let settled = match self.settled.get() {
             Some(settled) => settled,
             None => {
-                let settled = self.settle()?;
+                let settled = self.settle(GrainSolver::new(device))?;
                 self.settled.get_or_init(|| settled)
             }
         };
@@ -200,13 +222,15 @@ impl Grains {
         Ok(Bed { masses_mg: spheres.spheres.iter().map(mass_mg).collect(), spheres, bodies: Vec::new() })
     }
 
-    fn settle(&self) -> Result<State, SpheresError> {
-        let (mut state, mut scratch) = (State::default(), Scratch::default());
+    fn settle(&self, mut solver: GrainSolver) -> Result<State, SpheresError> {
+        let mut state = State::default();
         state.fill(&self.model, &self.filling())?;
         let heavy = Model::new(self.soil(), self.model.container(), Vector3::z() * -SETTLING_M_S2)?;
         let fall_s = (2.0 * self.filling().high_m[2] / SETTLING_M_S2).sqrt();
-        selene_spheres::step(&heavy, &mut state, &[], fall_s + RESTING_S, &mut scratch)?;
-        selene_spheres::step(&self.model, &mut state, &[], RESTING_S, &mut scratch)?;
+        for (model, duration_s) in [(&heavy, fall_s + RESTING_S), (&self.model, RESTING_S)] {
+            solver.step(model, &mut state, &[], duration_s)?;
+            solver.bring_back(&mut state)?;
+        }
         state.spheres.iter_mut().for_each(|sphere| {
             sphere.velocity_m_s.fill(0.0);
             sphere.angular_velocity_rad_s.fill(0.0);
@@ -266,29 +290,37 @@ impl Bed {
     pub(crate) fn step(
         &mut self,
         grains: &Grains,
-        bodies: impl Iterator<Item = (u64, Body)>,
+        bodies: &[(u64, Body)],
         duration_s: f64,
-        scratch: &mut Scratch,
+        solver: &mut GrainSolver,
     ) -> Result<Vec<Reaction>, SpheresError> {
-        let (inside, moving): (Vec<_>, Vec<_>) =
-            bodies.map(|(number, body)| self.enter(number, body, duration_s)).unzip();
-        let before = std::mem::replace(&mut self.bodies, inside);
+        if !bodies.iter().map(|(number, _)| *number).eq(self.bodies.iter().map(|inside| inside.number)) {
+            solver.bring_back(&mut self.spheres)?;
+            self.renumber(bodies);
+        }
+        let entered = self.bodies.iter().zip(bodies).map(|(inside, (_, body))| inside.grown(body, duration_s));
+        let (inside, moving): (Vec<_>, Vec<_>) = entered.unzip();
+        self.bodies = inside;
+        solver.step(&grains.model, &mut self.spheres, &moving, duration_s)
+    }
+
+    /// Takes over another list of bodies. Those that were not there enter, those that are missing are forgotten.
+    fn renumber(&mut self, bodies: &[(u64, Body)]) {
+        let known = |number: u64| self.bodies.iter().find(|inside| inside.number == number).copied();
+        let entering = |number: u64, body: &Body| Inside { number, smaller_m: self.too_large_m(body) };
+        let inside = bodies.iter().map(|(number, body)| known(*number).unwrap_or_else(|| entering(*number, body)));
+        let after: Vec<_> = inside.collect();
+        let before = std::mem::replace(&mut self.bodies, after);
         let at = |body: u32| {
             let number = before.get(body as usize)?.number;
             self.bodies.iter().position(|inside| inside.number == number).map(|at| at as u32)
         };
         self.spheres.renumber_bodies(at);
-        Ok(selene_spheres::step(&grains.model, &mut self.spheres, &moving, duration_s, scratch)?.reactions)
     }
 
-    /// A body in the window for the next step: itself, or smaller while it has not grown.
-    fn enter(&self, number: u64, body: Body, duration_s: f64) -> (Inside, Body) {
-        let known = self.bodies.iter().find(|inside| inside.number == number);
-        let smaller_m = match known {
-            Some(inside) => (inside.smaller_m - GROWTH_M_S * duration_s).max(0.0),
-            None => self.too_large_m(&body),
-        };
-        (Inside { number, smaller_m }, Body { shape: body.shape.smaller(smaller_m, LEAST), ..body })
+    /// Sets the grains to those on the device that steps them, if they are newer.
+    pub(crate) fn bring_back(&mut self, solver: &mut GrainSolver) -> Result<(), SpheresError> {
+        solver.bring_back(&mut self.spheres)
     }
 
     /// How much smaller a body must be to overlap no grain by more than [`OVERLAP_RADII`], m.
@@ -362,7 +394,7 @@ mod tests {
     /// A bed of grains on gentle ground, and the ground.
     fn gravel() -> (GranularWindow, WindowState, GroundPatch) {
         let window = made(&spec()).expect("a window");
-        let state = window.at_rest(&terrain(), &Ruts::default()).expect("a bed");
+        let state = window.at_rest(&terrain(), &Ruts::default(), None).expect("a bed");
         let ground = window.posts.ground(&terrain(), &mut Ruts::default());
         (window, state, ground)
     }
@@ -493,8 +525,12 @@ mod tests {
         let with = |dem: DemSpec| made(&WindowSpec { dem: Some(dem), ..spec() }).map(|_| ()).map_err(|e| e.to_string());
         let wide = with(DemSpec { diameter_m: [0.02, 0.03], seed: 0 }).expect_err("must be refused");
         assert!(wide.contains("'gravel': dem.diameter_m 0.03 is more than spacing_m, 0.02"), "{wide}");
-        let many = with(DemSpec { diameter_m: [0.002, 0.004], seed: 0 }).expect_err("must be refused");
-        assert!(many.contains("grains on this ground; 20000 are allowed"), "{many}");
+        let many = with(DemSpec { diameter_m: [0.001, 0.002], seed: 0 }).expect_err("must be refused");
+        assert!(many.contains("grains on this ground; 1000000 are allowed"), "{many}");
+        let for_a_gpu = WindowSpec { dem: Some(DemSpec { diameter_m: [0.004, 0.008], seed: 0 }), ..spec() };
+        let window = made(&for_a_gpu).expect("a window");
+        let many = window.at_rest(&terrain(), &Ruts::default(), None).expect_err("too many").to_string();
+        assert!(many.contains("20000 are allowed on a CPU, 1000000 on a GPU"), "{many}");
         let law = Law::Rigid(Rigid::from(&RigidSpec { static_friction: 0.8, dynamic_friction: 0.7 }));
         let bare = GranularWindow::new(&spec(), &Soils::uniform(law), &terrain(), &CONDITIONS).expect_err("refused");
         assert!(bare.to_string().contains("no key `dem` in its file"), "{bare}");
@@ -503,7 +539,7 @@ mod tests {
         let law = Law::Rigid(Rigid::from(&RigidSpec { static_friction: 0.8, dynamic_friction: 0.7 }));
         let deep = WindowSpec { depth_m: 0.15, ..spec() };
         let window = GranularWindow::new(&deep, &Soils::uniform(law).with_dem(soft), &terrain(), &CONDITIONS);
-        let failed = window.expect("a window").at_rest(&terrain(), &Ruts::default()).expect_err("too soft");
+        let failed = window.expect("a window").at_rest(&terrain(), &Ruts::default(), None).expect_err("too soft");
         assert!(failed.to_string().contains("'gravel': grain") && failed.to_string().contains("young_pa"), "{failed}");
     }
 

@@ -14,7 +14,8 @@
 //! - **Grains.** A snapshot has position and number of the points that are loose and open to the sky (`loose`), from
 //!   which sensors draw grains.
 //! - **Dust.** Fast soil at the surface throws it (`stirred`).
-//! - **Device.** Points are stepped on the CPU, or on a device, from which they come back each heartbeat (`solver`).
+//! - **Device.** Points and grains are stepped on the CPU, or on a device, from which they come back each heartbeat
+//!   (`solver`).
 //! - **Drums** are thin shells that soil can be in. They continue from their poses at the last exchange.
 //!
 //! - **Single grains** (DEM) take the place of points in a window with the key `dem` (`bed`).
@@ -36,7 +37,7 @@ mod window;
 pub use bed::DemSpec;
 pub use key::CrmKey;
 pub use loose::{LoosePoint, LooseSoil};
-pub use solver::SoilSolver;
+pub use solver::{GranularDevice, SoilSolver};
 pub use spec::{GrainsSpec, WindowSpec};
 pub use state::{EndOfHeartbeat, WindowState};
 pub use stirred::StirredSoil;

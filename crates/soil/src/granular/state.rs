@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::granular::bed::Bed;
 use crate::granular::particle::Particle;
 use crate::granular::shells::Shells;
+use crate::granular::solver::GranularDevice;
 use crate::granular::window::{GranularError, GranularWindow, Matter};
 use crate::memory::MemoryPatch;
 
@@ -261,17 +262,23 @@ pub struct EndOfHeartbeat {
 
 impl GranularWindow {
     /// The window's state at rest: each post has the soil above the window's floor, at the soil's density. A window of
-    /// grains has a settled bed of them instead.
+    /// grains has a bed of them instead, which settles on the CPU or on `device`.
     ///
     /// # Errors
-    /// When grains cannot settle.
-    pub fn at_rest(&self, terrain: &Terrain, ruts: &Ruts) -> Result<WindowState, GranularError> {
+    /// When grains cannot settle, are too many for the CPU, or the device fails.
+    pub fn at_rest(
+        &self,
+        terrain: &Terrain,
+        ruts: &Ruts,
+        device: Option<&GranularDevice>,
+    ) -> Result<WindowState, GranularError> {
         let ground = self.posts.ground(terrain, &mut ruts.clone());
         let heights_m = self.heights_m(&ground);
         match &self.matter {
             Matter::Points(model) => Ok(self.posts_at_rest(model, &heights_m)),
             Matter::Grains(grains) => {
-                let bed = grains.bed(|at_m| self.height_m(&heights_m, at_m));
+                let device = device.map(|device| &device.grains);
+                let bed = grains.bed(device, |at_m| self.height_m(&heights_m, at_m));
                 Ok(self.bed_at_rest(bed.map_err(|source| self.grains_failed(source))?))
             }
         }
@@ -627,7 +634,7 @@ mod tests {
     fn pit() -> (GranularWindow, WindowState, GroundPatch, MemoryPatch) {
         let terrain = terrain(|x, y| 0.004 * (8.0 * x).sin() + 0.02 * y);
         let window = GranularWindow::new(&spec(), &soils(), &terrain, &CONDITIONS).expect("a window");
-        let state = window.at_rest(&terrain, &Ruts::default()).expect("soil");
+        let state = window.at_rest(&terrain, &Ruts::default(), None).expect("soil");
         let ground = window.posts.ground(&terrain, &mut Ruts::default());
         let memory = MemoryPatch::new(&ground);
         (window, state, ground, memory)
@@ -781,7 +788,7 @@ mod tests {
     fn a_wheel_on_a_bed_sinks_and_is_carried() {
         let flat = terrain(|_, _| 0.5);
         let window = GranularWindow::new(&spec(), &soils(), &flat, &CONDITIONS).expect("a window");
-        let mut state = window.at_rest(&flat, &Ruts::default()).expect("soil");
+        let mut state = window.at_rest(&flat, &Ruts::default(), None).expect("soil");
         let ground = window.posts.ground(&flat, &mut Ruts::default());
         window.wake(&mut state, &ground);
         let (radius_m, mass_kg, dt_s) = (0.1, 10.0, CONDITIONS.dt_s);

@@ -80,7 +80,11 @@ impl GranularError {
     /// Whether a device failed or had too little room, so that the CPU can do the same work.
     #[must_use]
     pub fn is_of_device(&self) -> bool {
-        matches!(self, Self::Soil { source: CrmError::Device(_), .. })
+        match self {
+            Self::Soil { source, .. } => matches!(source, CrmError::Device(_)),
+            Self::Grains { source, .. } => matches!(source, SpheresError::Device(_) | SpheresError::Crowded { .. }),
+            Self::Window { .. } | Self::Ledger { .. } | Self::Carried { .. } => false,
+        }
     }
 }
 
@@ -337,12 +341,12 @@ impl GranularWindow {
         let numbers = || bodies.iter().map(|(number, _)| *number);
         let reactions = match (&self.matter, particles) {
             (Matter::Points(model), Particles::Points(points)) => {
-                let stepped = solver.step_points(model, points, &moving, self.exchange_s);
+                let stepped = solver.points.step(model, points, &moving, self.exchange_s);
                 stepped.map_err(|source| self.failed(source))?
             }
             (Matter::Grains(grains), Particles::Grains(bed)) => {
-                let moving = numbers().zip(moving.iter().copied());
-                let stepped = solver.step_grains(grains, bed, moving, self.exchange_s);
+                let moving: Vec<_> = numbers().zip(moving.iter().copied()).collect();
+                let stepped = bed.step(grains, &moving, self.exchange_s, &mut solver.grains);
                 stepped.map_err(|source| self.grains_failed(source))?
             }
             // `fits` refuses such a state.
@@ -358,14 +362,19 @@ impl GranularWindow {
         Ok(reactions.iter().map(wrench).collect())
     }
 
-    /// Brings the points back from the device that steps them: the state then has them as they are now.
+    /// Brings points or grains back from the device that steps them: the state then has them as they are now.
     ///
     /// # Errors
     /// When the device fails.
     pub fn bring_back(&self, state: &mut WindowState, solver: &mut SoilSolver) -> Result<(), GranularError> {
         match state.particles_and_shells_mut() {
-            Some((Particles::Points(points), _)) => solver.bring_back(points).map_err(|source| self.failed(source)),
-            Some((Particles::Grains(_), _)) | None => Ok(()),
+            Some((Particles::Points(points), _)) => {
+                solver.points.bring_back(points).map_err(|source| self.failed(source))
+            }
+            Some((Particles::Grains(bed), _)) => {
+                bed.bring_back(&mut solver.grains).map_err(|source| self.grains_failed(source))
+            }
+            None => Ok(()),
         }
     }
 

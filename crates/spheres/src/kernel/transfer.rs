@@ -66,6 +66,8 @@ fn contacts_of(state: &State) -> Vec<(usize, u32, Memory)> {
             }
             Partner::Wall(face) => contacts.push((grain, FIRST_WALL + u32::from(face), *memory)),
             Partner::Body(body) => contacts.push((grain, FIRST_BODY.saturating_add(body).min(NO_PARTNER - 1), *memory)),
+            // A step with a drum is refused.
+            Partner::Shell { .. } => {}
         }
     }
     contacts
