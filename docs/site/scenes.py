@@ -40,6 +40,7 @@ SCENARIOS = [
     ("ex1", "ex1", None, 4, "behind"),
     ("ex1_loop", "ex1", None, 6, "behind"),
     ("granular", "sorato", None, 8, "behind"),
+    ("gravel", "sorato", None, 4, "behind"),
     ("hadley", "viper", None, 4, "behind"),
     ("instruments", "viper", None, 6, "behind"),
     ("learning_convoy", "ex1", (1, "follower"), 2, "behind"),

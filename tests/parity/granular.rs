@@ -1,5 +1,5 @@
-//! A rover on points, and one on single grains, that a GPU steps, against the same drives on the CPU. A device repeats itself to the byte, and
-//! goes on from a state as if there had been no break; where it fails, the CPU goes on.
+//! A rover on points, and one on single grains, that a GPU steps, against the same drives on the CPU. A device repeats
+//! itself to the byte, and goes on from a state as if there had been no break; where it fails, the CPU goes on.
 
 use std::sync::Arc;
 

@@ -148,11 +148,18 @@ impl RandomiseSpec {
         let factor = draws.number("friction_factor", self.friction_factor.as_ref());
         let changed = factor.and_then(|factor| with_friction(soil, factor));
         let law = Law::try_from(changed.as_ref().unwrap_or(soil))?;
-        let Some(key) = &soil.crm else { return Ok(Some(Soils::uniform(law))) };
-        let mut crm = key.soil();
-        crm.friction_static *= factor.unwrap_or(1.0);
-        crm.friction_dynamic *= factor.unwrap_or(1.0);
-        Ok(Some(Soils::uniform(law).with_crm(crm)))
+        let (mut soils, factor) = (Soils::uniform(law), factor.unwrap_or(1.0));
+        if let Some(key) = &soil.crm {
+            let mut crm = key.soil();
+            crm.friction_static *= factor;
+            crm.friction_dynamic *= factor;
+            soils = soils.with_crm(crm);
+        }
+        if let Some(mut dem) = soil.dem {
+            dem.friction *= factor;
+            soils = soils.with_dem(dem);
+        }
+        Ok(Some(soils))
     }
 }
 

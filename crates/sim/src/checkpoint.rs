@@ -33,7 +33,7 @@ const MAGIC: [u8; 8] = *b"SELSTATE";
 /// The kind of file that holds a saved state.
 pub const STATE_FILE: FileKind = FileKind { name: "saved state", is: |head| head.starts_with(&MAGIC) };
 /// Version of the format; raise it with every change of [`Saved`].
-const VERSION: u32 = 13;
+const VERSION: u32 = 14;
 /// Size of magic and version, bytes.
 const HEAD_BYTES: usize = 12;
 /// Unpacked size that every file may have, bytes.

@@ -39,14 +39,21 @@ pub struct SoilSpec {
     #[garde(dive)]
     #[serde(default)]
     pub crm: Option<CrmKey>,
-    /// The same soil as single grains (DEM), for windows with the key `dem`.
-    #[garde(dive)]
+    /// The same soil as single grains (DEM), for windows with the key `dem`. They throw no dust.
+    #[garde(dive, custom(without_dust(self.dust.is_some())))]
     #[serde(default)]
     pub dem: Option<SpheresSpec>,
     /// The dust that wheels and moving granular soil throw; without it, they throw none.
     #[garde(dive, custom(of_scm_alone(&self.law, "dust", "throws dust")))]
     #[serde(default)]
     pub dust: Option<DustSpec>,
+}
+
+fn without_dust(has_dust: bool) -> impl FnOnce(&Option<SpheresSpec>, &()) -> garde::Result {
+    move |dem, ()| match has_dust && dem.is_some() {
+        true => Err(garde::Error::new("single grains throw no dust: leave dust or dem out".to_owned())),
+        false => Ok(()),
+    }
 }
 
 /// The closed set of laws.

@@ -92,7 +92,9 @@ pub enum SpheresError {
     },
     /// A grain has more neighbours than a device has room for.
     #[error(
-        "grain {id} has more than {allowed} neighbours in reach, as many as a device keeps for grains of these radii: the          grains are too soft for their load (young_pa), too many bodies are at one place, or something was put where          they are"
+        "grain {id} has more than {allowed} neighbours in reach, as many as a device keeps for grains of these radii: the \
+         grains are too soft for their load (young_pa), too many bodies are at one place, or something was put where \
+         they are"
     )]
     Crowded {
         /// Id of the grain.

@@ -229,6 +229,7 @@ fn window(name: &str, x_m: [f64; 2], y_m: [f64; 2], [depth_m, spacing_m]: [f64; 
         spacing_m,
         exchange_s: Some(exchange_s),
         grains: None,
+        dem: None,
     }
 }
 

@@ -1,4 +1,4 @@
-//! Granular windows in a world: which bodies are in a window, and the forces between them and its points.
+//! Granular windows in a world: which bodies are in a window, and the forces between them and its points or grains.
 //!
 //! A wheel, a body of a rover or a loose rock is in a window while all of it is, and low enough;
 //! until then the height field carries it. At each exchange the points are stepped while the bodies

@@ -1,11 +1,11 @@
 //! Beds of single grains (DEM, `selene_spheres`), in windows with the key `dem`.
 //!
-//! - **Filling.** Grains fall loosely into the window until they rest; of them, those remain that lie below the ground.
-//!   A window does this once. The grains are there from the start of a run to its end, and rest, which costs nothing,
-//!   while no body is in the window and nothing moves.
+//! - **Filling.** Grains fall loosely into the window, in a box as high as they need, until they rest; of them, those
+//!   remain that lie below the ground. A window does this once. The grains are there from the start of a run to its
+//!   end, and rest, which costs nothing, while no body is in the window and nothing moves.
 //! - **Entering.** Outside of the window the height field carries a body, which may have sunk there into ground that is
-//!   grains here. A body that enters is therefore smaller at first, so that it overlaps grains by little, and grows at
-//!   [`GROWTH_M_S`] to its full size.
+//!   grains here. A body that enters, or that was set down elsewhere, is therefore smaller at first, so that it
+//!   overlaps grains by little, and grows at [`GROWTH_M_S`] to its full size.
 //! - **Contacts** are remembered by a body's number, since its place in the list of bodies changes.
 
 use std::f64::consts::FRAC_PI_6;
@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::granular::particle::Particle;
 use crate::granular::solver::GrainSolver;
+use crate::granular::state::is_still;
 
 /// Share of a settled bed that grains fill, at most, and in the mean: random packings of spheres lie between 0.55 and
 /// 0.64.
@@ -28,17 +29,25 @@ const PACKED_MAX: f64 = 0.64;
 const PACKED: f64 = 0.6;
 /// Gravity under which grains settle, m/s²; they then come to rest under their own.
 const SETTLING_M_S2: f64 = 9.81;
-/// Time for a bed to come to rest after all grains have fallen, and again under its own gravity, s.
+/// Time after which grains that have fallen are looked at, s, and how often at most until they rest.
 const RESTING_S: f64 = 0.25;
+const LOOKS_MAX: usize = 20;
+/// How high a grain's centre may lie above the ground, in its radii: so that the uppermost grains are seen, as gravel is
+/// that was strewn on the ground.
+const ABOVE_RADII: f64 = 0.5;
 /// Largest overlap, in radii of the grain, with which a body may enter.
 const OVERLAP_RADII: f64 = 0.02;
 /// Speed at which the surface of a body that entered grows to its full size, m/s.
 const GROWTH_M_S: f64 = 0.02;
 /// The least size to which a body is made smaller, relative to its own.
-const LEAST: f64 = 0.2;
-/// Most grains of a window, and most of one that the CPU steps.
+const LEAST: f64 = 0.01;
+/// Distance from where its twist led to at which a body counts as set down elsewhere, m.
+const JUMP_M: f64 = 0.01;
+/// Most grains that fall into a window, and most into one that the CPU steps.
 const GRAINS_MAX: f64 = 1e6;
 const ON_CPU_MAX: f64 = 20_000.0;
+/// Least mass of a grain, mg: the ledger has whole milligrams.
+const LIGHTEST_MG: f64 = 10.0;
 /// Smallest diameter relative to the greatest.
 const LEAST_DIAMETER: f64 = 0.25;
 /// Milligrams in a kilogram.
@@ -67,16 +76,21 @@ fn ascending([least_m, most_m]: &[f64; 2], (): &()) -> garde::Result {
 }
 
 /// What does not change of a window's grains.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Grains {
     model: Model,
     spec: DemSpec,
+    /// The grains before they fall.
+    filling: Filling,
     /// Grains at rest up to the highest ground, once they have settled.
     settled: OnceLock<State>,
-    /// Highest ground above the floor, m.
-    depth_m: f64,
-    /// Approximate number of grains.
-    count: f64,
+}
+
+/// What has settled follows from the rest.
+impl PartialEq for Grains {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.model, &self.spec, &self.filling) == (&other.model, &other.spec, &other.filling)
+    }
 }
 
 /// The grains of a window, and the bodies in it.
@@ -93,6 +107,8 @@ pub(crate) struct Bed {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Inside {
     number: u64,
+    /// Where its twist led to, m in the grid's frame.
+    at_m: Vector3<f64>,
     /// How much smaller it is than itself, m.
     smaller_m: f64,
 }
@@ -105,10 +121,16 @@ pub(crate) struct Grain<'a> {
 }
 
 impl Inside {
+    /// Whether a body is this one, where its twist led to.
+    fn is(&self, (number, body): &(u64, Body)) -> bool {
+        self.number == *number && (body.pose.translation.vector - self.at_m).norm() <= JUMP_M
+    }
+
     /// The body for the next step: itself, or smaller while it has not grown; and how it is after the step.
     fn grown(&self, body: &Body, duration_s: f64) -> (Self, Body) {
         let smaller_m = (self.smaller_m - GROWTH_M_S * duration_s).max(0.0);
-        (Self { smaller_m, ..*self }, Body { shape: body.shape.smaller(self.smaller_m, LEAST), ..*body })
+        let at_m = body.moved(duration_s).pose.translation.vector;
+        (Self { smaller_m, at_m, ..*self }, Body { shape: body.shape.smaller(self.smaller_m, LEAST), ..*body })
     }
 }
 
@@ -148,26 +170,39 @@ impl Clone for Bed {
 }
 
 impl Grains {
-    /// Grains of `soil` in a grid under `gravity_m_s2`, up to `depth_m` above its floor, `soil_m3` in all.
+    /// Grains of `soil` in a grid under `gravity_m_s2`, up to `depth_m` above its floor.
     ///
     /// # Errors
-    /// When they would be too many or wider than half a cell, or a parameter is out of its range: why, in words.
+    /// When they would be too many, too light or wider than half a cell, or a parameter is out of its range: why, in
+    /// words.
     pub(crate) fn new(
         spec: &DemSpec,
         soil: &SpheresSpec,
         grid: &Grid,
         gravity_m_s2: f64,
-        (depth_m, soil_m3): (f64, f64),
+        depth_m: f64,
     ) -> Result<Self, String> {
-        let (count, most_m) = (PACKED * soil_m3 / spec.mean_m3(), spec.diameter_m[1]);
-        if count > GRAINS_MAX {
-            return Err(format!("has {count:.0} grains on this ground; {GRAINS_MAX} are allowed"));
-        }
+        let [least_m, most_m] = spec.diameter_m;
         if 2.0 * most_m > grid.cell_m * (1.0 + 1e-9) {
             return Err(format!("dem.diameter_m {most_m} is more than spacing_m, {}", 0.5 * grid.cell_m));
         }
-        let model = model(soil, grid, gravity_m_s2).map_err(|error| error.to_string())?;
-        Ok(Self { model, spec: *spec, settled: OnceLock::new(), depth_m, count })
+        let filling = spec.filling(grid, depth_m);
+        let model = model(soil, grid.size_m(), gravity_m_s2).map_err(|error| error.to_string())?;
+        let lightest_mg = model.mass_kg(0.5 * least_m) * MG_PER_KG;
+        if lightest_mg < LIGHTEST_MG {
+            let what = format!("grains of {least_m} m weigh {lightest_mg:.1} mg: {LIGHTEST_MG} mg or more are allowed");
+            return Err(format!("dem.diameter_m: {what}"));
+        }
+        let grains = Self { model, spec: *spec, filling, settled: OnceLock::new() };
+        if grains.count() > GRAINS_MAX {
+            return Err(format!("needs {:.0} grains on this ground; {GRAINS_MAX} are allowed", grains.count()));
+        }
+        Ok(grains)
+    }
+
+    /// Number of grains that fall into the window.
+    pub(crate) fn count(&self) -> f64 {
+        self.filling.high_m.into_iter().map(|m| (m / self.spec.diameter_m[1] * (1.0 + 1e-9)).floor()).product()
     }
 
     /// Parameters of the grains.
@@ -187,22 +222,22 @@ impl Grains {
 
     /// Radius of a grain, m.
     pub(crate) fn radius_m(&self, id: u32) -> f64 {
-        self.filling().radius_m(u64::from(id))
+        self.filling.radius_m(u64::from(id))
     }
 
     /// A settled bed up to the ground, whose height above the floor, m, `ground_m` gives at x and y in the window, m.
     /// Grains settle on the CPU, or on `device`.
     ///
     /// # Errors
-    /// When they are too many for the CPU, overlap too deeply or become too fast while they settle, or the device fails.
+    /// When they are too many for the CPU, overlap too deeply, become too fast or do not come to rest, or the device
+    /// fails.
     pub(crate) fn bed(
         &self,
         device: Option<&SpheresDevice>,
         ground_m: impl Fn([f64; 2]) -> f64,
     ) -> Result<Bed, SpheresError> {
-        if device.is_none() && self.count > ON_CPU_MAX {
-            let what =
-                format!("about {:.0} grains: {ON_CPU_MAX} are allowed on a CPU, {GRAINS_MAX} on a GPU", self.count);
+        if device.is_none() && self.count() > ON_CPU_MAX {
+            let what = format!("{:.0} grains: {ON_CPU_MAX} are allowed on a CPU, {GRAINS_MAX} on a GPU", self.count());
             return Err(SpheresError::Filling(what));
         }
         let settled = match self.settled.get() {
@@ -213,23 +248,23 @@ impl Grains {
             }
         };
         let mut spheres = settled.clone();
-        // Half of the uppermost grains' upper halves rise above the ground.
         spheres.retain(|sphere| {
             let [x, y, z] = sphere.position_m.into();
-            z + 0.5 * sphere.radius_m <= ground_m([x, y])
+            z - ABOVE_RADII * sphere.radius_m <= ground_m([x, y])
         });
         let mass_mg = |sphere: &Sphere| (self.model.mass_kg(sphere.radius_m) * MG_PER_KG).round().max(1.0) as u32;
         Ok(Bed { masses_mg: spheres.spheres.iter().map(mass_mg).collect(), spheres, bodies: Vec::new() })
     }
 
     fn settle(&self, mut solver: GrainSolver) -> Result<State, SpheresError> {
+        let [x, y, lid_m] = self.model.container().size_m;
+        let high_m = self.filling.high_m[2];
+        let heavy = model(self.soil(), [x, y, lid_m.max(high_m)], SETTLING_M_S2)?;
         let mut state = State::default();
-        state.fill(&self.model, &self.filling())?;
-        let heavy = Model::new(self.soil(), self.model.container(), Vector3::z() * -SETTLING_M_S2)?;
-        let fall_s = (2.0 * self.filling().high_m[2] / SETTLING_M_S2).sqrt();
-        for (model, duration_s) in [(&heavy, fall_s + RESTING_S), (&self.model, RESTING_S)] {
-            solver.step(model, &mut state, &[], duration_s)?;
-            solver.bring_back(&mut state)?;
+        state.fill(&heavy, &self.filling)?;
+        solver.step(&heavy, &mut state, &[], (2.0 * high_m / SETTLING_M_S2).sqrt())?;
+        for model in [&heavy, &self.model] {
+            self.come_to_rest(model, &mut state, &mut solver)?;
         }
         state.spheres.iter_mut().for_each(|sphere| {
             sphere.velocity_m_s.fill(0.0);
@@ -238,18 +273,31 @@ impl Grains {
         Ok(state)
     }
 
-    /// The grains before they fall: enough to reach the highest ground when packed as densely as spheres can be.
-    fn filling(&self) -> Filling {
-        let ([least_m, most_m], [x, y, lid_m]) = (self.spec.diameter_m, self.model.container().size_m);
-        let filled = self.spec.mean_m3() / most_m.powi(3);
-        let high_m = (self.depth_m * PACKED_MAX / filled + most_m).min(lid_m);
-        let radius_m = [0.5 * least_m, 0.5 * most_m];
-        let (low_m, velocity_m_s) = ([0.0; 3], Vector3::zeros());
-        Filling { low_m, high_m: [x, y, high_m], radius_m, velocity_m_s, seed: self.spec.seed }
+    fn come_to_rest(&self, model: &Model, state: &mut State, solver: &mut GrainSolver) -> Result<(), SpheresError> {
+        for _ in 0..LOOKS_MAX {
+            solver.step(model, state, &[], RESTING_S)?;
+            solver.bring_back(state)?;
+            if is_still(state.spheres.iter().map(|sphere| sphere.velocity_m_s.cast())) {
+                return Ok(());
+            }
+        }
+        let (longest_s, restitution) = (LOOKS_MAX as f64 * RESTING_S, self.soil().restitution);
+        let what =
+            format!("grains do not come to rest within {longest_s} s; restitution {restitution} may be too high");
+        Err(SpheresError::Filling(what))
     }
 }
 
 impl DemSpec {
+    /// The grains before they fall: enough to reach `depth_m` when packed as densely as spheres can be.
+    fn filling(&self, grid: &Grid, depth_m: f64) -> Filling {
+        let ([least_m, most_m], [x, y, _]) = (self.diameter_m, grid.size_m());
+        let filled = self.mean_m3() / most_m.powi(3);
+        let high_m = [x, y, depth_m * PACKED_MAX / filled + most_m];
+        let (low_m, velocity_m_s) = ([0.0; 3], Vector3::zeros());
+        Filling { low_m, high_m, radius_m: [0.5 * least_m, 0.5 * most_m], velocity_m_s, seed: self.seed }
+    }
+
     /// Mean volume of a grain, m³.
     fn mean_m3(&self) -> f64 {
         let [a, b] = self.diameter_m;
@@ -258,11 +306,11 @@ impl DemSpec {
     }
 }
 
-/// Grains in the grid's box: rough walls and floor, and a frictionless lid.
-fn model(soil: &SpheresSpec, grid: &Grid, gravity_m_s2: f64) -> Result<Model, SpheresError> {
+/// Grains in a box: rough walls and floor, and a frictionless lid.
+fn model(soil: &SpheresSpec, size_m: [f64; 3], gravity_m_s2: f64) -> Result<Model, SpheresError> {
     let sides = [Wall::Rough, Wall::Rough];
     let walls = [sides, sides, [Wall::Rough, Wall::Sliding { friction: 0.0 }]];
-    Model::new(soil, &Container { size_m: grid.size_m(), walls }, Vector3::z() * -gravity_m_s2)
+    Model::new(soil, &Container { size_m, walls }, Vector3::z() * -gravity_m_s2)
 }
 
 impl Bed {
@@ -276,17 +324,27 @@ impl Bed {
         self.spheres().iter().zip(&self.masses_mg).map(|(sphere, mass_mg)| Grain { sphere, mass_mg: *mass_mg })
     }
 
+    /// Masses, kg, and places of the grains.
+    pub(crate) fn masses_kg<'a>(&'a self, grains: &'a Grains) -> impl Iterator<Item = (&'a Vector3<f64>, f64)> {
+        self.spheres().iter().map(|sphere| (&sphere.position_m, grains.model.mass_kg(sphere.radius_m)))
+    }
+
     /// Whether a bed, perhaps read from a file, is valid for these grains.
     pub(crate) fn fits(&self, grains: &Grains) -> bool {
-        let sizes_fit = self.bodies.iter().all(|inside| inside.smaller_m.is_finite() && inside.smaller_m >= 0.0);
-        self.masses_mg.len() == self.spheres.spheres.len() && sizes_fit && self.spheres.check(&grains.model).is_ok()
+        let bodies_fit = self.bodies.iter().all(|inside| {
+            inside.smaller_m.is_finite() && inside.smaller_m >= 0.0 && inside.at_m.iter().all(|m| m.is_finite())
+        });
+        let radii_fit = self.spheres().iter().all(|sphere| sphere.radius_m == grains.radius_m(sphere.id));
+        let counts_fit = self.masses_mg.len() == self.spheres().len();
+        counts_fit && bodies_fit && radii_fit && self.spheres.check(&grains.model).is_ok()
     }
 
     /// Advances the grains by `duration_s` while `bodies`, in the grid's frame and each with its permanent number, move
     /// along their twists. Returns the impulse on each.
     ///
     /// # Errors
-    /// When a body is not valid, grains overlap too deeply or become too fast. Grains are then as before.
+    /// When a body is not valid, grains overlap too deeply or become too fast, or a device fails. The grains then stay
+    /// where they are, but contacts of bodies that are gone are forgotten.
     pub(crate) fn step(
         &mut self,
         grains: &Grains,
@@ -294,7 +352,9 @@ impl Bed {
         duration_s: f64,
         solver: &mut GrainSolver,
     ) -> Result<Vec<Reaction>, SpheresError> {
-        if !bodies.iter().map(|(number, _)| *number).eq(self.bodies.iter().map(|inside| inside.number)) {
+        let go_on =
+            bodies.len() == self.bodies.len() && self.bodies.iter().zip(bodies).all(|(inside, body)| inside.is(body));
+        if !go_on {
             solver.bring_back(&mut self.spheres)?;
             self.renumber(bodies);
         }
@@ -306,16 +366,17 @@ impl Bed {
 
     /// Takes over another list of bodies. Those that were not there enter, those that are missing are forgotten.
     fn renumber(&mut self, bodies: &[(u64, Body)]) {
-        let known = |number: u64| self.bodies.iter().find(|inside| inside.number == number).copied();
-        let entering = |number: u64, body: &Body| Inside { number, smaller_m: self.too_large_m(body) };
-        let inside = bodies.iter().map(|(number, body)| known(*number).unwrap_or_else(|| entering(*number, body)));
-        let after: Vec<_> = inside.collect();
-        let before = std::mem::replace(&mut self.bodies, after);
-        let at = |body: u32| {
-            let number = before.get(body as usize)?.number;
-            self.bodies.iter().position(|inside| inside.number == number).map(|at| at as u32)
+        let at = |old: u32| {
+            let inside = self.bodies.get(old as usize)?;
+            bodies.iter().position(|body| inside.is(body)).map(|at| at as u32)
         };
         self.spheres.renumber_bodies(at);
+        let known = |body| self.bodies.iter().find(|inside| inside.is(body)).copied();
+        self.bodies = bodies.iter().map(|body| known(body).unwrap_or_else(|| self.entering(body))).collect();
+    }
+
+    fn entering(&self, (number, body): &(u64, Body)) -> Inside {
+        Inside { number: *number, at_m: body.pose.translation.vector, smaller_m: self.too_large_m(body) }
     }
 
     /// Sets the grains to those on the device that steps them, if they are newer.
@@ -424,13 +485,14 @@ mod tests {
         let (grains, density) = (state.grains(), 2600.0);
         let volume_m3 = 0.4 * 0.32 * (0.06 + 0.02 * 0.16);
         let packed = state.points_mg() as f64 / 1e6 / density / volume_m3;
-        // Less than in the midst of a packing: along the floor, the walls and the ground there is more room.
-        assert!((0.45..0.6).contains(&packed), "{packed} of the bed is filled by {} grains", grains.len());
+        // Along the floor and the walls there is more room than in the midst of a packing; the uppermost grains are not
+        // quite below the ground.
+        assert!((0.5..0.7).contains(&packed), "{packed} of the bed is filled by {} grains", grains.len());
         assert!(!state.is_flowing() && state.posts_mg() == 0 && state.points().is_empty() && window.fits(&state));
         for grain in grains {
             let at_m = grain.position_m + window.corner_m;
             let ground_m = ground.height_m(at_m.x, at_m.y).expect("ground");
-            assert!(at_m.z + 0.5 * grain.radius_m <= ground_m + 1e-9 && (0.007..=0.01).contains(&grain.radius_m));
+            assert!(at_m.z - 0.5 * grain.radius_m <= ground_m + 1e-9 && (0.007..=0.01).contains(&grain.radius_m));
             assert_eq!(window.grain_radius_m(grain.id), Some(grain.radius_m));
         }
         // Sensors see every column's highest grains, 20 columns by 16 as wide as the greatest.
@@ -451,8 +513,8 @@ mod tests {
         let (total_mg, before_m) = (state.total_mg(), ground.height_m(0.0, 0.0).expect("ground"));
         window.wake(&mut state, &ground);
         let (mut solver, mut lifts_n) = (SoilSolver::new(None), Vec::new());
-        for n in 0..200 {
-            let body = ball_at(0.565 - 1.5e-4 * f64::from(n), -0.15);
+        for n in 0..225 {
+            let body = ball_at(0.58 - 2e-4 * f64::from(n), -0.2);
             lifts_n.push(stepped(&window, &mut state, &[(1, body)], &mut solver)[0].force.z);
             if n % 10 == 9 {
                 let end = window.end_heartbeat(&mut state, true, 0.01).expect("nothing is lost");
@@ -460,7 +522,7 @@ mod tests {
             }
         }
         let [early_n, late_n] =
-            [&lifts_n[..20], &lifts_n[150..]].map(|part| part.iter().sum::<f64>() / part.len() as f64);
+            [&lifts_n[..20], &lifts_n[175..]].map(|part| part.iter().sum::<f64>() / part.len() as f64);
         assert!(early_n < 0.5 && late_n > 3.0, "{early_n} N, then {late_n} N");
         let sunk_m = ground.height_m(0.0, 0.0).expect("ground") - before_m;
         assert!((-0.03..-0.008).contains(&sunk_m), "the ground under a ball 2.5 cm down sank by {sunk_m} m");
@@ -498,6 +560,19 @@ mod tests {
         assert!((-0.002..0.0).contains(&least_m), "grains end {least_m} m off the ball");
     }
 
+    /// A rover that a service sets down elsewhere keeps its number.
+    #[test]
+    fn a_body_that_is_set_down_elsewhere_enters_anew() {
+        let (window, mut state, ground) = gravel();
+        window.wake(&mut state, &ground);
+        let (mut solver, above) = (SoilSolver::new(None), ball_at(0.7, 0.0));
+        let sunk = Body { pose: Isometry3::translation(0.08, 0.0, 0.53), ..above };
+        for body in [above, sunk, above, sunk] {
+            let lift_n = stepped(&window, &mut state, &[(1, body)], &mut solver)[0].force.norm();
+            assert!(lift_n < 1.0, "{lift_n} N");
+        }
+    }
+
     #[test]
     fn contacts_belong_to_a_body_wherever_it_is_in_the_list() {
         let (window, mut state, ground) = gravel();
@@ -525,8 +600,10 @@ mod tests {
         let with = |dem: DemSpec| made(&WindowSpec { dem: Some(dem), ..spec() }).map(|_| ()).map_err(|e| e.to_string());
         let wide = with(DemSpec { diameter_m: [0.02, 0.03], seed: 0 }).expect_err("must be refused");
         assert!(wide.contains("'gravel': dem.diameter_m 0.03 is more than spacing_m, 0.02"), "{wide}");
-        let many = with(DemSpec { diameter_m: [0.001, 0.002], seed: 0 }).expect_err("must be refused");
+        let many = with(DemSpec { diameter_m: [0.002, 0.0021], seed: 0 }).expect_err("must be refused");
         assert!(many.contains("grains on this ground; 1000000 are allowed"), "{many}");
+        let light = with(DemSpec { diameter_m: [0.001, 0.002], seed: 0 }).expect_err("must be refused");
+        assert!(light.contains("dem.diameter_m: grains of 0.001 m weigh 1.4 mg: 10 mg or more are allowed"), "{light}");
         let for_a_gpu = WindowSpec { dem: Some(DemSpec { diameter_m: [0.004, 0.008], seed: 0 }), ..spec() };
         let window = made(&for_a_gpu).expect("a window");
         let many = window.at_rest(&terrain(), &Ruts::default(), None).expect_err("too many").to_string();
@@ -540,13 +617,13 @@ mod tests {
         let deep = WindowSpec { depth_m: 0.15, ..spec() };
         let window = GranularWindow::new(&deep, &Soils::uniform(law).with_dem(soft), &terrain(), &CONDITIONS);
         let failed = window.expect("a window").at_rest(&terrain(), &Ruts::default(), None).expect_err("too soft");
-        assert!(failed.to_string().contains("'gravel': grain") && failed.to_string().contains("young_pa"), "{failed}");
+        assert!(failed.to_string().contains("'gravel': grain"), "{failed}");
     }
 
     #[test]
-    fn a_state_of_the_other_kind_or_without_its_masses_does_not_fit() {
+    fn a_bed_of_which_a_part_is_not_valid_does_not_fit() {
         let (window, state, _) = gravel();
-        let broken = |change: fn(&mut Bed)| {
+        let broken = |change: &dyn Fn(&mut Bed)| {
             let mut state = state.clone();
             match state.particles_and_shells_mut() {
                 Some((Particles::Grains(bed), _)) => change(bed),
@@ -554,10 +631,13 @@ mod tests {
             }
             state
         };
-        let no_mass = broken(|bed| bed.masses_mg.truncate(7));
-        let grown = broken(|bed| bed.bodies.push(Inside { number: 1, smaller_m: -1.0 }));
-        let lost = broken(|bed| bed.spheres.spheres[3].position_m.x = f64::NAN);
-        assert!(![no_mass, grown, lost].iter().any(|state| window.fits(state)));
+        let no_mass = broken(&|bed| bed.masses_mg.push(0));
+        let inside = Inside { number: 1, at_m: Vector3::zeros(), smaller_m: 0.0 };
+        let with_body = |smaller_m: f64| broken(&|bed: &mut Bed| bed.bodies.push(Inside { smaller_m, ..inside }));
+        let lost = broken(&|bed| bed.spheres.spheres[3].position_m.x = f64::NAN);
+        let larger = broken(&|bed| bed.spheres.spheres[3].radius_m *= 1.01);
+        assert!(![no_mass, with_body(-1.0), lost, larger].iter().any(|state| window.fits(state)));
+        assert!(window.fits(&with_body(0.01)));
         assert!(window.fits(&state) && !window.fits(&WindowState::default()));
     }
 }

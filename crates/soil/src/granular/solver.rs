@@ -2,6 +2,7 @@
 //! the next.
 
 use selene_crm::{Body, CrmError, DeviceSoil, Model, Reaction, Scratch, SoilDevice, State};
+use selene_spheres::kernel::BODIES_MAX;
 use selene_spheres::{DeviceSpheres, SpheresDevice, SpheresError};
 
 /// A device that steps soil, of either kind.
@@ -81,8 +82,8 @@ impl PointSolver {
 pub(crate) enum GrainSolver {
     /// On the CPU.
     Cpu(Box<selene_spheres::Scratch>),
-    /// On a device.
-    Device(Box<OnDevice<SpheresDevice, selene_spheres::Model, dyn DeviceSpheres>>),
+    /// On a device, and on the CPU while bodies are among them that the device does not take.
+    Device(Box<OnDevice<SpheresDevice, selene_spheres::Model, dyn DeviceSpheres>>, Box<selene_spheres::Scratch>),
 }
 
 impl Default for GrainSolver {
@@ -94,7 +95,7 @@ impl Default for GrainSolver {
 impl GrainSolver {
     /// A solver on the CPU, or on `device`.
     pub(crate) fn new(device: Option<&SpheresDevice>) -> Self {
-        device.map(|device| Self::Device(Box::new(OnDevice::new(device)))).unwrap_or_default()
+        device.map(|device| Self::Device(Box::new(OnDevice::new(device)), Box::default())).unwrap_or_default()
     }
 
     /// Advances grains as [`selene_spheres::step()`] does, and returns the impulses on bodies. On a device those of
@@ -106,9 +107,14 @@ impl GrainSolver {
         bodies: &[Body],
         duration_s: f64,
     ) -> Result<Vec<Reaction>, SpheresError> {
+        if !takes(bodies) {
+            self.bring_back(state)?;
+        }
         let on_device = match self {
-            Self::Cpu(scratch) => return Ok(selene_spheres::step(model, state, bodies, duration_s, scratch)?.reactions),
-            Self::Device(on_device) => on_device,
+            Self::Device(on_device, _) if takes(bodies) => on_device,
+            Self::Cpu(scratch) | Self::Device(_, scratch) => {
+                return Ok(selene_spheres::step(model, state, bodies, duration_s, scratch)?.reactions);
+            }
         };
         let (made_for, mut grains, is_behind) = on_device.take(model, SpheresDevice::open)?;
         if is_behind {
@@ -123,9 +129,14 @@ impl GrainSolver {
     pub(crate) fn bring_back(&mut self, state: &mut selene_spheres::State) -> Result<(), SpheresError> {
         match self {
             Self::Cpu(_) => Ok(()),
-            Self::Device(on_device) => on_device.newer().map_or(Ok(()), |grains| grains.save(state)),
+            Self::Device(on_device, _) => on_device.newer().map_or(Ok(()), |grains| grains.save(state)),
         }
     }
+}
+
+/// Whether a device steps grains among these bodies. Only the bodies decide it, so that a resumed run decides the same.
+fn takes(bodies: &[Body]) -> bool {
+    bodies.len() <= BODIES_MAX && !bodies.iter().any(|body| body.shape.is_shell())
 }
 
 /// Soil on a device of kind `D`, for models `M`.

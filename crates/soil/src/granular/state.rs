@@ -99,8 +99,8 @@ impl Clone for Particles {
 impl Particles {
     fn is_still(&self) -> bool {
         match self {
-            Self::Points(points) => is_still(points.points.iter()),
-            Self::Grains(bed) => is_still(bed.grains()),
+            Self::Points(points) => is_still(points.points.iter().map(|point| point.velocity_m_s)),
+            Self::Grains(bed) => is_still(bed.grains().map(|grain| grain.velocity_m_s())),
         }
     }
 
@@ -278,7 +278,7 @@ impl GranularWindow {
             Matter::Points(model) => Ok(self.posts_at_rest(model, &heights_m)),
             Matter::Grains(grains) => {
                 let device = device.map(|device| &device.grains);
-                let bed = grains.bed(device, |at_m| self.height_m(&heights_m, at_m));
+                let bed = grains.bed(device, |at_m| self.height_m(&heights_m, at_m.map(|m| m / self.posts.apart_m)));
                 Ok(self.bed_at_rest(bed.map_err(|source| self.grains_failed(source))?))
             }
         }
@@ -309,9 +309,7 @@ impl GranularWindow {
         match (&self.matter, particles) {
             (Matter::Points(model), Particles::Points(points)) => points.tops_m(model),
             (Matter::Grains(grains), Particles::Grains(bed)) => {
-                let masses = bed.spheres().iter().zip(bed.grains());
-                let masses = masses.map(|(sphere, grain)| (&sphere.position_m, f64::from(grain.mass_mg()) / MG_PER_KG));
-                selene_crm::tops_m(&self.grid, grains.bed_kg_m3(), masses)
+                selene_crm::tops_m(&self.grid, grains.bed_kg_m3(), bed.masses_kg(grains))
             }
             (Matter::Points(_), Particles::Grains(_)) | (Matter::Grains(_), Particles::Points(_)) => Vec::new(),
         }
@@ -381,9 +379,9 @@ impl GranularWindow {
         self.posts.heights_m(ground).into_iter().map(|m| m - self.corner_m.z).collect()
     }
 
-    /// Height between posts of `heights_m` at a place in the window, m.
-    fn height_m(&self, heights_m: &[f64], at_m: [f64; 2]) -> f64 {
-        let around = corners(self.posts.along, at_m.map(|m| m / self.posts.apart_m));
+    /// Height between posts of `heights_m`, m, at a place in the window, in units of the posts' distance.
+    fn height_m(&self, heights_m: &[f64], place: [f64; 2]) -> f64 {
+        let around = corners(self.posts.along, place);
         around.iter().map(|(post, share)| heights_m[*post] * share).sum()
     }
 
@@ -477,7 +475,7 @@ impl GranularWindow {
         let quarters = [[0.25, 0.25], [0.75, 0.25], [0.25, 0.75], [0.75, 0.75]];
         let places = quarters.map(|quarter| [0, 1].map(|axis| cell[axis] as f64 + quarter[axis]));
         let depths_m =
-            places.map(|place| self.height_m(heights_m, place.map(|cells| cells * self.grid.cell_m)).max(0.0));
+            places.map(|place| self.height_m(heights_m, place.map(|cells| cells * self.posts.a_cell as f64)).max(0.0));
         let sum_m: f64 = depths_m.iter().sum();
         let (mut left_mg, mut kept_mg) = (mass_mg, 0);
         for (n, (place, depth_m)) in places.into_iter().zip(depths_m).enumerate() {
@@ -589,11 +587,11 @@ fn change_post(post_mg: &mut u64, by_mg: i64) -> i64 {
     post_mg.wrapping_sub(before_mg) as i64
 }
 
-fn is_still(particles: impl Iterator<Item = impl Particle> + Clone) -> bool {
-    let speeds_m_s = particles.map(|particle| particle.velocity_m_s().norm_squared());
-    let (sum, count) =
-        speeds_m_s.clone().fold((0.0, 0.0), |(sum, count), square| (sum + f64::from(square), count + 1.0));
-    sum <= STILL_M_S.powi(2) * count && speeds_m_s.into_iter().all(|square| square.sqrt() <= FLYING_M_S)
+/// Whether particles of these velocities, m/s, are slow, and none flies.
+pub(crate) fn is_still(velocities_m_s: impl Iterator<Item = Vector3<f32>> + Clone) -> bool {
+    let squares = velocities_m_s.clone().map(|velocity| f64::from(velocity.norm_squared()));
+    let (sum, count) = squares.fold((0.0, 0.0), |(sum, count), square| (sum + square, count + 1.0));
+    sum <= STILL_M_S.powi(2) * count && velocities_m_s.into_iter().all(|velocity| velocity.norm() <= FLYING_M_S)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The soil of a window that throws dust: in each column the highest point that does not fly, while it is faster than
 //! [`FAST_M_S`]; in LUNAR such markers on the surface do. Soil in flight sheds none, since there is no air. Soil in a
-//! drum keeps its own; the surface is that below the drum. Single grains throw none. It need not be open to the sky: soil that a wheel or a
-//! blade covers counts too.
+//! drum keeps its own; the surface is that below the drum. It need not be open to the sky: soil that a wheel or a
+//! blade covers counts too. Single grains throw none.
 
 use nalgebra::Vector3;
 use selene_crm::Point;

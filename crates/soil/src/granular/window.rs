@@ -127,6 +127,35 @@ pub(crate) struct Posts {
     pub(crate) corner_m: [f64; 2],
 }
 
+impl Matter {
+    /// What the soil of a window on `posts` is, under gravity, m/s², and up to a height above the floor, m.
+    fn new(
+        spec: &WindowSpec,
+        soils: &Soils,
+        posts: &Posts,
+        grid: &Grid,
+        (gravity_m_s2, depth_m): (f64, f64),
+    ) -> Result<Self, GranularError> {
+        let refuse = |what: String| GranularError::Window { window: spec.name.clone(), what };
+        let Some(dem) = &spec.dem else {
+            let soil = one_soil(posts, "crm", |x, y| soils.crm_at(x, y)).map_err(refuse)?;
+            let model = Model::new(&soil, grid, Vector3::z() * -gravity_m_s2);
+            let failed = |source| GranularError::Soil { window: spec.name.clone(), source };
+            return Ok(Self::Points(Box::new(model.map_err(failed)?)));
+        };
+        let soil = one_soil(posts, "dem", |x, y| soils.dem_at(x, y)).map_err(refuse)?;
+        let grains = Grains::new(dem, &soil, grid, gravity_m_s2, depth_m).map_err(refuse)?;
+        Ok(Self::Grains(Box::new(grains)))
+    }
+
+    fn grains(&self) -> Option<&Grains> {
+        match self {
+            Self::Points(_) => None,
+            Self::Grains(grains) => Some(grains),
+        }
+    }
+}
+
 impl GranularWindow {
     /// A window on the undisturbed ground of `terrain`.
     ///
@@ -154,36 +183,23 @@ impl GranularWindow {
             return Err(refuse(format!("has {points:.0} points on this ground; {POINTS_MAX} are allowed")));
         }
         let grid = grid(&posts, POINTS_A_CELL * spec.spacing_m, high_m + ROOM_M - floor_m);
-        let matter = match &spec.dem {
-            None => {
-                let soil = one_soil(&posts, "crm", |x, y| soils.crm_at(x, y)).map_err(refuse)?;
-                let model = Model::new(&soil, &grid, Vector3::z() * -conditions.gravity_m_s2);
-                let failed = |source| GranularError::Soil { window: spec.name.clone(), source };
-                Matter::Points(Box::new(model.map_err(failed)?))
-            }
-            Some(dem) => {
-                let soil = one_soil(&posts, "dem", |x, y| soils.dem_at(x, y)).map_err(refuse)?;
-                let amount = (high_m - floor_m, soil_m3);
-                let grains = Grains::new(dem, &soil, &grid, conditions.gravity_m_s2, amount).map_err(refuse)?;
-                Matter::Grains(Box::new(grains))
-            }
-        };
+        let matter = Matter::new(spec, soils, &posts, &grid, (conditions.gravity_m_s2, high_m - floor_m))?;
         let (exchange_s, exchange_steps) = exchange(spec, conditions.dt_s).map_err(refuse)?;
         let [x, y] = posts.corner_m;
         Ok(Self {
             grid,
-            matter,
             name: spec.name.clone(),
             corner_m: Vector3::new(x, y, floor_m),
             posts,
             exchange_s,
             exchange_steps,
             grains: spec.grains,
-            points,
+            points: matter.grains().map_or(points, Grains::count),
+            matter,
         })
     }
 
-    /// Approximate number of points that its soil becomes.
+    /// Approximate number of points that its soil becomes, or number of grains that fell into it.
     #[must_use]
     pub fn points(&self) -> f64 {
         self.points
@@ -219,16 +235,13 @@ impl GranularWindow {
     /// Radius of the grain with this number, m; none in a window of points.
     #[must_use]
     pub fn grain_radius_m(&self, id: u32) -> Option<f64> {
-        match &self.matter {
-            Matter::Points(_) => None,
-            Matter::Grains(grains) => Some(grains.radius_m(id)),
-        }
+        self.matter.grains().map(|grains| grains.radius_m(id))
     }
 
     /// Whether sensors see grains in it.
     #[must_use]
     pub fn shows_grains(&self) -> bool {
-        self.grains.is_some() || matches!(self.matter, Matter::Grains(_))
+        self.grains.is_some() || self.matter.grains().is_some()
     }
 
     /// Distance between its points when they wake, m.
