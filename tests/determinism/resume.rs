@@ -3,8 +3,8 @@
 //!
 //! Each half of a short run lasts until every sensor has published twice in it, about a second. Images cost most, so
 //! its cameras are smaller than the shipped ones, and faster if those take less than two images a second. Wheels move
-//! granular soil in `granular`. In `rassor_dig` and `dozer`, where digging runs four to eight times slower than real
-//! time, drum and blade reach the soil in long runs alone.
+//! granular soil in `granular`, and grains in `gravel`. In `rassor_dig` and `dozer`, where digging runs four to eight
+//! times slower than real time, drum and blade reach the soil in long runs alone.
 //!
 //! With `SELENE_LONG_RUNS` sensors are as shipped and a half lasts 10 s, which takes minutes. Each scenario is a test
 //! that can run alone: `SELENE_LONG_RUNS=1 cargo test --release -p selene-tests --test determinism in_two_parts::polar`
@@ -265,6 +265,7 @@ tests_of! {
     ex1
     ex1_loop
     granular
+    gravel
     hadley
     instruments
     learning_convoy
