@@ -112,7 +112,7 @@ fn bed(setting: &Setting, cells: [u32; 3]) -> Result<(Model, State, Body), Bench
 /// Grains times substeps per second of wall time, in a bed into which a ball is pressed.
 pub(crate) fn grains_per_s() -> Result<f64, BenchError> {
     let (model, mut state, mut scratch) = (grains_in(1)?, settled_grains()?, selene_spheres::Scratch::default());
-    let ball = pressed_ball();
+    let ball = ball_on(&state);
     let begun = Instant::now();
     let outcome = selene_spheres::step(&model, &mut state, &[ball], GRAINS_S, &mut scratch).map_err(BenchError::new)?;
     Ok(state.spheres.len() as f64 * f64::from(outcome.substeps) / begun.elapsed().as_secs_f64())
@@ -124,7 +124,7 @@ pub(crate) fn gpu_grains_per_s(setting: &Setting) -> Result<f64, BenchError> {
     let state = side_by_side(&settled_grains()?, beds);
     let mut grains = setting.spheres_device()?.open(&grains_in(beds)?).map_err(BenchError::new)?;
     grains.load(&state).map_err(BenchError::new)?;
-    let ball = pressed_ball();
+    let ball = ball_on(&state);
     grains.step(&[ball], 0.1 * GPU_GRAINS_S).map_err(BenchError::new)?;
     let begun = Instant::now();
     let outcome = grains.step(&[ball], GPU_GRAINS_S).map_err(BenchError::new)?;
@@ -164,10 +164,13 @@ fn side_by_side(bed: &selene_spheres::State, beds: u32) -> selene_spheres::State
     all
 }
 
-fn pressed_ball() -> Body {
+/// A ball that is about to be pressed into a bed.
+fn ball_on(bed: &selene_spheres::State) -> Body {
+    let radius_m = 0.03;
+    let top_m = bed.spheres.iter().map(|sphere| sphere.position_m.z + sphere.radius_m).fold(0.0, f64::max);
     Body {
-        shape: BodyShape::Sphere { radius_m: 0.03 },
-        pose: Isometry3::translation(0.5 * BOX_M, 0.5 * BOX_M, 0.14),
+        shape: BodyShape::Sphere { radius_m },
+        pose: Isometry3::translation(0.5 * BOX_M, 0.5 * BOX_M, top_m + radius_m),
         velocity_m_s: Vector3::new(0.0, 0.0, -0.5),
         angular_velocity_rad_s: Vector3::zeros(),
         friction: 0.6,
