@@ -69,8 +69,8 @@ pub(crate) struct GroupScratch {
     memory: MemoryPatch,
     soil: selene_soil::PressScratch,
     contact: ContactScratch,
-    /// What advances the points of each granular window.
-    points: BTreeMap<u32, SoilSolver>,
+    /// What advances the soil of each granular window.
+    soil_solvers: BTreeMap<u32, SoilSolver>,
 }
 
 /// A rover in a group.
@@ -136,7 +136,7 @@ impl GroupScratch {
             tiles: tiles.clone(),
             soil: selene_soil::PressScratch::default(),
             contact: ContactScratch::default(),
-            points: BTreeMap::new(),
+            soil_solvers: BTreeMap::new(),
         }
     }
 }
@@ -175,8 +175,8 @@ impl Group {
         };
         let window = |&id: &u32| {
             let window = Arc::clone(model.windows().get(id as usize)?);
-            let points = scratch.points.remove(&id).unwrap_or_else(|| SoilSolver::new(soil_device));
-            Some(GroupWindow::new(id, window, state.granular.remove(&id)?, points))
+            let solver = scratch.soil_solvers.remove(&id).unwrap_or_else(|| SoilSolver::new(soil_device));
+            Some(GroupWindow::new(id, window, state.granular.remove(&id)?, solver))
         };
         let windows: Vec<_> = members.windows.iter().filter_map(window).collect();
         scratch.memory.set_windows(windows.iter().map(GroupWindow::nodes));
@@ -213,7 +213,7 @@ impl Group {
         state.rocks.extend(self.rocks.into_iter().map(|rock| (rock.id, rock.state)));
         for GroupWindow { id, state: of, solver, .. } in self.windows {
             state.granular.insert(id, of);
-            self.scratch.points.insert(id, solver);
+            self.scratch.soil_solvers.insert(id, solver);
         }
         state.contacts.join(&mut self.contacts);
         self.scratch.ground.give_back(&mut state.ruts);

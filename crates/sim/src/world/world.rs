@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use selene_base::{InputError, SimTime};
-use selene_soil::{GranularError, GranularWindow};
-use selene_terrain::{Edit, TileIndex};
+use selene_soil::{GranularError, GranularWindow, WindowState};
+use selene_terrain::{Edit, Ruts, TileIndex};
 use selene_vehicle::VehicleError;
 use selene_vehicle::contact::{Collider, LooseRockState};
 
@@ -70,22 +70,23 @@ impl Model {
         self.check(&state)?;
         let edits = embed_rocks(self, &mut state);
         let windows = self.windows().iter().zip(0..);
-        let at_rest = |(of, id): (&Arc<GranularWindow>, u32)| {
-            let at_rest = |device| of.at_rest(self.terrain(), &state.ruts, device);
-            let resting = match at_rest(self.soil_device()) {
-                Err(error) if error.is_of_device() => {
-                    tracing::warn!("{error}; the CPU settles its grains");
-                    at_rest(None)
-                }
-                resting => resting,
-            };
-            Ok((id, resting?))
-        };
-        let granular: Result<_, GranularError> = windows.map(at_rest).collect();
+        let granular: Result<_, _> = windows.map(|(of, id)| Ok((id, self.at_rest(of, &state.ruts)?))).collect();
         state.granular = granular.map_err(|source| WorldError::Granular { source, time: SimTime::ZERO })?;
         let of_rover = |party: &Collider| matches!(party, Collider::Wheel(..) | Collider::Part(..));
         self.refuse_overlaps(&mut state, &mut Scratch::default(), of_rover)?;
         Ok((state, edits))
+    }
+
+    /// A granular window at rest. Where a device cannot settle its grains, the CPU does.
+    fn at_rest(&self, window: &GranularWindow, ruts: &Ruts) -> Result<WindowState, GranularError> {
+        let at_rest = |device| window.at_rest(self.terrain(), ruts, device);
+        match at_rest(self.soil_device()) {
+            Err(error) if error.is_of_device() => {
+                tracing::warn!("{error}; the CPU settles its grains");
+                at_rest(None)
+            }
+            resting => resting,
+        }
     }
 
     pub(crate) fn name_of(&self, party: &Collider) -> String {

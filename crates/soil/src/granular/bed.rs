@@ -19,7 +19,7 @@ use selene_crm::{Body, Grid, Reaction, Wall};
 use selene_spheres::{Container, Filling, Model, Sphere, SpheresDevice, SpheresError, SpheresSpec, State};
 use serde::{Deserialize, Serialize};
 
-use crate::granular::particle::Particle;
+use crate::granular::particle::{MG_PER_KG, Particle};
 use crate::granular::solver::GrainSolver;
 use crate::granular::state::is_still;
 
@@ -50,8 +50,6 @@ const ON_CPU_MAX: f64 = 20_000.0;
 const LIGHTEST_MG: f64 = 10.0;
 /// Smallest diameter relative to the greatest.
 const LEAST_DIAMETER: f64 = 0.25;
-/// Milligrams in a kilogram.
-const MG_PER_KG: f64 = 1e6;
 
 /// The single grains of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]

@@ -17,7 +17,6 @@
 //! - **Device.** Points and grains are stepped on the CPU, or on a device, from which they come back each heartbeat
 //!   (`solver`).
 //! - **Drums** are thin shells that soil can be in. They continue from their poses at the last exchange.
-//!
 //! - **Single grains** (DEM) take the place of points in a window with the key `dem` (`bed`).
 //!
 //! A window's place is fixed by its scenario. Its walls and floor hold the soil as if it stuck to

@@ -3,6 +3,9 @@
 use nalgebra::Vector3;
 use selene_crm::Point;
 
+/// Milligrams in a kilogram.
+pub(crate) const MG_PER_KG: f64 = 1e6;
+
 /// A piece of flowing soil.
 pub(crate) trait Particle: Copy {
     /// Its number, which it keeps.

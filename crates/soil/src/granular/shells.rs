@@ -6,10 +6,8 @@ use nalgebra::Isometry3;
 use selene_crm::{Body, BodyShape, Drum};
 use serde::{Deserialize, Serialize};
 
-use crate::granular::particle::Particle;
+use crate::granular::particle::{MG_PER_KG, Particle};
 
-/// Milligrams in a kilogram.
-const MG_PER_KG: f64 = 1e6;
 /// Longest distance that a drum moves in an exchange, over its radius.
 const JUMP: f64 = 0.5;
 

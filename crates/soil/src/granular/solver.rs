@@ -2,7 +2,7 @@
 //! the next.
 
 use selene_crm::{Body, CrmError, DeviceSoil, Model, Reaction, Scratch, SoilDevice, State};
-use selene_spheres::kernel::BODIES_MAX;
+use selene_spheres::kernel::check_bodies;
 use selene_spheres::{DeviceSpheres, SpheresDevice, SpheresError};
 
 /// A device that steps soil, of either kind.
@@ -107,11 +107,13 @@ impl GrainSolver {
         bodies: &[Body],
         duration_s: f64,
     ) -> Result<Vec<Reaction>, SpheresError> {
-        if !takes(bodies) {
+        // Only the bodies decide it, so that a resumed run decides the same.
+        let takes_bodies = check_bodies(bodies).is_ok();
+        if !takes_bodies {
             self.bring_back(state)?;
         }
         let on_device = match self {
-            Self::Device(on_device, _) if takes(bodies) => on_device,
+            Self::Device(on_device, _) if takes_bodies => on_device,
             Self::Cpu(scratch) | Self::Device(_, scratch) => {
                 return Ok(selene_spheres::step(model, state, bodies, duration_s, scratch)?.reactions);
             }
@@ -132,11 +134,6 @@ impl GrainSolver {
             Self::Device(on_device, _) => on_device.newer().map_or(Ok(()), |grains| grains.save(state)),
         }
     }
-}
-
-/// Whether a device steps grains among these bodies. Only the bodies decide it, so that a resumed run decides the same.
-fn takes(bodies: &[Body]) -> bool {
-    bodies.len() <= BODIES_MAX && !bodies.iter().any(|body| body.shape.is_shell())
 }
 
 /// Soil on a device of kind `D`, for models `M`.

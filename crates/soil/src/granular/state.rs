@@ -7,7 +7,7 @@ use selene_terrain::{GroundPatch, Ruts, Terrain};
 use serde::{Deserialize, Serialize};
 
 use crate::granular::bed::Bed;
-use crate::granular::particle::Particle;
+use crate::granular::particle::{MG_PER_KG, Particle};
 use crate::granular::shells::Shells;
 use crate::granular::solver::GranularDevice;
 use crate::granular::window::{GranularError, GranularWindow, Matter};
@@ -21,8 +21,6 @@ const STILL_S: f64 = 0.5;
 /// Interval at which the ground's posts follow the points, s, and the smallest change of a post, m.
 const SHOW_S: f64 = 0.02;
 const REPORTED_M: f32 = 0.0005;
-/// Milligrams in a kilogram.
-const MG_PER_KG: f64 = 1e6;
 /// Micrograms in a milligram.
 const UG_PER_MG: i64 = 1000;
 /// The most dust that a window of a valid state gained or lost, µg: a thousand tonnes.
