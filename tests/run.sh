@@ -9,7 +9,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-step() { printf '\n=== %s\n' "$*"; }
+step() { printf '\n=== %s (after %d s)\n' "$*" "$SECONDS"; }
 
 system_packages=(build-essential python3 python3-venv mesa-vulkan-drivers libvulkan1 libclang-dev iproute2)
 # Peers that not every distribution has under these names: without them, their tests say that they are skipped, or fail

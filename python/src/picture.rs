@@ -43,7 +43,7 @@ pub(crate) fn take(world: &World, rover: EntityId, camera: Option<&str>) -> Resu
 
 fn expose(world: &World, rover: EntityId, camera: Option<&str>) -> Result<Image, NoPicture> {
     let spec = camera_spec(world, rover, camera).map_err(NoPicture::Camera)?;
-    let mut branch = world.branch();
+    let mut branch = world.branch().map_err(NoPicture::World)?;
     let mut feed = Feed::begin(&mut branch).map_err(NoPicture::World)?;
     let devices = Devices::from(Device::cpu());
     let ruts = &branch.state().ruts;

@@ -146,7 +146,7 @@ impl World {
     /// The state, with the recent snapshots that sensors need, as the bytes of a file for `selene run --resume`.
     fn save<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let recent = whole(&mut self.observers).recent();
-        let (state, print) = (self.world.state().clone(), &self.print);
+        let (state, print) = (self.world.copy_state().map_err(|what| fault::error(&what))?, &self.print);
         let checkpoint = Checkpoint { state, recent };
         let bytes = threads::detached(py, || checkpoint.to_bytes(print).map_err(|what| fault::error(&what)))?;
         Ok(PyBytes::new(py, &bytes))
@@ -171,7 +171,7 @@ impl World {
 
     /// An independent world in the same state. Its sensors continue; the data that they gave before are not copied.
     fn clone(&mut self, py: Python<'_>) -> PyResult<Self> {
-        let mut world = self.world.branch();
+        let mut world = self.world.branch().map_err(|what| fault::error(&what))?;
         let old = whole(&mut self.observers);
         let (wanted, recent) = (old.wanted(), old.recent().of_epoch(world.epoch()));
         let observers = threads::detached(py, || Observers::go_on(&mut world, wanted, &recent))?;
@@ -186,8 +186,8 @@ impl World {
     }
 
     /// A hash over every bit of the state: the same that `selene hash` prints.
-    fn state_hash(&self) -> u64 {
-        self.world.hash()
+    fn state_hash(&self) -> PyResult<u64> {
+        self.world.hash().map_err(|what| fault::error(&what))
     }
 
     /// Simulated time, s.

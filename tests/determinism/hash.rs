@@ -18,7 +18,7 @@ fn hash(seed: Option<u64>, threads: usize) -> u64 {
         while world.time() < SIMULATED {
             world.heartbeat().expect("heartbeat");
         }
-        world.hash()
+        world.state().hash()
     })
 }
 

@@ -103,7 +103,7 @@ fn nodes_and_a_world_stepped_alone_agree_and_every_sensor_byte_repeats() {
         alone.heartbeat().expect("heartbeat");
     }
     let (first, received) = run(&model, AT_THE_START);
-    assert_eq!(first, alone.hash());
+    assert_eq!(first, alone.state().hash());
     let (second, again) = run(&model, AT_THE_START);
     assert_eq!(first, second);
     assert_eq!(received.len(), 4, "{:?}", received.keys());

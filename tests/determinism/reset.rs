@@ -139,7 +139,7 @@ fn a_run_that_is_reset_is_each_time_the_one_that_began_and_occupies_no_more() {
     assert!(!first.published["/obstacle_lidar/points"].is_empty());
     let mut alone = world(&model);
     (0..STEPS).for_each(|_| drop(alone.heartbeat().expect("heartbeat")));
-    assert_eq!((outcome.state_hash, outcome.ending), (alone.hash(), EndReason::Stopped));
+    assert_eq!((outcome.state_hash, outcome.ending), (alone.state().hash(), EndReason::Stopped));
     assert!(now.threads <= before.threads, "{before:?} became {now:?}");
     assert!(now.resident_bytes < before.resident_bytes + GROWTH_BYTES, "{before:?} became {now:?}");
 }

@@ -91,7 +91,7 @@ fn run(orders: &[(SimTime, Settings)], until: SimTime) -> (SensorData, u64) {
     let (mut world, mut observers) = (world(small()), Observers::new());
     let mut feed = Feed::begin(&mut world).expect("begins");
     go_on(&mut world, orders, until, |world| observers.take(&feed.heartbeat(world).expect("a heartbeat")));
-    (observers.reported, world.hash())
+    (observers.reported, world.state().hash())
 }
 
 fn set(sensors: &[(&str, SensorSetting)]) -> Settings {
@@ -194,7 +194,7 @@ fn a_run_resumed_after_a_setting_publishes_what_the_uninterrupted_run_publishes(
     reported.scans.append(&mut observers.reported.scans);
     reported.distances.append(&mut observers.reported.distances);
     reported.readings.append(&mut observers.reported.readings);
-    assert_eq!(world.hash(), whole_hash);
+    assert_eq!(world.state().hash(), whole_hash);
     assert!(reported.images == whole.images, "other images");
     assert!(reported.scans == whole.scans, "other scans");
     assert!(reported.distances == whole.distances, "other distances");

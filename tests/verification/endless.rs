@@ -121,7 +121,7 @@ fn the_state_after_several_windows_is_the_same_for_any_number_of_threads() {
                 world.drive(ROVER, Command::Body(BodyTwist::arc(0.7, 0.02))).expect("there");
                 world.heartbeat().expect("heartbeat");
             }
-            (world.state().rovers[&ROVER].clipmap_centre, world.hash())
+            (world.state().rovers[&ROVER].clipmap_centre, world.state().hash())
         })
     };
     let [one, four] = [1, 4].map(hash);

@@ -173,7 +173,7 @@ fn driven_hash(threads: usize) -> u64 {
         run(&mut world, 9.0, None);
         let moved = (first_rock(&world).world_from_rock.translation.vector - before.translation.vector).norm();
         assert!(moved > 1e-3, "nobody touched the first rock");
-        world.hash()
+        world.state().hash()
     })
 }
 

@@ -1,5 +1,5 @@
 //! Port for soil that a device other than the CPU advances, with the kernels of `kernel`. Its points are on the device
-//! between `load` and `save`.
+//! from `load` on; `save` copies them, and the other methods tell of them what a world needs at each heartbeat.
 
 use std::fmt::{self, Debug};
 use std::sync::Arc;
@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::body::Body;
 use crate::error::CrmError;
 use crate::model::Model;
+use crate::reading::{LAYERS, PlacedDrum, SoilPiece, Totals};
 use crate::state::State;
 use crate::step::StepResults;
 
@@ -26,11 +27,48 @@ pub trait DeviceSoil: Debug + Send + Sync {
     /// through an open face, the soil becomes too fast or too dense, or the device fails: it must then be loaded again.
     fn step(&mut self, bodies: &[Body], duration_s: f64) -> Result<StepResults, CrmError>;
 
-    /// Sets the points of `state`, which are those that were loaded in the same order, to those on the device.
+    /// Sets the points of `state`, which are those that were loaded in the same order or none, to those on the device.
     ///
     /// # Errors
     /// When the device fails, or `state` has another number of points.
     fn save(&self, state: &mut State) -> Result<(), CrmError>;
+
+    /// Sets the masses of the points to those of `state`, which are the points that were loaded in the same order.
+    ///
+    /// # Errors
+    /// When a mass is that of many cells, or `state` has another number of points.
+    fn set_masses(&mut self, state: &State) -> Result<(), CrmError>;
+
+    /// Keeps a copy of the points on the device.
+    ///
+    /// # Errors
+    /// When the device fails.
+    fn mark(&mut self) -> Result<(), CrmError>;
+
+    /// Sets the points to those of the last [`DeviceSoil::mark`]; the soil must be loaded again before a step.
+    ///
+    /// # Errors
+    /// When the device fails, or nothing was marked since the soil was loaded.
+    fn rewind(&mut self) -> Result<(), CrmError>;
+
+    /// Sums over the points, as [`State::totals`]. The next step takes the speed of the fastest point from the last such
+    /// sum: take it after the last step of a heartbeat, as loading does, so that a resumed run makes the same substeps.
+    ///
+    /// # Errors
+    /// When the device fails.
+    fn totals(&mut self, drums: &[PlacedDrum]) -> Result<Totals, CrmError>;
+
+    /// Heights of the surface, as [`State::tops_m`].
+    ///
+    /// # Errors
+    /// When the device fails.
+    fn tops_m(&self) -> Result<Vec<f32>, CrmError>;
+
+    /// The highest points of each column, as [`State::highest`]; of equally high points the one that was loaded first.
+    ///
+    /// # Errors
+    /// When the device fails.
+    fn highest(&self, outside: &[PlacedDrum]) -> Result<Vec<[Option<SoilPiece>; LAYERS]>, CrmError>;
 }
 
 type Open = dyn Fn(&Model) -> Result<Box<dyn DeviceSoil>, CrmError> + Send + Sync;

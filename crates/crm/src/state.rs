@@ -10,7 +10,7 @@ use crate::model::Model;
 use crate::points::Points;
 
 /// Points along each side of a cell when soil is filled in.
-const POINTS_A_CELL: f64 = 2.0;
+pub(crate) const POINTS_A_CELL: f64 = 2.0;
 /// The most points of a state: 2 GiB.
 const POINTS_MAX: usize = 1 << 24;
 /// Milligrams in a kilogram.
@@ -133,6 +133,14 @@ impl State {
 }
 
 impl Point {
+    /// A point at the origin, at rest and without stress.
+    #[must_use]
+    pub fn unplaced(mass_mg: u32, id: u32) -> Self {
+        let (affine_s, stress_pa) = (Matrix3::zeros(), Matrix3::zeros());
+        let (position_m, velocity_m_s) = (Vector3::zeros(), Vector3::zeros());
+        Self { position_m, velocity_m_s, affine_s, stress_pa, volume_ratio: 1.0, mass_mg, id }
+    }
+
     /// Mass, kg.
     #[must_use]
     pub fn mass_kg(&self) -> f64 {

@@ -179,8 +179,13 @@ pub(crate) fn check_shell_count(bodies: &[Body]) -> Result<(), CrmError> {
     let mut shells = bodies.iter().enumerate().filter(|(_, body)| body.shape.is_shell());
     match shells.nth(SHELLS_MAX) {
         None => Ok(()),
-        Some((index, _)) => Err(CrmError::Body { index, what: format!("more than {SHELLS_MAX} drums at once") }),
+        Some((index, _)) => Err(too_many_shells(index)),
     }
+}
+
+/// The body of this index is one drum too many.
+pub(crate) fn too_many_shells(index: usize) -> CrmError {
+    CrmError::Body { index, what: format!("more than {SHELLS_MAX} drums at once") }
 }
 
 fn check_end(model: &Model, points: &[Point]) -> Result<(), CrmError> {

@@ -10,11 +10,11 @@ use crate::model::Model;
 use crate::state::State;
 
 /// Density, relative to that at rest, at the surface.
-const TOP_SHARE: f32 = 0.5;
+pub(crate) const TOP_SHARE: f32 = 0.5;
 /// Number of cells beyond each wall that points contribute to.
-const RIM: usize = 2;
+pub(crate) const RIM: usize = 2;
 /// Fraction of the kernel of a cell at a wall that lies beyond it: the integral of ½(3/2 − x)² from 1/2 to 3/2.
-const BEYOND_WALL: f32 = 1.0 / 6.0;
+pub(crate) const BEYOND_WALL: f32 = 1.0 / 6.0;
 
 impl State {
     /// Height of the soil's surface above the grid's floor in each column of cells, m, x fastest. The grid must have

@@ -6,8 +6,8 @@ mod skip;
 
 use nalgebra::{Isometry3, UnitQuaternion, Vector3};
 use selene_crm::{
-    Body, BodyShape, CrmError, CrmSpec, DeviceSoil, Drum, Edges, Filling, Grid, Model, Point, Scratch, State,
-    StepResults, Wall, step,
+    Body, BodyShape, CrmError, CrmSpec, DeviceSoil, Drum, Edges, Filling, Grid, Model, PlacedDrum, Point, Scratch,
+    SoilPiece, State, StepResults, Wall, step,
 };
 use selene_gpu::GpuTracer;
 
@@ -250,6 +250,81 @@ fn a_device_repeats_itself_to_the_byte() {
     assert_eq!(state.hash(), first);
 }
 
+/// A heap in motion, with two drums over it, of which one holds soil.
+fn heap() -> (Model, State, [PlacedDrum; 2]) {
+    let sides = Edges::Walls { low: Wall::Rough, high: Wall::Rough };
+    let model = model([20, 12, 16], [sides; 3], MOON);
+    let mut state = filled(&model, [0.2, 0.24, 0.2]);
+    step(&model, &mut state, &[], 0.08, &mut Scratch::default()).expect("a step");
+    for point in state.points.iter_mut() {
+        point.velocity_m_s += Vector3::new(0.02, 0.3, -0.1) * (point.id as f32).sin();
+    }
+    let drum = Drum { radius_m: 0.06, half_length_m: 0.05, slices: 1, scoops: 3, channel_m: 0.03, overlap_rad: 0.6 };
+    let about_y = UnitQuaternion::from_axis_angle(&Vector3::x_axis(), 1.4);
+    let placed = |x: f64, z: f64| PlacedDrum { drum, pose: Isometry3::from_parts([x, 0.11, z].into(), about_y) };
+    (model, state, [placed(0.11, 0.13), placed(0.32, 0.25)])
+}
+
+#[test]
+fn what_is_read_on_a_device_is_what_the_cpu_reads_of_the_same_points() {
+    let Some(tracer) = gpu() else { return };
+    let (model, mut state, drums) = heap();
+    let mut soil = on_device(&tracer, &model, &state);
+    // Positions on the device are rounded.
+    soil.save(&mut state).expect("points");
+    let (here, there) = (state.totals(&drums), soil.totals(&drums).expect("totals"));
+    assert_eq!((here.mass_mg, &here.held_mg), (there.mass_mg, &there.held_mg));
+    assert!(here.held_mg[0] > 0 && here.held_mg[1] == 0, "{here:?}");
+    assert!((here.fastest_m_s / there.fastest_m_s - 1.0).abs() < 1e-6 && here.fastest_m_s > 0.05, "{here:?} {there:?}");
+    assert!((here.mean_square_m2_s2 / there.mean_square_m2_s2 - 1.0).abs() < 1e-4, "{here:?} {there:?}");
+    let (tops_m, on_device_m) = (state.tops_m(&model), soil.tops_m().expect("heights"));
+    let most_m = tops_m.iter().zip(&on_device_m).map(|(here, there)| (here - there).abs()).fold(0.0, f32::max);
+    assert!(tops_m.len() == on_device_m.len() && most_m < 2e-6, "{most_m} m apart");
+    assert!(tops_m.contains(&0.0) && tops_m.iter().any(|top_m| *top_m > 0.1));
+    for outside in [&drums[..0], &drums[..]] {
+        let (here, there) = (state.highest(model.grid(), outside), soil.highest(outside).expect("a surface"));
+        let numbered = |points: &[[Option<SoilPiece>; 2]]| -> Vec<_> { points.as_flattened().to_vec() };
+        assert_eq!(numbered(&here), numbered(&there));
+        assert!(here.iter().any(|layers| layers[1].is_none()) && here.iter().any(|layers| layers[1].is_some()));
+    }
+    assert_ne!(state.highest(model.grid(), &drums), state.highest(model.grid(), &[]));
+    assert!(soil.totals(&[drums[0]; 5]).expect_err("too many").to_string().contains("more than 4 drums"));
+}
+
+#[test]
+fn soil_on_a_device_takes_new_masses_and_goes_back_to_where_it_was_marked() {
+    let Some(tracer) = gpu() else { return };
+    let (model, mut state, _) = heap();
+    let mut soil = on_device(&tracer, &model, &state);
+    assert!(soil.rewind().expect_err("nothing to go back to").to_string().contains("nothing was marked"));
+    // Later than loading: the next step meets the device's points with the state's new masses.
+    state.points.iter_mut().step_by(3).for_each(|point| point.mass_mg += 700 + point.id);
+    soil.set_masses(&state).expect("masses");
+    assert_eq!(soil.totals(&[]).expect("totals").mass_mg, state.mass_mg());
+    soil.mark().expect("a mark");
+    let go_on = |soil: &mut Box<dyn DeviceSoil>| {
+        let mut after = state.clone();
+        soil.step(&[], 0.03).expect("a step");
+        soil.save(&mut after).expect("points");
+        after.hash()
+    };
+    let mut marked = state.clone();
+    soil.save(&mut marked).expect("points");
+    let first = go_on(&mut soil);
+    assert_ne!(first, marked.hash());
+    soil.rewind().expect("what was marked");
+    let mut back = state.clone();
+    soil.save(&mut back).expect("points");
+    assert_eq!(back.hash(), marked.hash());
+    // Loaded anew, the same soil with the same masses goes the same way.
+    assert_eq!(go_on(&mut on_device(&tracer, &model, &marked)), first);
+    // A list without points gets all of them.
+    let mut none = State::default();
+    assert!(soil.set_masses(&none).is_err());
+    soil.save(&mut none).expect("points");
+    assert_eq!((none.points.len(), none.mass_mg()), (state.points.len(), state.mass_mg()));
+}
+
 #[test]
 fn more_blocks_than_one_row_of_workgroups_are_all_visited() {
     let Some(tracer) = gpu() else { return };
@@ -267,7 +342,7 @@ fn more_blocks_than_one_row_of_workgroups_are_all_visited() {
 #[test]
 fn what_cannot_go_on_is_refused_with_the_reason() {
     let Some(tracer) = gpu() else { return };
-    let (model, start) = column();
+    let (model, mut start) = column();
     let mut soil = on_device(&tracer, &model, &start);
     let refused = |result: Result<StepResults, CrmError>, part: &str| {
         let message = result.expect_err("must be refused").to_string();
@@ -314,5 +389,6 @@ fn what_cannot_go_on_is_refused_with_the_reason() {
     // Loaded again, the soil moves again.
     soil.load(&start).expect("points");
     assert!(soil.step(&[], 0.01).is_ok());
-    assert!(soil.save(&mut State::default()).is_err());
+    start.points.pop();
+    assert!(soil.save(&mut start).is_err());
 }

@@ -27,15 +27,15 @@ fn two_rovers_and_a_rock() -> World {
 #[test]
 fn a_reset_world_is_the_one_that_began() {
     let mut world = two_rovers_and_a_rock();
-    let first = world.hash();
+    let first = world.state().hash();
     let run = |world: &mut World| {
         drive(world, 20);
-        world.hash()
+        world.state().hash()
     };
     let reset = |world: &mut World, times: usize| {
         for _ in 0..times {
             world.reset();
-            assert_eq!(world.hash(), first);
+            assert_eq!(world.state().hash(), first);
             drive(world, 1);
         }
     };

@@ -78,7 +78,7 @@ impl Checkpoints {
     fn write(&mut self, world: &World) -> Result<(), NodeError> {
         self.wait();
         self.latest = Some(world.time());
-        let checkpoint = Checkpoint { state: world.state().clone(), recent: self.recorder.recent() };
+        let checkpoint = Checkpoint { state: world.copy_state()?, recent: self.recorder.recent() };
         let (file, of) = (self.file(world.time()), self.of.clone());
         let thread = Builder::new().name("checkpoint".into()).spawn(move || checkpoint.save(&file, &of));
         self.writing = Some(thread.map_err(|error| NodeError::Thread { what: "checkpoint", error })?);

@@ -137,13 +137,13 @@ pub fn run(
     let ended = node.finish(ended);
     // The ground is saved however the run ended, but the run's own error is reported first.
     let saved = options.save_ruts.as_ref().map_or(Ok(()), |file| save_ground(node.world(), file));
-    let (ending, wall_s) = ended?;
+    let (ending, wall_s, state_hash) = ended?;
     saved?;
     Ok(RunOutcome {
         simulated: node.world().time(),
         since: node.since(),
         wall_s,
-        state_hash: node.world().hash(),
+        state_hash,
         distances_m: node.distances_m(),
         ending,
         pace: node.pace(),

@@ -95,7 +95,7 @@ impl Node {
             options.settings.begin_world(&mut world);
         }
         let mut sharing = match &options.shared {
-            Some(shared) => Some(Sharing::open(context, shared, place(&world))?),
+            Some(shared) => Some(Sharing::open(context, shared, place(&world)?)?),
             None => None,
         };
         if let (Some(sharing), Some(shared)) = (&mut sharing, &options.shared)
@@ -187,16 +187,21 @@ impl Node {
         }
     }
 
-    /// Publishes the end of the run and saves what has to be saved. The run's own error takes precedence over a failure
-    /// to do so.
-    pub(crate) fn finish(&mut self, ended: Result<(EndReason, f64), NodeError>) -> Result<(EndReason, f64), NodeError> {
+    /// Publishes the end of the run and saves what has to be saved; returns why it ended, its wall time in s, and the hash
+    /// of the state. The run's own error takes precedence over a failure to do so.
+    pub(crate) fn finish(
+        &mut self,
+        ended: Result<(EndReason, f64), NodeError>,
+    ) -> Result<(EndReason, f64, u64), NodeError> {
         let (hash, time) = (self.world.hash(), self.world.time());
+        // Soil whose device failed has none.
+        let known = hash.as_ref().ok().copied();
         self.run_control.end_steps("the run has ended");
         self.changes.close();
         // A process that is stopped leaves the run to the other processes.
         let has_ended = matches!(ended, Ok((EndReason::Duration | EndReason::RouteDone, _)));
         let ends_it = self.leads() && (has_ended || self.sharing.as_ref().is_none_or(Sharing::is_alone));
-        let reported = if ends_it { self.run.info(self.world.model(), Some(hash), time) } else { Ok(()) };
+        let reported = if ends_it { self.run.info(self.world.model(), known, time) } else { Ok(()) };
         if let Some(sharing) = &mut self.sharing {
             // The next leader serves under the same names.
             self.control = None;
@@ -204,8 +209,9 @@ impl Node {
         }
         let mapped = self.maps.end();
         let saved = self.checkpoints.as_mut().map_or(Ok(()), |checkpoints| checkpoints.end(&self.world));
-        let ended = ended?;
-        reported.and(mapped).and(saved).map(|()| ended)
+        let (ending, wall_s) = ended?;
+        reported.and(mapped).and(saved)?;
+        Ok((ending, wall_s, hash?))
     }
 
     /// Simulated time from which wall time is counted.
@@ -416,10 +422,10 @@ fn begin_feed(
 }
 
 /// The state in which a world begins, as text that processes compare: all must begin in the same state.
-fn place(world: &World) -> String {
-    match world.state().sequence {
-        0 => format!("the start, state {:016x}", world.hash()),
+fn place(world: &World) -> Result<String, NodeError> {
+    Ok(match world.state().sequence {
+        0 => format!("the start, state {:016x}", world.hash()?),
         // The hash leaves out contacts: each process has its own.
         sequence => format!("heartbeat {sequence}, ground and bodies {:016x}", world.state().shared_hash()),
-    }
+    })
 }

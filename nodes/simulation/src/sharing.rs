@@ -424,7 +424,7 @@ impl Sharing {
         let new = self.others.iter().find(is_new);
         if let Some(new) = new.map(|(name, other)| Participant { process: name.clone(), rovers: other.rovers.clone() })
         {
-            let state = Box::new(world.state().clone());
+            let state = Box::new(world.copy_state()?);
             let frame = Frame::of(&PeerMessage::World { members: self.members(), state });
             self.streams.send_message(&new.process, frame);
             self.others.introduce(&new);

@@ -70,9 +70,9 @@ pub(crate) fn state_costs(setting: &Setting) -> Result<StateCosts, BenchError> {
         drive(&mut world, ROVER, SPEED_M_S, turn_rad_s)?;
         recorder.push(Arc::new(world.heartbeat().map_err(BenchError::new)?), span);
     }
-    let clone_bytes = clone_bytes(&world);
+    let clone_bytes = clone_bytes(&world)?;
     let begun = Instant::now();
-    let clones: Vec<World> = (0..CLONES).map(|_| world.branch()).collect();
+    let clones: Vec<World> = (0..CLONES).map(|_| world.branch()).collect::<Result<_, _>>().map_err(BenchError::new)?;
     let clone_s = begun.elapsed().as_secs_f64() / clones.len() as f64;
     let first_heartbeat_s = first_heartbeat_s(clones)?;
     let of = Fingerprint::of(world.scenario(), world.model().terrain());
@@ -87,7 +87,7 @@ pub(crate) fn state_costs(setting: &Setting) -> Result<StateCosts, BenchError> {
     let resume_s = begun.elapsed().as_secs_f64();
     // A file that cannot be removed is left to the system's clean-up.
     let _ = std::fs::remove_file(&file);
-    if resumed.hash() != world.hash() {
+    if resumed.state().hash() != world.state().hash() {
         return Err(BenchError::new("the state that was saved is not the one that was loaded"));
     }
     Ok(StateCosts { clone_s, clone_bytes, first_heartbeat_s, checkpoint_s, resume_s })
@@ -95,15 +95,17 @@ pub(crate) fn state_costs(setting: &Setting) -> Result<StateCosts, BenchError> {
 
 /// Memory that a copy of a world adds: the growth of the process over the last batch of copies, divided by their
 /// number. The batches before it use up memory that the process has freed and still holds.
-fn clone_bytes(world: &World) -> f64 {
+fn clone_bytes(world: &World) -> Result<f64, BenchError> {
     let (first, mut last, mut grown) = (resident_bytes(), resident_bytes(), 0);
     let mut held = Vec::with_capacity(HELD_MAX);
     while held.len() < HELD_MAX && last.saturating_sub(first) < GROWN_BYTES {
-        held.extend((0..BATCH).map(|_| world.branch()));
+        for _ in 0..BATCH {
+            held.push(world.branch().map_err(BenchError::new)?);
+        }
         let now = resident_bytes();
         (grown, last) = (now.saturating_sub(last), now);
     }
-    grown as f64 / BATCH as f64
+    Ok(grown as f64 / BATCH as f64)
 }
 
 /// Median wall time of the first heartbeat of copies, which end one by one.

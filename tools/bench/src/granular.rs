@@ -1,17 +1,19 @@
 //! Granular soil: points per second of the solver alone, VIPER with its four wheels on points, RASSOR that digs with both
 //! drums, and grains per second.
 
+use std::hint::black_box;
 use std::time::Instant;
 
 use nalgebra::{Isometry3, Vector3};
 use selene_base::SimTime;
-use selene_crm::{Body, BodyShape, CrmSpec, Edges, Filling, Grid, Model, Scratch, State, Wall, step};
+use selene_crm::{Body, BodyShape, CrmError, CrmSpec, Edges, Filling, Grid, Model, Scratch, State, Wall, step};
 use selene_sim::{Command, JointCommand, Start, World};
 use selene_soil::{SoilSpec, WindowSpec};
 use selene_spheres::SpheresSpec;
 use selene_terrain::Terrain;
 
 use crate::BenchError;
+use crate::hour::median;
 use crate::physics::{ROVER, drive, run, start_on};
 use crate::setting::Setting;
 
@@ -24,6 +26,8 @@ const BED_S: f64 = 0.05;
 /// The bed on a GPU, of 1.3 million points: as many as fit in a buffer of 128 MiB, which any device offers.
 const GPU_CELLS: [u32; 3] = [180, 180, 20];
 const GPU_BED_S: f64 = 0.02;
+/// Heartbeats on a GPU of which the median counts.
+const READINGS: usize = 5;
 const LUNAR_GRAVITY_M_S2: f64 = 1.62;
 /// Glass grains with a reduced modulus in a box 0.15 m wide: 3375 settled grains of 4 to 5 mm radius.
 const GRAINS: SpheresSpec = SpheresSpec {
@@ -86,6 +90,48 @@ pub(crate) fn gpu_points_per_s(setting: &Setting) -> Result<f64, BenchError> {
     let begun = Instant::now();
     let outcome = soil.step(&[wheel], GPU_BED_S).map_err(BenchError::new)?;
     Ok(state.points.len() as f64 * f64::from(outcome.substeps) / begun.elapsed().as_secs_f64())
+}
+
+/// What the reading of points on a GPU is compared with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ReadingOver {
+    /// The steps of a heartbeat.
+    Steps,
+    /// All points coming back, being read on the CPU, and going there again.
+    Return,
+}
+
+/// Wall time in which a heartbeat keeps and reads points that stay on the GPU, with all that a world may ask of them, over
+/// that of something else.
+pub(crate) fn gpu_reading(setting: &Setting, over: ReadingOver) -> Result<f64, BenchError> {
+    let (model, mut state, wheel) = bed(setting, GPU_CELLS)?;
+    let mut soil = setting.soil_device()?.open(&model).map_err(BenchError::new)?;
+    soil.load(&state).map_err(BenchError::new)?;
+    let (mut reading_s, mut other_s) = (Vec::new(), Vec::new());
+    for _ in 0..READINGS {
+        let steps_s = timed(|| soil.step(&[wheel], HEARTBEAT.secs_f64()).map(drop))?;
+        reading_s.push(timed(|| {
+            soil.mark()?;
+            black_box((soil.totals(&[])?, soil.tops_m()?, soil.highest(&[])?));
+            Ok(())
+        })?);
+        other_s.push(match over {
+            ReadingOver::Steps => steps_s,
+            ReadingOver::Return => timed(|| {
+                soil.save(&mut state)?;
+                // A heartbeat begins with a copy.
+                black_box((state.clone(), state.totals(&[]), state.tops_m(&model), state.highest(model.grid(), &[])));
+                soil.load(&state)
+            })?,
+        });
+    }
+    Ok(median(&mut reading_s) / median(&mut other_s))
+}
+
+fn timed(work: impl FnOnce() -> Result<(), CrmError>) -> Result<f64, BenchError> {
+    let begun = Instant::now();
+    work().map_err(BenchError::new)?;
+    Ok(begun.elapsed().as_secs_f64())
 }
 
 /// A bed of soil `lunar`, and a wheel that digs in it.

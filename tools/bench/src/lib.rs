@@ -29,6 +29,7 @@ use serde::Serialize;
 use child::ChildRun;
 use convoy::StateCosts;
 use free::Drift;
+use granular::ReadingOver;
 use hour::Hour;
 use land::Drive;
 use page::Page;
@@ -117,6 +118,8 @@ enum Name {
     CrmViperWallOverSim,
     RassorDigWallOverSim,
     GpuCrmPointsPerS,
+    GpuCrmReadingOverSteps,
+    GpuCrmReadingOverReturn,
     DemGrainsPerS,
     GpuDemGrainsPerS,
 }
@@ -179,6 +182,8 @@ const FIGURES: &[(Name, &str, &str, Requirement)] = &[
     (Name::Imu1khzCoreShare, "imu_1khz_core_share", "of a core", Requirement::AtMost(0.01)),
     (Name::CrmPointsPerS, "crm_points_per_s", "1/s", Requirement::AtLeast(2e7)),
     (Name::GpuCrmPointsPerS, "gpu_crm_points_per_s", "1/s", Requirement::AtLeast(2e9)),
+    (Name::GpuCrmReadingOverSteps, "gpu_crm_reading_over_steps", "", Requirement::Nothing),
+    (Name::GpuCrmReadingOverReturn, "gpu_crm_reading_over_return", "", Requirement::AtMost(1.0)),
     (Name::CrmViperWallOverSim, "crm_viper_wall_over_sim", "wall/simulated", Requirement::AtMost(1.0)),
     (Name::RassorDigWallOverSim, "rassor_dig_wall_over_sim", "wall/simulated", Requirement::AtMost(4.0)),
     (Name::DemGrainsPerS, "dem_grains_per_s", "1/s", Requirement::Nothing),
@@ -189,12 +194,14 @@ const FIGURES: &[(Name, &str, &str, Requirement)] = &[
 const HOURS: [Name; 3] = [Name::HourStepDrift, Name::RutBytesPerNode, Name::RutOtherBytesPerNode];
 
 /// Figures of a GPU in hardware.
-const OF_GPU: [Name; 6] = [
+const OF_GPU: [Name; 8] = [
     Name::GpuRaysPerS,
     Name::GpuCamera1280x720Fps,
     Name::GpuGrainsDrawnFps,
     Name::GpuLidarEightOs1WallOverSim,
     Name::GpuCrmPointsPerS,
+    Name::GpuCrmReadingOverSteps,
+    Name::GpuCrmReadingOverReturn,
     Name::GpuDemGrainsPerS,
 ];
 
@@ -339,6 +346,8 @@ fn value(name: Name, setting: &Setting, measured: &mut Measured) -> Result<f64, 
         Name::Imu1khzCoreShare => instruments::imu_1khz_core_share(setting)?,
         Name::CrmPointsPerS => granular::points_per_s(setting)?,
         Name::GpuCrmPointsPerS => granular::gpu_points_per_s(setting)?,
+        Name::GpuCrmReadingOverSteps => granular::gpu_reading(setting, ReadingOver::Steps)?,
+        Name::GpuCrmReadingOverReturn => granular::gpu_reading(setting, ReadingOver::Return)?,
         Name::CrmViperWallOverSim => granular::viper_wall_over_sim(setting)?,
         Name::RassorDigWallOverSim => granular::rassor_wall_over_sim(setting)?,
         Name::DemGrainsPerS => granular::grains_per_s()?,

@@ -2,6 +2,8 @@
 //! numbers there and sums at nodes are integers, so that the order of points has no effect: one device gives the same
 //! bytes each time. Devices and the CPU agree within rounding.
 
+mod reading;
+
 use bytemuck::{Pod, Zeroable};
 use nalgebra::{Matrix3, Vector3};
 use rayon::prelude::*;
@@ -17,6 +19,11 @@ use crate::shells::SHELLS_MAX;
 use crate::state::{Point, State};
 use crate::step::check_shell_count;
 
+pub use self::reading::{
+    DENSITY_BYTES, MASS_BYTES, ReadingRecord, SURFACE_BYTES_A_COLUMN, TOTALS_BYTES, WORD_BYTES_A_COLUMN, column_count,
+    density_count, masses, surface, top_count, totals,
+};
+
 /// All kernels.
 pub const WGSL: &str = concat!(
     include_str!("records.wgsl"),
@@ -27,6 +34,7 @@ pub const WGSL: &str = concat!(
     include_str!("shells.wgsl"),
     include_str!("sort.wgsl"),
     include_str!("substep.wgsl"),
+    include_str!("reading.wgsl"),
 );
 /// Turns of bodies and exact sums of reactions, which other kernels use too.
 pub const SHARED_WGSL: &str = concat!(include_str!("turns.wgsl"), include_str!("exact.wgsl"));
@@ -228,8 +236,8 @@ impl BodyRecord {
         bodies.iter().enumerate().try_for_each(|(index, body)| body.check(index))?;
         check_shell_count(bodies)?;
         if bodies.len() > BODIES_MAX {
-            let what = format!("the solver on a GPU takes {BODIES_MAX} at once");
-            return Err(CrmError::Body { index: BODIES_MAX, what });
+            let count = bodies.len();
+            return Err(CrmError::Device(format!("a device: {count} bodies, it takes {BODIES_MAX} at once")));
         }
         Ok(bodies.iter().map(|body| Self::new(model.grid().cell_m, body)).collect())
     }
@@ -281,13 +289,9 @@ pub fn check_resolution(model: &Model) -> Result<(), CrmError> {
 /// When a value of a point is not finite, a point is outside of the grid, or its mass is that of many cells.
 pub fn pack(model: &Model, state: &State) -> Result<Vec<[u32; 4]>, CrmError> {
     check(model, &state.points)?;
+    check_masses(model, state)?;
     let count = state.points.len();
     let per_kg = 1.0 / cell_mass_kg(model);
-    if let Some(heavy) = state.points.iter().find(|point| point.mass_kg() * per_kg > POINT_MASSES_MAX) {
-        let (id, masses) = (heavy.id, heavy.mass_kg() * per_kg);
-        let what = format!("point {id} is {masses} times as heavy as a full cell: at most {POINT_MASSES_MAX}");
-        return Err(CrmError::Device(format!("a device: {what}")));
-    }
     let per_cell = f64::from(1_u32 << fraction_bits(model)) / model.grid().cell_m;
     let mut planes = vec![[0; 4]; PLANES * count];
     let rows = planes.par_chunks_mut(count.max(1)).enumerate();
@@ -298,6 +302,17 @@ pub fn pack(model: &Model, state: &State) -> Result<Vec<[u32; 4]>, CrmError> {
         });
     });
     Ok(planes)
+}
+
+/// Checks that the sums at nodes have room for the masses of the points.
+fn check_masses(model: &Model, state: &State) -> Result<(), CrmError> {
+    let per_kg = 1.0 / cell_mass_kg(model);
+    let Some(heavy) = state.points.iter().find(|point| point.mass_kg() * per_kg > POINT_MASSES_MAX) else {
+        return Ok(());
+    };
+    let (id, masses) = (heavy.id, heavy.mass_kg() * per_kg);
+    let what = format!("point {id} is {masses} times as heavy as a full cell: at most {POINT_MASSES_MAX}");
+    Err(CrmError::Device(format!("a device: {what}")))
 }
 
 /// The four words of a point in a plane.
@@ -409,6 +424,7 @@ mod tests {
 
     use naga::{Expression, Literal, TypeInner};
 
+    use super::reading::{self, PlacedDrumRecord, ReadingRecord};
     use super::{BodyRecord, ClockRecord, ModelRecord};
 
     /// Name, size and offsets of the fields of each struct of the kernels.
@@ -484,6 +500,10 @@ mod tests {
         });
         fields.push(fields.last().expect("fields") + 4);
         assert_eq!(structs["Body"], (size, fields));
+        let (size, mut fields) = offsets!(PlacedDrumRecord { position, radius, rotation, half_length, pad });
+        fields.extend([fields[4] + 4, fields[4] + 8]);
+        assert_eq!(structs["PlacedDrum"], (size, fields));
+        assert_eq!(structs["Reading"], offsets!(ReadingRecord { drums, drum_count, columns, rows, pad }));
     }
 
     #[test]
@@ -513,6 +533,11 @@ mod tests {
             ("TOO_DENSE", f64::from(super::TOO_DENSE)),
             ("REACTION_SCALE", super::REACTION_SCALE),
             ("OPEN_RATIO", f64::from(crate::law::OPEN_RATIO)),
+            ("TOTALS", reading::TOTALS as f64),
+            ("SQUARE_SCALE", reading::SQUARE_SCALE),
+            ("RIM", crate::surface::RIM as f64),
+            ("TOP_SHARE", f64::from(crate::surface::TOP_SHARE)),
+            ("BEYOND_WALL", f64::from(crate::surface::BEYOND_WALL)),
             ("TILE_NODES", crate::block::TILE_NODES as f64),
             ("BLOCK_NODES", crate::block::BLOCK_NODES as f64),
         ] {

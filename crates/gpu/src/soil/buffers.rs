@@ -1,7 +1,9 @@
 //! The buffers of granular soil on a device.
 
 use selene_crm::kernel::{
-    BodyRecord, ClockRecord, ModelRecord, NODE_BYTES_A_BLOCK, PLANES, block_count, reaction_bytes,
+    BodyRecord, ClockRecord, DENSITY_BYTES, MASS_BYTES, ModelRecord, NODE_BYTES_A_BLOCK, PLANES, ReadingRecord,
+    SURFACE_BYTES_A_COLUMN, TOTALS_BYTES, WORD_BYTES_A_COLUMN, block_count, column_count, density_count,
+    reaction_bytes, top_count,
 };
 use selene_crm::{Body, Model};
 use selene_scene::TraceError;
@@ -39,6 +41,8 @@ pub(super) struct Buffers {
     pub(super) points: usize,
     pub(super) capacity: BodyCapacity,
     arrays: [wgpu::Buffer; ARRAYS],
+    /// The points at the last mark.
+    pub(super) marked: wgpu::Buffer,
     /// For the clock and the reactions behind it.
     pub(super) back: wgpu::Buffer,
     /// In the order of `PASSES`.
@@ -70,9 +74,17 @@ impl Buffers {
             ("reactions of soil", reaction_bytes(bodies), storage),
             // Without shells nothing is read from it.
             ("sides of nodes", if has_shells { NODE_BYTES_A_BLOCK * blocks } else { 0 }, storage),
+            ("what is read of soil", size_of::<ReadingRecord>() as u64, wgpu::BufferUsages::UNIFORM),
+            ("masses of points", MASS_BYTES * points as u64, storage),
+            ("totals of soil", TOTALS_BYTES, storage),
+            ("densities of soil", DENSITY_BYTES * density_count(model), storage),
+            ("heights of soil", 4 * top_count(model), storage),
+            ("ranks of points", WORD_BYTES_A_COLUMN * column_count(model), storage),
+            ("surface of soil", SURFACE_BYTES_A_COLUMN * column_count(model), storage),
         ];
         sizes.iter().try_for_each(|(what, bytes, _)| engine.check_size(what, *bytes))?;
         let arrays = sizes.map(|(what, bytes, usage)| buffer(engine, what, bytes.max(BYTES_MIN), usage));
+        let marked = buffer(engine, "marked points of soil", point_bytes.max(BYTES_MIN), wgpu::BufferUsages::empty());
         let bound = PASSES
             .iter()
             .zip(pipelines.of(engine, has_shells))
@@ -80,7 +92,7 @@ impl Buffers {
         let bindings = bound.collect();
         let back = read_back(engine, CLOCK_BYTES + reaction_bytes(bodies));
         engine.check()?;
-        Ok(Self { points, capacity, arrays, back, bindings })
+        Ok(Self { points, capacity, arrays, marked, back, bindings })
     }
 
     pub(super) fn of(&self, array: Array) -> &wgpu::Buffer {

@@ -7,6 +7,7 @@
 
 mod buffers;
 mod passes;
+mod reading;
 
 use std::sync::Arc;
 
@@ -14,7 +15,10 @@ use selene_crm::kernel::{
     BodyRecord, ClockRecord, GROUPS_MAX, ModelRecord, POINT_LANES, block_count, check_resolution, fault, pack,
     reaction_bytes, reactions, unpack,
 };
-use selene_crm::{Body, CrmError, DeviceSoil, Model, SORTED_CELLS, SoilDevice, State, StepResults, divide};
+use selene_crm::{
+    Body, CrmError, DeviceSoil, LAYERS, Model, PlacedDrum, Point, SORTED_CELLS, SoilDevice, SoilPiece, State,
+    StepResults, Totals, divide,
+};
 use selene_scene::TraceError;
 
 use self::buffers::{BodyCapacity, Buffers, CLOCK_BYTES};
@@ -51,8 +55,10 @@ struct GpuSoil {
     pipelines: Arc<Pipelines>,
     model: Model,
     buffers: Buffers,
-    /// Numbers of the points, in the order in which they were loaded.
-    ids: Vec<u32>,
+    /// Masses, mg, and numbers of the points, in the order in which they were loaded.
+    masses_and_ids: Vec<(u32, u32)>,
+    /// Whether points were marked since they were loaded.
+    is_marked: bool,
     clock: ClockRecord,
     is_sorted: bool,
 }
@@ -61,8 +67,8 @@ impl GpuSoil {
     fn new(engine: Arc<Engine>, pipelines: Arc<Pipelines>, model: &Model) -> Result<Self, CrmError> {
         check_resolution(model)?;
         let buffers = Buffers::new(&engine, &pipelines, model, 0, BodyCapacity::default()).map_err(failed)?;
-        let (model, ids, clock) = (model.clone(), Vec::new(), ClockRecord::default());
-        Ok(Self { engine, pipelines, model, buffers, ids, clock, is_sorted: false })
+        let (model, masses_and_ids, clock) = (model.clone(), Vec::new(), ClockRecord::default());
+        Ok(Self { engine, pipelines, model, buffers, masses_and_ids, is_marked: false, clock, is_sorted: false })
     }
 
     /// Writes what is new in this step.
@@ -71,8 +77,10 @@ impl GpuSoil {
         if capacity != self.buffers.capacity {
             let buffers = self.fitting(self.buffers.points, capacity)?;
             let mut encoder = self.encoder();
-            let points = self.buffers.of(Array::Points);
-            encoder.copy_buffer_to_buffer(points, 0, buffers.of(Array::Points), 0, points.size());
+            let kept = [Array::Points, Array::Masses].map(|array| (self.buffers.of(array), buffers.of(array)));
+            for (old, new) in kept.into_iter().chain([(&self.buffers.marked, &buffers.marked)]) {
+                encoder.copy_buffer_to_buffer(old, 0, new, 0, old.size());
+            }
             self.engine.queue.submit([encoder.finish()]);
             (self.buffers, self.is_sorted) = (buffers, false);
         }
@@ -110,7 +118,8 @@ impl GpuSoil {
         let (clock, sums) = read.map_err(failed)?;
         (self.clock, self.is_sorted) = (clock, true);
         if self.clock.faults != 0 {
-            return Err(fault(&self.model, &self.clock, &self.planes()?, &self.ids));
+            let ids: Vec<_> = self.masses_and_ids.iter().map(|(_, id)| *id).collect();
+            return Err(fault(&self.model, &self.clock, &self.planes()?, &ids));
         }
         Ok(sums)
     }
@@ -130,7 +139,7 @@ impl GpuSoil {
     fn sort(&self, encoder: &mut wgpu::CommandEncoder) {
         let (points, sorted) = (self.buffers.of(Array::Points), self.buffers.of(Array::SortedPoints));
         encoder.clear_buffer(self.buffers.of(Array::Counts), 0, None);
-        let groups = spread((self.buffers.points as u64).div_ceil(POINT_LANES.into()));
+        let groups = self.groups_of(self.buffers.points as u64);
         let mut passes = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
         self.dispatch(&mut passes, Pass::CountPoints, groups);
         self.dispatch(&mut passes, Pass::Scan, [1, 1]);
@@ -161,14 +170,39 @@ impl GpuSoil {
         passes.dispatch_workgroups(groups[0], groups[1], 1);
     }
 
+    /// Workgroups for a kernel that runs once for each of so many points or columns.
+    fn groups_of(&self, count: u64) -> [u32; 2] {
+        spread(count.div_ceil(POINT_LANES.into()))
+    }
+
     /// The points as the device has them.
     fn planes(&self) -> Result<Vec<[u32; 4]>, CrmError> {
-        let points = self.buffers.of(Array::Points);
-        let back = read_back(&self.engine, points.size());
-        let mut encoder = self.encoder();
-        encoder.copy_buffer_to_buffer(points, 0, &back, 0, points.size());
-        let submission = self.engine.submit(encoder.finish(), &back, points.size());
+        self.read(self.encoder(), Array::Points)
+    }
+
+    /// Runs what was encoded, and reads a buffer.
+    fn read<T: bytemuck::Pod>(&self, mut encoder: wgpu::CommandEncoder, array: Array) -> Result<Vec<T>, CrmError> {
+        let buffer = self.buffers.of(array);
+        let back = read_back(&self.engine, buffer.size());
+        encoder.copy_buffer_to_buffer(buffer, 0, &back, 0, buffer.size());
+        let submission = self.engine.submit(encoder.finish(), &back, buffer.size());
         self.engine.read(submission, &back, bytemuck::pod_collect_to_vec).map_err(failed)
+    }
+
+    fn copy(&self, from: &wgpu::Buffer, to: &wgpu::Buffer) -> Result<(), CrmError> {
+        let mut encoder = self.encoder();
+        encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size());
+        self.engine.queue.submit([encoder.finish()]);
+        self.engine.check().map_err(failed)
+    }
+
+    /// Checks that a state has as many points as were loaded.
+    fn check_count(&self, state: &State) -> Result<(), CrmError> {
+        let (here, there) = (state.points.len(), self.masses_and_ids.len());
+        if here == there {
+            return Ok(());
+        }
+        Err(CrmError::Device(format!("a device: it has {there} points, the state {here}")))
     }
 
     fn fitting(&self, points: usize, capacity: BodyCapacity) -> Result<Buffers, CrmError> {
@@ -187,11 +221,10 @@ impl DeviceSoil for GpuSoil {
             self.buffers = self.fitting(state.points.len(), self.buffers.capacity)?;
         }
         self.buffers.write(&self.engine, Array::Points, bytemuck::cast_slice(&planes));
-        let square = state.points.iter().map(|point| point.velocity_m_s.norm_squared()).fold(0.0, f32::max);
-        self.clock = ClockRecord { speed: square.sqrt(), ..ClockRecord::default() };
-        self.ids.clear();
-        self.ids.extend(state.points.iter().map(|point| point.id));
-        self.is_sorted = false;
+        self.write_masses(state)?;
+        (self.is_sorted, self.is_marked, self.clock) = (false, false, ClockRecord::default());
+        // The speed as the device finds it, so that soil goes on as if it had never left.
+        self.totals(&[])?;
         Ok(())
     }
 
@@ -210,12 +243,48 @@ impl DeviceSoil for GpuSoil {
     }
 
     fn save(&self, state: &mut State) -> Result<(), CrmError> {
-        let (here, there) = (state.points.len(), self.buffers.points);
-        if here != there {
-            return Err(CrmError::Device(format!("a device: it has {there} points, the state {here}")));
+        if state.points.is_empty() {
+            state.points.extend(self.masses_and_ids.iter().map(|(mass_mg, id)| Point::unplaced(*mass_mg, *id)));
         }
+        self.check_count(state)?;
         unpack(&self.model, &self.planes()?, state);
         Ok(())
+    }
+
+    fn set_masses(&mut self, state: &State) -> Result<(), CrmError> {
+        self.check_count(state)?;
+        self.write_masses(state)?;
+        let mut encoder = self.begin_without_bodies();
+        self.run_passes(&mut encoder, &[Pass::TakeMasses]);
+        self.engine.queue.submit([encoder.finish()]);
+        self.engine.check().map_err(failed)
+    }
+
+    fn mark(&mut self) -> Result<(), CrmError> {
+        self.copy(self.buffers.of(Array::Points), &self.buffers.marked)?;
+        self.is_marked = true;
+        Ok(())
+    }
+
+    fn rewind(&mut self) -> Result<(), CrmError> {
+        if !self.is_marked {
+            return Err(CrmError::Device("a device: nothing was marked".to_owned()));
+        }
+        self.copy(&self.buffers.marked, self.buffers.of(Array::Points))
+    }
+
+    fn totals(&mut self, drums: &[PlacedDrum]) -> Result<Totals, CrmError> {
+        let totals = self.add_up(drums)?;
+        self.clock.speed = totals.fastest_m_s;
+        Ok(totals)
+    }
+
+    fn tops_m(&self) -> Result<Vec<f32>, CrmError> {
+        self.find_tops()
+    }
+
+    fn highest(&self, outside: &[PlacedDrum]) -> Result<Vec<[Option<SoilPiece>; LAYERS]>, CrmError> {
+        self.find_surface(outside)
     }
 }
 

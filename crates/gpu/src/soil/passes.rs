@@ -21,10 +21,17 @@ pub(super) enum Array {
     Bodies,
     Reactions,
     NodeSides,
+    Reading,
+    Masses,
+    Totals,
+    Densities,
+    Tops,
+    Columns,
+    Surface,
 }
 
 /// Number of buffers.
-pub(super) const ARRAYS: usize = 11;
+pub(super) const ARRAYS: usize = 18;
 
 /// A kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,10 +45,19 @@ pub(super) enum Pass {
     MoveNodes,
     ToPoints,
     EndSubstep,
+    TakeMasses,
+    AddUp,
+    Weigh,
+    FindTops,
+    RankFirst,
+    NameFirst,
+    RankSecond,
+    NameSecond,
+    ShowSurface,
 }
 
 /// All kernels, in the order of their variants.
-pub(super) const PASSES: [Pass; 9] = [
+pub(super) const PASSES: [Pass; 18] = [
     Pass::CountPoints,
     Pass::Scan,
     Pass::MovePoints,
@@ -51,6 +67,15 @@ pub(super) const PASSES: [Pass; 9] = [
     Pass::MoveNodes,
     Pass::ToPoints,
     Pass::EndSubstep,
+    Pass::TakeMasses,
+    Pass::AddUp,
+    Pass::Weigh,
+    Pass::FindTops,
+    Pass::RankFirst,
+    Pass::NameFirst,
+    Pass::RankSecond,
+    Pass::NameSecond,
+    Pass::ShowSurface,
 ];
 
 impl Pass {
@@ -65,13 +90,23 @@ impl Pass {
             Self::MoveNodes => "move_nodes",
             Self::ToPoints => "to_points",
             Self::EndSubstep => "end_substep",
+            Self::TakeMasses => "take_masses",
+            Self::AddUp => "add_up",
+            Self::Weigh => "weigh",
+            Self::FindTops => "find_tops",
+            Self::RankFirst => "rank_first",
+            Self::NameFirst => "name_first",
+            Self::RankSecond => "rank_second",
+            Self::NameSecond => "name_second",
+            Self::ShowSurface => "show_surface",
         }
     }
 
     /// The buffers that the kernel uses.
     fn arrays(self) -> &'static [Array] {
         use Array::{
-            Bodies, Clock, Counts, Model, NodeSides, Points, Reactions, SortedPoints, Starts, Sums, Velocities,
+            Bodies, Clock, Columns, Counts, Densities, Masses, Model, NodeSides, Points, Reactions, Reading,
+            SortedPoints, Starts, Sums, Surface, Tops, Totals, Velocities,
         };
         match self {
             Self::CountPoints => &[Model, Points, Counts],
@@ -83,6 +118,14 @@ impl Pass {
             Self::MoveNodes => &[Model, Sums, Velocities, Clock, Bodies, Reactions],
             Self::ToPoints => &[Model, Points, Starts, Velocities, Clock, Bodies, Reactions, NodeSides],
             Self::EndSubstep => &[Model, Clock],
+            Self::TakeMasses => &[Model, Points, Masses],
+            Self::AddUp => &[Model, Points, Reading, Masses, Totals],
+            Self::Weigh => &[Model, Points, Densities],
+            Self::FindTops => &[Model, Densities, Tops],
+            Self::RankFirst | Self::NameFirst | Self::RankSecond | Self::NameSecond => {
+                &[Model, Points, Reading, Columns]
+            }
+            Self::ShowSurface => &[Model, Points, Reading, Columns, Surface],
         }
     }
 

@@ -92,7 +92,7 @@ fn what_is_remembered_is_in_the_state_and_follows_from_snapshots() {
     }
     let names: Vec<_> = rover(&last).memories.iter().map(|memory| memory.name.as_str()).collect();
     assert_eq!(names, ["wheel_encoders", "wheel_odometry", "battery", "deck"]);
-    assert_eq!(world.hash(), again.hash());
+    assert_eq!(world.state().hash(), again.state().hash());
 }
 
 /// Distance along x by odometry, true distance, and distance lost by slip according to the wheels' truth, m.

@@ -21,8 +21,8 @@ use selene_base::random::stream_at;
 use selene_base::{Pose, SimTime, Wrench};
 use selene_crm::{Body, BodyShape, Drum};
 use selene_soil::{
-    Conditions, Domain, EndOfHeartbeat, GranularError, GranularWindow, MemoryPatch, SoilSolver, StirredSoil,
-    WheelContact, WindowState,
+    Conditions, Domain, EndOfHeartbeat, GranularDevice, GranularError, GranularWindow, MemoryPatch, SoilSolver,
+    StirredSoil, WheelContact, WindowState,
 };
 use selene_terrain::{GroundPatch, NodeRect, Terrain};
 use selene_vehicle::contact::LooseRock;
@@ -39,8 +39,11 @@ const BODY_FRICTION: f64 = 0.6;
 /// Minimum half thickness of a flat shape, m.
 const THIN_M: f64 = 0.001;
 
-/// Maximum number of points of all windows together: with the working memory of steps, a gigabyte.
-const POINTS_IN_ALL_MAX: f64 = 4e6;
+/// Maximum number of points of all windows together.
+const POINTS_IN_ALL_MAX: f64 = 1.6e7;
+/// Maximum number of points of all windows together where the CPU steps them: with its working memory, a gigabyte and
+/// a half.
+const POINTS_ON_CPU_MAX: f64 = 4e6;
 
 /// Bits of a body's number that no part of a rover has.
 const OF_WHEELS: u64 = 1 << 31;
@@ -54,12 +57,51 @@ pub(crate) struct PartShape {
     shape: BodyShape,
 }
 
+/// What advances the soil of each window, by its index.
+#[derive(Debug, Default)]
+pub(crate) struct SoilSolvers {
+    /// The device of new solvers; `None` for the CPU.
+    device: Option<GranularDevice>,
+    solvers: BTreeMap<u32, SoilSolver>,
+}
+
+impl SoilSolvers {
+    /// Makes new solvers with a device from now on, or on the CPU.
+    pub(crate) fn use_device(&mut self, device: Option<&GranularDevice>) {
+        self.device = device.cloned();
+    }
+
+    /// The solver of a window.
+    pub(crate) fn of(&mut self, window: u32) -> &mut SoilSolver {
+        self.solvers.entry(window).or_insert_with(|| SoilSolver::new(self.device.as_ref()))
+    }
+
+    pub(crate) fn find(&self, window: u32) -> Option<&SoilSolver> {
+        self.solvers.get(&window)
+    }
+
+    pub(crate) fn take(&mut self, window: u32) -> SoilSolver {
+        self.solvers.remove(&window).unwrap_or_else(|| SoilSolver::new(self.device.as_ref()))
+    }
+
+    pub(crate) fn put(&mut self, window: u32, solver: SoilSolver) {
+        self.solvers.insert(window, solver);
+    }
+
+    /// Forgets all solvers, and with them what is on a device.
+    pub(crate) fn clear(&mut self) {
+        self.solvers.clear();
+    }
+}
+
 /// A window that is stepped in a group.
 pub(crate) struct GroupWindow {
     pub(crate) id: u32,
     window: Arc<GranularWindow>,
     pub(crate) state: WindowState,
     pub(crate) solver: SoilSolver,
+    /// Speed of its fastest points or grains at the end of the heartbeat, m/s.
+    fastest_m_s: f32,
     /// Bodies in it at the last exchange, and the wrench of its soil on each since then.
     inside: Vec<(BodyInWindow, Wrench)>,
 }
@@ -109,16 +151,19 @@ impl BodyIndex {
 pub(crate) fn drum_loads_kg(
     model: &Model,
     states: &BTreeMap<u32, WindowState>,
-    id: EntityId,
-    kind: &RoverKind,
-) -> Vec<f64> {
-    let load_kg = |part: usize| {
-        let number = BodyIndex::Part { rover: 0, id, part }.number();
-        let windows = states.iter().filter_map(|(at, state)| Some((model.windows().get(*at as usize)?, state)));
-        windows.map(|(window, state)| window.load_kg(state, number)).sum::<f64>()
-    };
+    solvers: &mut SoilSolvers,
+    (id, kind): (EntityId, &RoverKind),
+) -> Result<Vec<f64>, GranularError> {
     let is_drum = |part: &usize| kind.part_shapes[*part].shape.is_shell();
-    (0..kind.part_shapes.len()).filter(is_drum).map(load_kg).collect()
+    let number = |part: usize| BodyIndex::Part { rover: 0, id, part }.number();
+    let numbers: Vec<_> = (0..kind.part_shapes.len()).filter(is_drum).map(number).collect();
+    let mut in_all_kg = vec![0.0; numbers.len()];
+    for (at, state) in states {
+        let Some(window) = model.windows().get(*at as usize) else { continue };
+        let loads_kg = window.loads_kg(state, solvers.of(*at), &numbers)?;
+        in_all_kg.iter_mut().zip(loads_kg).for_each(|(sum_kg, load_kg)| *sum_kg += load_kg);
+    }
+    Ok(in_all_kg)
 }
 
 /// Name of the drum with this number, for messages; `None` if its rover is not there.
@@ -156,6 +201,20 @@ pub(crate) fn windows(scenario: &Scenario, terrain: &Terrain) -> Result<Arc<[Arc
         return Err(scenario.refusal("granular", what).into());
     }
     Ok(windows.into())
+}
+
+/// Refuses windows with more points than the CPU's memory is made for, where no device steps them.
+pub(crate) fn check_for_cpu(model: &Model) -> Result<(), GranularError> {
+    let points: f64 = model.windows().iter().map(|window| window.points()).sum();
+    let Some(window) = model.windows().first().filter(|_| model.soil_device().is_none() && points > POINTS_ON_CPU_MAX)
+    else {
+        return Ok(());
+    };
+    let what = format!(
+        "all windows have {points:.0} points together; {POINTS_ON_CPU_MAX} are allowed on the CPU, \
+         {POINTS_IN_ALL_MAX} on a GPU (--soil-device gpu)"
+    );
+    Err(GranularError::Window { window: window.name().to_owned(), what })
 }
 
 /// The bodies of a rover that are not its wheels.
@@ -201,7 +260,7 @@ fn shape_of(shape: &Shape) -> (Pose, BodyShape) {
 impl GroupWindow {
     /// A window that a group takes over from the state.
     pub(crate) fn new(id: u32, window: Arc<GranularWindow>, state: WindowState, solver: SoilSolver) -> Self {
-        Self { id, window, state, solver, inside: Vec::new() }
+        Self { id, window, state, solver, fastest_m_s: 0.0, inside: Vec::new() }
     }
 
     /// The ground nodes of the window.
@@ -246,11 +305,22 @@ impl GroupWindow {
         Ok(())
     }
 
+    /// Keeps points that are on a device, so that a heartbeat that fails can be made again.
+    pub(crate) fn mark(&mut self) -> Result<(), GranularError> {
+        self.window.mark(&self.state, &mut self.solver)
+    }
+
+    /// Gives `copy`, from before a heartbeat that failed, its points of then.
+    pub(crate) fn go_back(&mut self, copy: &mut WindowState) -> Result<(), GranularError> {
+        self.window.go_back(copy, &mut self.solver)
+    }
+
     /// At the end of a heartbeat, finds what `settle` is to do.
     pub(crate) fn end_heartbeat(&mut self, elapsed_s: f64) -> Result<EndOfHeartbeat, GranularError> {
-        self.window.bring_back(&mut self.state, &mut self.solver)?;
         let is_entered = self.inside.iter().any(|(body, _)| body.is_awake);
-        self.window.end_heartbeat(&mut self.state, is_entered, elapsed_s)
+        let end = self.window.end_heartbeat(&mut self.state, &mut self.solver, is_entered, elapsed_s)?;
+        self.fastest_m_s = end.fastest_m_s;
+        Ok(end)
     }
 
     /// Updates the ground by what flowed, and puts soil that is still to sleep.
@@ -285,18 +355,21 @@ impl GroupWindow {
     }
 
     /// Adds the dust that its fast soil throws at the end of a heartbeat.
+    ///
+    /// # Errors
+    /// When the device fails on which the soil is.
     pub(crate) fn throw_dust(
-        &self,
+        &mut self,
         model: &Model,
         (sequence, at): (u64, SimTime),
         ground: &GroundPatch,
         thrown: &mut ThrownDust,
-    ) {
+    ) -> Result<(), GranularError> {
         let scenario = model.scenario();
         if !scenario.soils.any_dust() {
-            return;
+            return Ok(());
         }
-        for soil in self.window.stirred_soil(&self.state) {
+        for soil in self.window.stirred_soil(&self.state, &mut self.solver, self.fastest_m_s)? {
             let StirredSoil { cell, place_m, .. } = soil;
             let Some(dust) = scenario.soils.at(place_m.x, place_m.y).dust() else { continue };
             let thrower = ([u32::MAX - self.id, cell], at, scenario.heartbeat.secs_f64());
@@ -305,6 +378,7 @@ impl GroupWindow {
                 thrown.push(parcel, scenario.gravity_m_s2, ground);
             }
         }
+        Ok(())
     }
 
     fn contact(&self, wheel: &BodyInWindow, ground: &GroundPatch, wrench: &Wrench) -> WheelContact {
@@ -334,11 +408,11 @@ impl GroupWindow {
         let is_in = |number: &u64| found.iter().any(|body| body.at.number() == *number);
         let left: Vec<_> = self.state.drums().filter(|number| !is_in(number)).collect();
         if !left.is_empty() {
-            self.window.bring_back(&mut self.state, &mut self.solver)?;
+            self.window.bring_grains_back(&mut self.state, &mut self.solver)?;
         }
         for number in left {
             let Some(drum) = drum_name(number, rovers) else { continue };
-            let load_kg = self.window.load_kg(&self.state, number);
+            let load_kg = self.window.loads_kg(&self.state, &mut self.solver, &[number])?.iter().sum();
             if load_kg > 0.0 {
                 return Err(GranularError::Carried { window: self.window.name().to_owned(), drum, load_kg });
             }

@@ -16,8 +16,7 @@ use selene_base::Wrench;
 use selene_base::random::stream_at;
 use selene_soil::solid::{self, ConvexSolid, SolidMotion};
 use selene_soil::{
-    Conditions, Domain, DustSource, GranularDevice, GranularError, MemoryPatch, SoilContext, SoilSolver, WheelContact,
-    WheelMotion, WrittenMemory,
+    Conditions, Domain, DustSource, GranularError, MemoryPatch, SoilContext, WheelContact, WheelMotion, WrittenMemory,
 };
 use selene_terrain::{Edit, GroundPatch, TileIndex};
 use selene_vehicle::contact::{
@@ -30,7 +29,7 @@ use crate::wheels::press_wheels_in;
 use crate::world::dust::ThrownDust;
 use crate::world::entity::EntityId;
 use crate::world::exchange::{ProcessShare, SteppedBy};
-use crate::world::granular::GroupWindow;
+use crate::world::granular::{GroupWindow, SoilSolvers};
 use crate::world::model::{Model, RoverKind};
 use crate::world::state::{RoverEntityState, State};
 
@@ -69,8 +68,6 @@ pub(crate) struct GroupScratch {
     memory: MemoryPatch,
     soil: selene_soil::PressScratch,
     contact: ContactScratch,
-    /// What advances the soil of each granular window.
-    soil_solvers: BTreeMap<u32, SoilSolver>,
 }
 
 /// A rover in a group.
@@ -136,7 +133,6 @@ impl GroupScratch {
             tiles: tiles.clone(),
             soil: selene_soil::PressScratch::default(),
             contact: ContactScratch::default(),
-            soil_solvers: BTreeMap::new(),
         }
     }
 }
@@ -148,7 +144,8 @@ impl Group {
         state: &mut State,
         members: &Members,
         rovers: &mut BTreeMap<EntityId, RoverScratch>,
-        (share, soil_device): (Option<&ProcessShare>, Option<&GranularDevice>),
+        share: Option<&ProcessShare>,
+        solvers: &mut SoilSolvers,
         spare: &mut Vec<GroupScratch>,
     ) -> Self {
         let known = spare.iter().position(|scratch| scratch.tiles == members.tiles);
@@ -175,8 +172,7 @@ impl Group {
         };
         let window = |&id: &u32| {
             let window = Arc::clone(model.windows().get(id as usize)?);
-            let solver = scratch.soil_solvers.remove(&id).unwrap_or_else(|| SoilSolver::new(soil_device));
-            Some(GroupWindow::new(id, window, state.granular.remove(&id)?, solver))
+            Some(GroupWindow::new(id, window, state.granular.remove(&id)?, solvers.take(id)))
         };
         let windows: Vec<_> = members.windows.iter().filter_map(window).collect();
         scratch.memory.set_windows(windows.iter().map(GroupWindow::nodes));
@@ -200,6 +196,7 @@ impl Group {
         mut self,
         state: &mut State,
         rovers: &mut BTreeMap<EntityId, RoverScratch>,
+        solvers: &mut SoilSolvers,
         spare: &mut Vec<GroupScratch>,
     ) {
         for GroupRover { id, state: mut of, scratch, stepped_by, .. } in self.rovers {
@@ -212,8 +209,11 @@ impl Group {
         }
         state.rocks.extend(self.rocks.into_iter().map(|rock| (rock.id, rock.state)));
         for GroupWindow { id, state: of, solver, .. } in self.windows {
+            // Soil that sleeps needs no working memory, nor any on a device.
+            if of.is_flowing() {
+                solvers.put(id, solver);
+            }
             state.granular.insert(id, of);
-            self.scratch.soil_solvers.insert(id, solver);
         }
         state.contacts.join(&mut self.contacts);
         self.scratch.ground.give_back(&mut state.ruts);
@@ -221,9 +221,15 @@ impl Group {
         spare.push(self.scratch);
     }
 
+    /// Its granular windows, after a step of them failed.
+    pub(crate) fn into_windows(self) -> Vec<GroupWindow> {
+        self.windows
+    }
+
     /// Makes all steps of a heartbeat.
     pub(crate) fn run(&mut self, model: &Model, steps: usize, shared: bool) -> Result<(), GranularError> {
         let conditions = model.conditions();
+        self.windows.iter_mut().try_for_each(GroupWindow::mark)?;
         for step in 0..steps {
             self.move_points(step)?;
             self.press_soil(model, &conditions);
@@ -269,13 +275,20 @@ impl Group {
     }
 
     /// Adds the dust that wheels and granular soil throw at the end of a heartbeat with this number and instant.
-    pub(crate) fn throw_dust(&self, model: &Model, beat: (u64, SimTime), thrown: &mut ThrownDust) {
+    ///
+    /// # Errors
+    /// When the device fails on which the soil is.
+    pub(crate) fn throw_dust(
+        &mut self,
+        model: &Model,
+        beat: (u64, SimTime),
+        thrown: &mut ThrownDust,
+    ) -> Result<(), GranularError> {
         for rover in self.rovers.iter().filter(|rover| !rover.is_ghost()) {
             rover.throw_dust(model, beat, &self.scratch.ground, thrown);
         }
-        for window in &self.windows {
-            window.throw_dust(model, beat, &self.scratch.ground, thrown);
-        }
+        let Self { windows, scratch, .. } = self;
+        windows.iter_mut().try_for_each(|window| window.throw_dust(model, beat, &scratch.ground, thrown))
     }
 
     /// Presses wheels, and loose rocks that are awake, into the soil; rocks stand on hard ground

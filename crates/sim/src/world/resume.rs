@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::checkpoint::Recent;
 use crate::world::entity::{AllowedFolders, EntityId};
+use crate::world::granular::check_for_cpu;
 use crate::world::model::{Model, RoverKind};
 use crate::world::reset::has;
 use crate::world::spawn::SpawnError;
@@ -44,7 +45,8 @@ impl World {
     ) -> Result<Self, ResumeError> {
         let (model, mut unread) = model.with_spawned(&state.spawned, folders);
         unread.refuse(|entity| has(&state, entity) || recent.snapshots.iter().any(|before| before.has(entity)))?;
-        match model.misfit(&state) {
+        let misfit = model.misfit(&state).or_else(|| check_for_cpu(&model).err().map(|error| error.to_string()));
+        match misfit {
             Some(what) => Err(ResumeError::Misfit(what)),
             None => Ok(Self::of(Arc::new(model), state, Vec::new())),
         }

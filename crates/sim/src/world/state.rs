@@ -104,12 +104,13 @@ impl State {
     /// A hash over every bit of the state (XXH3 of its bytes in a checkpoint).
     ///
     /// # Panics
-    /// When `spawned` names a file by a path that is not UTF-8, which a world refuses to add.
+    /// When `spawned` names a file by a path that is not UTF-8, which a world refuses to add, or points of granular soil
+    /// are on a device; [`World::hash`](super::World::hash) gets them from there.
     #[must_use]
     pub fn hash(&self) -> u64 {
         let mut hasher = Hasher(Xxh3::new());
         let written = postcard::to_io(self, &mut hasher);
-        written.expect("all of a state but paths that are not UTF-8 can be written").0.digest()
+        written.expect("a state with all its points, and with paths in UTF-8, can be written").0.digest()
     }
 }
 

@@ -19,7 +19,7 @@ use crate::driving::Command;
 use crate::world::dust::ThrownDust;
 use crate::world::entity::{Entity, EntityId};
 use crate::world::exchange::{ProcessShare, RoverPart, RoverReadings, SteppedBy, Written};
-use crate::world::granular;
+use crate::world::granular::{self, GroupWindow, SoilSolvers};
 use crate::world::group::{Group, GroupScratch, Members, RoverScratch};
 use crate::world::model::{Model, RoverKind};
 use crate::world::prefetch::Prefetch;
@@ -89,11 +89,13 @@ pub enum WorldError {
     },
 }
 
-/// Working memory of a world. It does not affect results and can be replaced by a new one at any time.
+/// Working memory of a world. It does not affect results and can be replaced by a new one at any time, unless points of
+/// granular soil are on a device: the new one would not know them.
 #[derive(Debug, Default)]
 pub struct Scratch {
     rovers: BTreeMap<EntityId, RoverScratch>,
     groups: Vec<GroupScratch>,
+    pub(crate) soil_solvers: SoilSolvers,
     prefetch: Prefetch,
     pub(crate) written: Written,
     /// Tiles that are unpacked because other processes wrote them.
@@ -131,19 +133,20 @@ impl Model {
     /// # Errors
     /// When a rover leaves the ground, a state is no longer finite, granular soil cannot be stepped or the scenario's
     /// kernels end. The state is then consistent and at the point of the error: if granular soil cannot be stepped, it
-    /// is the one before the step, with its commands taken.
+    /// is the one before the step, with its commands taken and the dust landed that was due. If a device failed that
+    /// had points of soil, they are lost, and the world cannot go on.
     pub fn step(&self, state: &mut State, inputs: &Inputs, scratch: &mut Scratch) -> Result<Snapshot, WorldError> {
         for (rover, command) in inputs.commands {
             self.take(state, *rover, command);
         }
         self.prepare(state, scratch)?;
         let before = self.sensed_bodies(state, scratch);
+        state.dust.land(state.time, self, &mut state.granular);
         let edits = match self.advance(state, inputs, scratch) {
             Err(error) if error.is_of_soil_device() && !scratch.soil_device_failed => {
                 tracing::warn!("{error}; the CPU steps granular soil from here on");
                 scratch.soil_device_failed = true;
-                // The solvers on the device are in there.
-                scratch.groups.clear();
+                scratch.soil_solvers.clear();
                 self.prepare(state, scratch)?;
                 self.advance(state, inputs, scratch)?
             }
@@ -191,6 +194,7 @@ impl Model {
 
     /// Brings the working memory of every rover to its state, and gives it its targets.
     fn prepare(&self, state: &mut State, scratch: &mut Scratch) -> Result<(), WorldError> {
+        scratch.soil_solvers.use_device(self.soil_device().filter(|_| !scratch.soil_device_failed));
         scratch.rovers.retain(|id, _| state.rovers.contains_key(id));
         for (id, of) in &mut state.rovers {
             let Some(kind) = self.rovers().get(id) else { continue };
@@ -235,33 +239,32 @@ impl Model {
         inputs: &Inputs,
         scratch: &mut Scratch,
     ) -> Result<Vec<Edit>, WorldError> {
-        let Scratch { rovers, groups: spare, written, windows_before, soil_device_failed, .. } = scratch;
-        let soil_device = self.soil_device().filter(|_| !*soil_device_failed);
+        let Scratch { rovers, groups: spare, soil_solvers, written, windows_before, .. } = scratch;
         let mut used = Vec::new();
         let (share, shared) = (inputs.share, inputs.share.is_some());
         // A group without granular soil cannot fail.
         let before = members.iter().any(|of| !of.windows.is_empty()).then(|| copied(state, windows_before));
-        state.dust.land(state.time, self, &mut state.granular);
         let mut groups: Vec<_> =
-            members.iter().map(|of| Group::take(self, state, of, rovers, (share, soil_device), spare)).collect();
+            members.iter().map(|of| Group::take(self, state, of, rovers, share, soil_solvers, spare)).collect();
         let ran: Vec<_> = match &mut groups[..] {
             [alone] => vec![alone.run(self, steps, shared)],
             several => several.par_iter_mut().map(|group| group.run(self, steps, shared)).collect(),
         };
-        if let Some(source) = ran.into_iter().find_map(Result::err) {
-            if let Some(before) = before {
-                *state = State { granular: std::mem::take(windows_before), ..before };
-            }
+        let mut thrown = ThrownDust::default();
+        let beat = (state.sequence, state.time + self.scenario().heartbeat);
+        let threw = groups.iter_mut().map(|group| group.throw_dust(self, beat, &mut thrown));
+        if let Some(failed) = ran.into_iter().chain(threw).find_map(Result::err) {
+            let windows = groups.into_iter().flat_map(Group::into_windows);
+            let lost = before.and_then(|before| go_back(state, before, windows_before, windows));
+            let source = lost.filter(|_| failed.is_of_device()).unwrap_or(failed);
             return Err(WorldError::Granular { source, time: state.time });
         }
-        let (mut edits, mut memory, mut thrown) = (Vec::new(), WrittenMemory::default(), ThrownDust::default());
-        let beat = (state.sequence, state.time + self.scenario().heartbeat);
+        let (mut edits, mut memory) = (Vec::new(), WrittenMemory::default());
         for mut group in groups {
-            group.throw_dust(self, beat, &mut thrown);
             edits.append(&mut group.edits);
             memory.nodes.append(&mut group.memory.nodes);
             memory.crumbs_m3.append(&mut group.memory.crumbs_m3);
-            group.give_back(state, rovers, &mut used);
+            group.give_back(state, rovers, soil_solvers, &mut used);
         }
         let thrown = thrown.landed(self, &state.ruts);
         if shared {
@@ -383,20 +386,27 @@ impl Model {
     fn snapshot(
         &self,
         state: &mut State,
-        scratch: &Scratch,
+        scratch: &mut Scratch,
         edits: Vec<Edit>,
         is_shared: bool,
     ) -> Result<Snapshot, WorldError> {
         let terrain_sequence = state.terrain_sequence;
         state.terrain_sequence += edits.len() as u64;
         let heartbeat_s = self.scenario().heartbeat.secs_f64();
+        let time = state.time;
+        let failed = |source: GranularError| WorldError::Granular { source: source.with_points_lost(), time };
+        let Scratch { rovers: at_hand, soil_solvers, .. } = scratch;
+        let loose_soil = self.loose_soil(state, soil_solvers).map_err(failed)?;
         let rover = |(id, of): (&EntityId, &RoverEntityState)| {
-            let (kind, at_hand) = (self.rovers().get(id)?, scratch.rovers.get(id)?);
-            let drum_loads_kg = granular::drum_loads_kg(self, &state.granular, *id, kind);
-            let readings = RoverReadings { drum_loads_kg, ..readings(kind, at_hand, heartbeat_s) };
-            let readings = if is_shared { readings.rounded() } else { readings };
-            Some(rover_snapshot(*id, of, &at_hand.rover, readings))
+            let (kind, at_hand) = (self.rovers().get(id)?, at_hand.get(id)?);
+            let loads_kg = granular::drum_loads_kg(self, &state.granular, soil_solvers, (*id, kind));
+            Some(loads_kg.map(|drum_loads_kg| {
+                let readings = RoverReadings { drum_loads_kg, ..readings(kind, at_hand, heartbeat_s) };
+                let readings = if is_shared { readings.rounded() } else { readings };
+                rover_snapshot(*id, of, &at_hand.rover, readings)
+            }))
         };
+        let rovers = state.rovers.iter().filter_map(rover).collect::<Result<_, _>>().map_err(failed)?;
         let object =
             |id: &EntityId| Some(ObjectPose { id: *id, world_from_object: self.objects().get(id)?.world_from_object });
         let rock = |(id, rock): (&u32, &selene_vehicle::contact::LooseRockState)| {
@@ -411,11 +421,11 @@ impl Model {
             epoch: 0,
             terrain_sequence,
             entities_version: state.entities_version,
-            rovers: state.rovers.iter().filter_map(rover).collect(),
+            rovers,
             objects: state.objects.iter().filter_map(object).collect(),
             loose_rocks: state.rocks.iter().filter_map(rock).collect(),
             dust: state.dust.parcels.clone(),
-            loose_soil: self.loose_soil(state),
+            loose_soil,
             edits,
             sky_offset: state.sky_offset,
             sun_direction: self.scenario().sun(state.time + state.sky_offset)?.unit_enu,
@@ -423,13 +433,14 @@ impl Model {
     }
 
     /// Loose points of the granular windows whose soil is drawn as grains.
-    fn loose_soil(&self, state: &State) -> Vec<LooseSoil> {
+    fn loose_soil(&self, state: &State, solvers: &mut SoilSolvers) -> Result<Vec<LooseSoil>, GranularError> {
         let of_window = |(id, of): (&u32, &WindowState)| {
             let window = self.windows().get(*id as usize).filter(|window| window.shows_grains())?;
-            let points = window.loose_points(of);
-            (!points.is_empty()).then_some(LooseSoil { window: *id, points })
+            let loose = window.loose_points(of, solvers.of(*id));
+            Some(loose.map(|points| LooseSoil { window: *id, points }))
         };
-        state.granular.iter().filter_map(of_window).collect()
+        let all = state.granular.iter().filter_map(of_window);
+        all.filter(|loose| loose.as_ref().map_or(true, |loose| !loose.points.is_empty())).collect()
     }
 
     /// Refuses a state in which one of `those` and another body overlap by more than
@@ -444,9 +455,11 @@ impl Model {
         let mut copy = state.clone();
         for members in self.groups(state) {
             let Scratch { rovers, groups, .. } = &mut *scratch;
-            let mut group = Group::take(self, &mut copy, &members, rovers, (None, None), groups);
+            // No soil is stepped here: the solvers stay with the state.
+            let mut solvers = SoilSolvers::default();
+            let mut group = Group::take(self, &mut copy, &members, rovers, None, &mut solvers, groups);
             let deepest = group.deepest_overlap(self, &those);
-            group.give_back(&mut copy, rovers, groups);
+            group.give_back(&mut copy, rovers, &mut solvers, groups);
             if let Some((parties, depth_m)) = deepest.filter(|(_, depth_m)| *depth_m > OVERLAP_MAX_M) {
                 let [first, second] = parties.map(|party| self.name_of(&party));
                 return Err(WorldError::Inside { first, second, depth_m });
@@ -462,11 +475,26 @@ fn copied(state: &mut State, windows: &mut BTreeMap<u32, WindowState>) -> State 
     for id in state.granular.keys() {
         windows.entry(*id).or_default();
     }
-    windows.par_iter_mut().for_each(|(id, copy)| copy.clone_from(&state.granular[id]));
+    let copies = windows.values_mut().zip(state.granular.values_mut()).collect::<Vec<_>>();
+    copies.into_par_iter().for_each(|(copy, of)| of.copy_to(copy));
     let granular = std::mem::take(&mut state.granular);
     let copy = state.clone();
     state.granular = granular;
     copy
+}
+
+/// Puts a state back to what it was before a heartbeat that failed. `windows` are those that were stepped in it. Returns
+/// the error of the first whose points are lost.
+fn go_back(
+    state: &mut State,
+    before: State,
+    windows_before: &mut BTreeMap<u32, WindowState>,
+    windows: impl Iterator<Item = GroupWindow>,
+) -> Option<GranularError> {
+    *state = State { granular: std::mem::take(windows_before), ..before };
+    let failed = |mut window: GroupWindow| window.go_back(state.granular.get_mut(&window.id)?).err();
+    // All of them, also after one that is lost.
+    windows.filter_map(failed).collect::<Vec<_>>().into_iter().next()
 }
 
 /// Whether this process steps a group: one with a rover of its own, or, if this process leads, one with rocks or

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use selene_base::{InputError, SimTime};
-use selene_soil::{GranularError, GranularWindow, WindowState};
+use selene_soil::{GranularError, GranularWindow, SoilSolver, WindowState};
 use selene_terrain::{Edit, Ruts, TileIndex};
 use selene_vehicle::VehicleError;
 use selene_vehicle::contact::{Collider, LooseRockState};
@@ -14,6 +14,7 @@ use crate::scenario::{FIRST_LAID, Scenario, ScenarioError};
 use crate::world::driven::DrivenGround;
 use crate::world::entity::EntityId;
 use crate::world::exchange::{ProcessShare, Written};
+use crate::world::granular::check_for_cpu;
 use crate::world::group::embed_rocks;
 use crate::world::model::Model;
 use crate::world::snapshot::Snapshot;
@@ -68,6 +69,7 @@ impl Model {
             state.rovers.insert(*id, rover);
         }
         self.check(&state)?;
+        check_for_cpu(self).map_err(|source| WorldError::Granular { source, time: SimTime::ZERO })?;
         let edits = embed_rocks(self, &mut state);
         let windows = self.windows().iter().zip(0..);
         let granular: Result<_, _> = windows.map(|(of, id)| Ok((id, self.at_rest(of, &state.ruts)?))).collect();
@@ -151,17 +153,19 @@ impl World {
     }
 
     /// An independent copy of the world in the same state, which shares the model. It has no other processes.
-    #[must_use]
-    pub fn branch(&self) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// When the device fails on which points of granular soil are.
+    pub fn branch(&self) -> Result<Self, WorldError> {
+        Ok(Self {
             model: Arc::clone(&self.model),
-            state: self.state.clone(),
+            state: self.copy_state()?,
             scratch: Scratch::default(),
             share: None,
             epoch: self.epoch,
             unreported: self.unreported.clone(),
             first: self.first.clone(),
-        }
+        })
     }
 
     /// Resets the world to its start.
@@ -204,17 +208,32 @@ impl World {
         &self.model
     }
 
-    /// The state of the world.
+    /// The state of the world. Its points of granular soil may be on a device: to save or compare them, take a copy
+    /// ([`World::copy_state`]).
     #[must_use]
     pub fn state(&self) -> &State {
         &self.state
+    }
+
+    /// A copy of the state with all its points.
+    ///
+    /// # Errors
+    /// When the device fails on which points of granular soil are.
+    pub fn copy_state(&self) -> Result<State, WorldError> {
+        let (mut copy, nothing) = (self.state.clone(), SoilSolver::default());
+        for (id, of) in copy.granular.iter_mut().filter(|(_, of)| of.is_on_device()) {
+            let Some(window) = self.model.windows().get(*id as usize) else { continue };
+            let solver = self.scratch.soil_solvers.find(*id).unwrap_or(&nothing);
+            window.save(of, solver).map_err(|source| WorldError::Granular { source, time: self.state.time })?;
+        }
+        Ok(copy)
     }
 
     pub(crate) fn parts_mut(&mut self) -> (&mut Arc<Model>, &mut State, &mut Scratch) {
         (&mut self.model, &mut self.state, &mut self.scratch)
     }
 
-    /// Puts the world into another state of its model.
+    /// Puts the world into another state of its model, with all its points ([`World::copy_state`]).
     pub fn set_state(&mut self, state: State) {
         let (model, unreported) = (Arc::clone(&self.model), std::mem::take(&mut self.unreported));
         self.begin_anew(model, state, unreported);
@@ -233,9 +252,14 @@ impl World {
     }
 
     /// A hash over every bit of the state.
-    #[must_use]
-    pub fn hash(&self) -> u64 {
-        self.state.hash()
+    ///
+    /// # Errors
+    /// When the device fails on which points of granular soil are.
+    pub fn hash(&self) -> Result<u64, WorldError> {
+        match self.state.granular.values().any(WindowState::is_on_device) {
+            true => Ok(self.copy_state()?.hash()),
+            false => Ok(self.state.hash()),
+        }
     }
 
     /// Gives a rover a command, which acts from the next heartbeat on. It is a part of the state at once, so that no
@@ -277,7 +301,8 @@ impl World {
     /// Steps one heartbeat and takes a snapshot.
     ///
     /// # Errors
-    /// When a rover leaves the ground, a state is no longer finite or the scenario's kernels end.
+    /// When a rover leaves the ground, a state is no longer finite, granular soil cannot be stepped, its device is lost
+    /// with points on it, or the scenario's kernels end.
     pub fn heartbeat(&mut self) -> Result<Snapshot, WorldError> {
         let inputs = Inputs { share: self.share.as_ref(), ..Inputs::NONE };
         let mut snapshot = self.model.step(&mut self.state, &inputs, &mut self.scratch)?;

@@ -11,17 +11,17 @@ use std::sync::Arc;
 
 use common::{Rover, drive, parsed, world, yard};
 use selene_sim::{DustState, Entity, EntityId, Inputs, Model, Scratch, State, World};
-use selene_soil::{DustParcel, WindowState};
+use selene_soil::{DustParcel, SoilSolver, WindowState};
 
 const ROVER: EntityId = EntityId(1);
 
-fn window(name: &str, from_x_m: f64) -> String {
+pub(crate) fn window(name: &str, from_x_m: f64) -> String {
     let to_x_m = from_x_m + 0.9;
     format!("{{ name: {name}, from_m: [{from_x_m}, -0.3], to_m: [{to_x_m}, 0.3], depth_m: 0.12, spacing_m: 0.03 }}")
 }
 
 /// Sorato in the middle of the windows, driving ahead.
-fn scenario(soil: &str, windows: &[String]) -> String {
+pub(crate) fn scenario(soil: &str, windows: &[String]) -> String {
     let rover = Rover { name: "rover", file: "sorato", start: [0.0, 0.0, 0.0], waypoints_m: &[[4.0, 0.0]] };
     yard(soil, &[rover], &format!("granular: [{}]", windows.join(", ")))
 }
@@ -130,9 +130,9 @@ fn soil_that_nobody_is_in_sleeps_and_is_a_height_field_again() {
     }
     assert!(!soil(world.state()).is_flowing(), "it does not come to rest");
     assert_eq!(soil(world.state()).posts_mg(), total_mg);
-    let hash = world.hash();
+    let hash = world.state().hash();
     world.reset();
-    assert_ne!(world.hash(), hash);
+    assert_ne!(world.state().hash(), hash);
     assert!(soil(world.state()).total_mg() == total_mg && !soil(world.state()).is_flowing());
 }
 
@@ -153,7 +153,7 @@ fn a_saved_state_goes_on_to_the_same_bytes_on_any_number_of_threads() {
         state.hash()
     };
     drive(&mut world, 10);
-    assert_eq!([after(1), after(4)], [world.hash(); 2]);
+    assert_eq!([after(1), after(4)], [world.state().hash(); 2]);
 }
 
 /// RASSOR as soon as its drum is in the soil.
@@ -171,7 +171,7 @@ fn with_a_drum_in_the_soil() -> World {
 /// Checks that the hash knows each part of a world's soil, and that no milligram can be lost or won. `has` are parts
 /// that must be there.
 fn check_parts(world: &World, has: &[String]) {
-    let (state, hash) = (world.state(), world.hash());
+    let (state, hash) = (world.state(), world.state().hash());
     let tree = serde_json::to_value(soil(state)).unwrap();
     // One leaf of each kind: of all points, each field of one point.
     let leaves = parts(&tree, "").into_iter().filter(|(_, part)| is_leaf(part));
@@ -207,7 +207,7 @@ fn every_part_of_granular_soil_is_hashed_and_what_does_not_fit_is_refused() {
     let of_drum = ["number", "drum/radius_m", "pose/rotation", "pose/translation"];
     let of_drum = of_drum.map(|name| format!("/flowing/shells/left/*/{name}"));
     check_parts(&world, &[&of_point[..], &of_drum[..]].concat());
-    let (state, hash) = (world.state(), world.hash());
+    let (state, hash) = (world.state(), world.state().hash());
     let of_another = State { granular: [(1, soil(state).clone())].into(), ..state.clone() };
     assert_ne!(of_another.hash(), hash, "the window's number");
     let gone = State { granular: Default::default(), ..state.clone() };
@@ -244,18 +244,24 @@ fn windows_that_cannot_be_are_refused_before_anything_is_made() {
     assert!(reported.contains("'far': heartbeat_s must be a whole number of its exchange_s"), "{reported}");
     let twice = parsed(&scenario("lunar", &[pit.clone(), window("pit", 3.0)]));
     assert!(twice.unwrap_err().to_string().contains("granular[1].name: two windows are named 'pit'"));
-    let fine = pit.replace("0.12", "1").replace("0.03 }", "0.005 }");
-    let reported = parsed(&scenario("lunar", &[fine])).unwrap_err().to_string();
-    assert!(reported.contains("test.yaml") && reported.contains("points, 2000000 are allowed"), "{reported}");
-    // Each window is small enough, but three of them are not.
-    let large = |name: &str, y_m: f64| {
-        format!("{{ name: {name}, from_m: [-4, {y_m}], to_m: [4, {}], depth_m: 0.2, spacing_m: 0.01 }}", y_m + 0.95)
+    let large = |name: &str, y_m: f64, depth_m: f64, spacing_m: f64| {
+        let to_m = y_m + 0.95;
+        format!(
+            "{{ name: {name}, from_m: [-4, {y_m}], to_m: [4, {to_m}], depth_m: {depth_m}, spacing_m: {spacing_m} }}"
+        )
     };
-    let reported = refused(&scenario("lunar", &[large("a", -2.0), large("b", 0.0), large("c", 2.0)]));
+    let reported = parsed(&scenario("lunar", &[large("a", 0.0, 1.0, 0.005)])).unwrap_err().to_string();
+    assert!(reported.contains("test.yaml") && reported.contains("points, 16000000 are allowed"), "{reported}");
+    // Each window is small enough, but three of them are not, or not for the CPU.
+    let three = |depth_m| [("a", -2.0), ("b", 0.0), ("c", 2.0)].map(|(name, y_m)| large(name, y_m, depth_m, 0.01));
+    let reported = refused(&scenario("lunar", &three(1.0)));
     assert!(
-        reported.contains("granular: windows have") && reported.contains("points together; 4000000 are allowed"),
+        reported.contains("granular: windows have") && reported.contains("points together; 16000000 are allowed"),
         "{reported}"
     );
+    let model = Model::new(Arc::new(parsed(&scenario("lunar", &three(0.2))).unwrap())).unwrap();
+    let reported = World::begin(Arc::new(model), None).unwrap_err().to_string();
+    assert!(reported.contains("4000000 are allowed on the CPU, 16000000 on a GPU (--soil-device gpu)"), "{reported}");
 }
 
 /// RASSOR drives ahead, its front drum over a window 1.3 m long: it lowers the arm and digs, raises it, stands
@@ -279,8 +285,9 @@ fn rassor_digs_and_carries_and_may_not_leave_the_window_with_its_load() {
     let total_mg = soil(world.state()).total_mg();
     let load_kg = |world: &World| {
         let pit = soil(world.state());
-        let loads = pit.drums().map(|number| world.model().windows()[0].load_kg(pit, number));
-        loads.sum::<f64>()
+        let window = &world.model().windows()[0];
+        let drums: Vec<_> = pit.drums().collect();
+        window.loads_kg(pit, &mut SoilSolver::default(), &drums).unwrap().iter().sum::<f64>()
     };
     let mut loads_kg = Vec::new();
     for _ in 0..13 {
@@ -331,7 +338,7 @@ fn a_blade_and_wheels_throw_dust_in_windows_that_is_the_same_for_any_number_of_t
         assert!(is_in && velocity_m_s.norm() < 2.0, "{at_m} {velocity_m_s}");
     }
     assert_eq!(dusty.state().dust.flying_ug() + dusty.state().dust.all_settled_ug(), 0);
-    assert_eq!(after(3, "lunar_dust").hash(), dusty.hash());
+    assert_eq!(after(3, "lunar_dust").state().hash(), dusty.state().hash());
     let clean = after(2, "lunar");
     assert!(clean.state().dust == DustState::default(), "without the key `dust` there is none");
     let (window, dust) = (soil(dusty.state()), &dusty.state().dust);

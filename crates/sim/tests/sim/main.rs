@@ -9,5 +9,6 @@ mod going_back;
 mod granular;
 mod many_rovers;
 mod place;
+mod soil_device;
 mod spawn;
 mod state;

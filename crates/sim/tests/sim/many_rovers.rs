@@ -143,7 +143,7 @@ fn neither_threads_nor_who_is_alone_change_a_bit() {
             drive(&mut world, 300);
             let (touching, _) = drive_and_watch(&mut world, 100);
             assert!(touching > 50, "two of them touch at the end, in {touching} of 100 heartbeats");
-            world.hash()
+            world.state().hash()
         })
     };
     let alone = hash(1);

@@ -15,13 +15,12 @@ use garde::Validate;
 use nalgebra::Vector3;
 use schemars::JsonSchema;
 use selene_base::input::within;
-use selene_crm::{Body, Grid, Reaction, Wall};
+use selene_crm::{Body, Grid, Reaction, SoilPiece, Wall, totals};
 use selene_spheres::{Container, Filling, Model, Sphere, SpheresDevice, SpheresError, SpheresSpec, State};
 use serde::{Deserialize, Serialize};
 
-use crate::granular::particle::{MG_PER_KG, Particle};
 use crate::granular::solver::GrainSolver;
-use crate::granular::state::is_still;
+use crate::granular::state::{MG_PER_KG, is_still};
 
 /// Share of a settled bed that grains fill, at most, and in the mean: random packings of spheres lie between 0.55 and
 /// 0.64.
@@ -111,13 +110,6 @@ struct Inside {
     smaller_m: f64,
 }
 
-/// A grain, and its mass in the ledger.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Grain<'a> {
-    sphere: &'a Sphere,
-    mass_mg: u32,
-}
-
 impl Inside {
     /// Whether a body is this one, where its twist led to.
     fn is(&self, (number, body): &(u64, Body)) -> bool {
@@ -129,24 +121,6 @@ impl Inside {
         let smaller_m = (self.smaller_m - GROWTH_M_S * duration_s).max(0.0);
         let at_m = body.moved(duration_s).pose.translation.vector;
         (Self { smaller_m, at_m, ..*self }, Body { shape: body.shape.smaller(self.smaller_m, LEAST), ..*body })
-    }
-}
-
-impl Particle for Grain<'_> {
-    fn id(&self) -> u32 {
-        self.sphere.id
-    }
-
-    fn mass_mg(&self) -> u32 {
-        self.mass_mg
-    }
-
-    fn position_m(&self) -> Vector3<f64> {
-        self.sphere.position_m
-    }
-
-    fn velocity_m_s(&self) -> Vector3<f32> {
-        self.sphere.velocity_m_s.cast()
     }
 }
 
@@ -275,7 +249,7 @@ impl Grains {
         for _ in 0..LOOKS_MAX {
             solver.step(model, state, &[], RESTING_S)?;
             solver.bring_back(state)?;
-            if is_still(state.spheres.iter().map(|sphere| sphere.velocity_m_s.cast())) {
+            if is_still(&totals(state.spheres.iter().map(|sphere| piece(sphere, 0)), &[])) {
                 return Ok(());
             }
         }
@@ -311,6 +285,11 @@ fn model(soil: &SpheresSpec, size_m: [f64; 3], gravity_m_s2: f64) -> Result<Mode
     Model::new(soil, &Container { size_m, walls }, Vector3::z() * -gravity_m_s2)
 }
 
+fn piece(sphere: &Sphere, mass_mg: u32) -> SoilPiece {
+    let &Sphere { position_m, velocity_m_s, id, .. } = sphere;
+    SoilPiece { position_m, velocity_m_s: velocity_m_s.cast(), mass_mg, id }
+}
+
 impl Bed {
     /// The grains.
     pub(crate) fn spheres(&self) -> &[Sphere] {
@@ -318,8 +297,8 @@ impl Bed {
     }
 
     /// The grains with their masses.
-    pub(crate) fn grains(&self) -> impl Iterator<Item = Grain<'_>> + Clone {
-        self.spheres().iter().zip(&self.masses_mg).map(|(sphere, mass_mg)| Grain { sphere, mass_mg: *mass_mg })
+    pub(crate) fn grains(&self) -> impl Iterator<Item = SoilPiece> {
+        self.spheres().iter().zip(&self.masses_mg).map(|(sphere, mass_mg)| piece(sphere, *mass_mg))
     }
 
     /// Masses, kg, and places of the grains.
@@ -494,7 +473,7 @@ mod tests {
             assert_eq!(window.grain_radius_m(grain.id), Some(grain.radius_m));
         }
         // Sensors see every column's highest grains, 20 columns by 16 as wide as the greatest.
-        let seen = window.loose_points(&state);
+        let seen = window.loose_points(&state, &mut SoilSolver::default()).expect("points");
         assert!(seen.len() > 300 && seen.len() <= 640, "{} grains are seen", seen.len());
         let before = state.clone();
         assert_eq!(
@@ -515,7 +494,8 @@ mod tests {
             let body = ball_at(0.58 - 2e-4 * f64::from(n), -0.2);
             lifts_n.push(stepped(&window, &mut state, &[(1, body)], &mut solver)[0].force.z);
             if n % 10 == 9 {
-                let end = window.end_heartbeat(&mut state, true, 0.01).expect("nothing is lost");
+                let end =
+                    window.end_heartbeat(&mut state, &mut SoilSolver::default(), true, 0.01).expect("nothing is lost");
                 window.settle(&mut state, &mut ground, &mut memory, end).expect("nothing is lost");
             }
         }
@@ -530,7 +510,8 @@ mod tests {
             for _ in 0..10 {
                 stepped(&window, &mut state, &[], &mut solver);
             }
-            let end = window.end_heartbeat(&mut state, false, 0.01).expect("nothing is lost");
+            let end =
+                window.end_heartbeat(&mut state, &mut SoilSolver::default(), false, 0.01).expect("nothing is lost");
             window.settle(&mut state, &mut ground, &mut memory, end).expect("nothing is lost");
             beats += 1;
         }
@@ -623,8 +604,8 @@ mod tests {
         let (window, state, _) = gravel();
         let broken = |change: &dyn Fn(&mut Bed)| {
             let mut state = state.clone();
-            match state.particles_and_shells_mut() {
-                Some((Particles::Grains(bed), _)) => change(bed),
+            match state.particles_mut() {
+                Some(Particles::Grains(bed)) => change(bed),
                 _ => panic!("the soil is no bed"),
             }
             state

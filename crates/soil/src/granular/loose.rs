@@ -9,12 +9,12 @@
 //! takes twelve bytes of a message.
 
 use nalgebra::Vector3;
+use selene_crm::SoilPiece;
 use serde::{Deserialize, Serialize};
 
-use crate::granular::particle::Particle;
-use crate::granular::spec::LAYERS;
+use crate::granular::solver::SoilSolver;
 use crate::granular::state::{Particles, WindowState};
-use crate::granular::window::{GranularWindow, POINTS_A_CELL};
+use crate::granular::window::{GranularError, GranularWindow};
 
 /// Ground that rose or sank by less counts as unmoved, m: twice the step in which changes are recorded.
 const MOVED_M: f64 = 0.001;
@@ -42,22 +42,17 @@ pub struct LooseSoil {
 impl GranularWindow {
     /// The points of a state that are loose and open to the sky, or its grains that are, ascending by number. Grains are
     /// always loose.
-    #[must_use]
-    pub fn loose_points(&self, state: &WindowState) -> Vec<LoosePoint> {
-        let mut reported: Vec<_> = match state.particles() {
-            Some(Particles::Points(points)) => {
-                let loose = self.open(points.points.iter()).filter(|point| self.is_loose(state, *point));
-                loose.map(|point| self.reported(point)).collect()
-            }
-            Some(Particles::Grains(bed)) => self.open(bed.grains()).map(|grain| self.reported(grain)).collect(),
-            None => Vec::new(),
-        };
+    ///
+    /// # Errors
+    /// When the device fails on which the points are.
+    pub fn loose_points(&self, state: &WindowState, solver: &mut SoilSolver) -> Result<Vec<LoosePoint>, GranularError> {
+        let Some(particles) = state.particles() else { return Ok(Vec::new()) };
+        let are_grains = matches!(particles, Particles::Grains(_));
+        let open = self.highest(state, solver, &[])?.into_iter().flatten().flatten();
+        let loose = open.filter(|piece| are_grains || self.is_loose(state, piece));
+        let mut reported: Vec<_> = loose.map(|piece| self.reported(&piece)).collect();
         reported.sort_unstable_by_key(|point| point.id);
-        reported
-    }
-
-    fn open<P: Particle>(&self, particles: impl Iterator<Item = P>) -> impl Iterator<Item = P> {
-        self.highest_points(particles).into_iter().flatten().flatten()
+        Ok(reported)
     }
 
     /// Position of a loose point, map frame, m.
@@ -68,11 +63,11 @@ impl GranularWindow {
         self.corner_m + Vector3::from_fn(along)
     }
 
-    fn reported(&self, particle: impl Particle) -> LoosePoint {
+    fn reported(&self, piece: &SoilPiece) -> LoosePoint {
         let [low_m, side_m] = self.box_m();
         // A point is always inside: the whole number is in its range.
-        let along = |axis: usize| ((particle.position_m()[axis] - low_m[axis]) / side_m[axis] * LAST).round() as u16;
-        LoosePoint { place: [0, 1, 2].map(along), id: particle.id() }
+        let along = |axis: usize| ((piece.position_m[axis] - low_m[axis]) / side_m[axis] * LAST).round() as u16;
+        LoosePoint { place: [0, 1, 2].map(along), id: piece.id }
     }
 
     /// Low corner, relative to the grid's origin, and sides of the box that points may be in, m.
@@ -82,74 +77,20 @@ impl GranularWindow {
         [Vector3::repeat(-cell_m), side_m]
     }
 
-    /// The highest points of each column as wide as the points' distance, x fastest, highest first.
-    pub(crate) fn highest_points<P: Particle>(&self, points: impl Iterator<Item = P>) -> Vec<[Option<P>; LAYERS]> {
-        let [columns, rows] = self.posts.cells().map(|cells| cells * POINTS_A_CELL as usize);
-        let mut highest: Vec<[Option<P>; LAYERS]> = vec![[None; LAYERS]; columns * rows];
-        let along = |m: f64, count: usize| ((m / self.spacing_m()) as usize).min(count - 1);
-        for point in points {
-            let position_m = point.position_m();
-            let column = along(position_m.y, rows) * columns + along(position_m.x, columns);
-            push_down(&mut highest[column], point);
-        }
-        highest
-    }
-
     /// Whether the ground under a point has moved, or the point is above the ground.
-    fn is_loose(&self, state: &WindowState, point: impl Particle) -> bool {
-        let at_m = [point.position_m().x, point.position_m().y];
+    fn is_loose(&self, state: &WindowState, point: &SoilPiece) -> bool {
+        let at_m = [point.position_m.x, point.position_m.y];
         state.risen_m(self.posts.under(&at_m)).abs() >= MOVED_M || self.flies(state, point)
     }
 
     /// Whether a point is above the ground by half the points' distance or more.
-    pub(crate) fn flies(&self, state: &WindowState, point: impl Particle) -> bool {
-        let at_m = [point.position_m().x, point.position_m().y];
+    pub(crate) fn flies(&self, state: &WindowState, point: &SoilPiece) -> bool {
+        let at_m = [point.position_m.x, point.position_m.y];
         let risen_m = state.risen_m(self.posts.under(&at_m));
         let [columns, rows] = self.posts.cells();
         let cell = |axis: usize, count: usize| ((at_m[axis] / self.grid.cell_m) as usize).min(count - 1);
         let top_m =
             state.tops_m().get(cell(1, rows) * columns + cell(0, columns)).map_or(0.0, |top_m| f64::from(*top_m));
-        point.position_m().z - (top_m + risen_m) > 0.5 * self.spacing_m()
-    }
-}
-
-/// Inserts a point into a list of the highest, highest first; of two equally high the one with the smaller number.
-fn push_down<P: Particle>(highest: &mut [Option<P>], point: P) {
-    let is_above = |a: P, b: P| a.position_m().z.total_cmp(&b.position_m().z).then(b.id().cmp(&a.id())).is_gt();
-    let mut falling = Some(point);
-    for place in highest {
-        if falling.is_some_and(|new| place.is_none_or(|known| is_above(new, known))) {
-            std::mem::swap(place, &mut falling);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use nalgebra::Vector3;
-    use selene_crm::Point;
-
-    use super::push_down;
-
-    fn point(id: u32, height_m: f64) -> Point {
-        Point {
-            position_m: Vector3::new(0.0, 0.0, height_m),
-            velocity_m_s: Vector3::zeros(),
-            affine_s: nalgebra::Matrix3::zeros(),
-            stress_pa: nalgebra::Matrix3::zeros(),
-            volume_ratio: 1.0,
-            mass_mg: 1,
-            id,
-        }
-    }
-
-    #[test]
-    fn the_highest_points_are_found_in_whatever_order_they_come() {
-        let points = [point(0, 0.1), point(1, 0.4), point(2, 0.3), point(3, 0.4)];
-        for order in [[0, 1, 2, 3], [3, 2, 1, 0], [2, 3, 0, 1]] {
-            let mut highest = [None; 2];
-            order.iter().for_each(|&at| push_down(&mut highest, &points[at]));
-            assert_eq!(highest.map(|point| point.map(|point| point.id)), [Some(1), Some(3)]);
-        }
+        point.position_m.z - (top_m + risen_m) > 0.5 * self.spacing_m()
     }
 }

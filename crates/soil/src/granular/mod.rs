@@ -14,8 +14,8 @@
 //! - **Grains.** A snapshot has position and number of the points that are loose and open to the sky (`loose`), from
 //!   which sensors draw grains.
 //! - **Dust.** Fast soil at the surface throws it (`stirred`).
-//! - **Device.** Points and grains are stepped on the CPU, or on a device, from which they come back each heartbeat
-//!   (`solver`).
+//! - **Device.** Points and grains are stepped on the CPU or on a device (`solver`). Grains come back from it each
+//!   heartbeat; points stay there until they sleep, and the state says so (`place`).
 //! - **Drums** are thin shells that soil can be in. They continue from their poses at the last exchange.
 //! - **Single grains** (DEM) take the place of points in a window with the key `dem` (`bed`).
 //!
@@ -25,7 +25,7 @@
 mod bed;
 mod key;
 mod loose;
-mod particle;
+mod place;
 mod shells;
 mod solver;
 mod spec;

@@ -3,10 +3,8 @@
 //! beside it. Here each shell continues from its last pose, with a twist that brings it to its body's next pose.
 
 use nalgebra::Isometry3;
-use selene_crm::{Body, BodyShape, Drum};
+use selene_crm::{Body, BodyShape, Drum, PlacedDrum};
 use serde::{Deserialize, Serialize};
-
-use crate::granular::particle::{MG_PER_KG, Particle};
 
 /// Longest distance that a drum moves in an exchange, over its radius.
 const JUMP: f64 = 0.5;
@@ -27,9 +25,8 @@ struct TrackedDrum {
 }
 
 impl TrackedDrum {
-    /// Whether a point is within the drum's cylinder.
-    fn holds(&self, point: impl Particle) -> bool {
-        self.drum.holds(&self.pose.inverse_transform_point(&point.position_m().into()).coords)
+    fn placed(&self) -> PlacedDrum {
+        PlacedDrum { drum: self.drum, pose: self.pose }
     }
 }
 
@@ -66,16 +63,14 @@ impl Shells {
         self.left.iter().map(|left| left.number)
     }
 
-    /// Mass of the points within a drum's cylinder, kg.
-    pub(crate) fn load_kg(&self, number: u64, points: impl Iterator<Item = impl Particle>) -> Option<f64> {
-        let drum = self.find(number)?;
-        let held = points.filter(|point| drum.holds(*point));
-        Some(held.map(|point| f64::from(point.mass_mg()) / MG_PER_KG).sum())
+    /// All drums at their last poses.
+    pub(crate) fn placed(&self) -> Vec<PlacedDrum> {
+        self.left.iter().map(TrackedDrum::placed).collect()
     }
 
-    /// Whether a point is within the cylinder of a drum.
-    pub(crate) fn hold(&self, point: impl Particle) -> bool {
-        self.left.iter().any(|drum| drum.holds(point))
+    /// The drum with this number at its last pose.
+    pub(crate) fn placed_drum(&self, number: u64) -> Option<PlacedDrum> {
+        self.find(number).map(TrackedDrum::placed)
     }
 
     /// Whether all poses, which a file may hold, are finite.

@@ -3,18 +3,17 @@
 use garde::Validate;
 use schemars::JsonSchema;
 use selene_base::input::{finite_array, within};
+use selene_crm::LAYERS;
 use serde::Deserialize;
 
 use crate::granular::bed::DemSpec;
 
-/// Most points of a window: with the arrays of a step, half a gigabyte.
-pub(crate) const POINTS_MAX: f64 = 2e6;
+/// Most points of a window. How many a world may have depends on what steps them.
+pub(crate) const POINTS_MAX: f64 = 1.6e7;
 /// The longest side, m.
 const SIDE_MAX_M: f64 = 20.0;
 /// Most grains of a window: with their tree, a fifth of a gigabyte.
 const GRAINS_MAX: f64 = 2e6;
-/// Number of points of a column that are drawn as grains.
-pub(crate) const LAYERS: usize = 2;
 
 /// A window of a scenario.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
@@ -161,7 +160,11 @@ grains:
             ("to_m: [1, 0.5]", "to_m: [-2, 0.5]", ["line 3", "-2", "north-east of from_m"]),
             ("to_m: [1, 0.5]", "to_m: [100, 0.5]", ["line 3", "100", "20 m at most"]),
             ("depth_m: 0.2", "depth_m: 0", ["line 4", "0", "0.02 to 2"]),
-            ("spacing_m: 0.02", "spacing_m: 0.005", ["line 5", "makes 3200000 points", "2000000 are allowed"]),
+            (
+                "0.2\nspacing_m: 0.02",
+                "2\nspacing_m: 0.005",
+                ["line 5", "makes 32000000 points", "16000000 are allowed"],
+            ),
             ("spacing_m: 0.02", "spacing_m: .nan", ["line 5", "NaN", "0.005 to 0.5"]),
             ("exchange_s: 0.001", "exchange_s: 1", ["line 6", "1", "0.00005 to 0.01"]),
             ("per_point: 40", "per_point: 0", ["line 8", "lower than 1", "per_point"]),

@@ -1,15 +1,15 @@
 //! The state of a granular window: the soil of each post, and the points while the soil flows, or its grains.
 
 use nalgebra::{Matrix3, Vector3};
-use selene_crm::{Model, Point, State};
+use selene_crm::{Grid, LAYERS, Model, PlacedDrum, Point, SoilPiece, State, Totals};
 use selene_spheres::Sphere;
 use selene_terrain::{GroundPatch, Ruts, Terrain};
 use serde::{Deserialize, Serialize};
 
 use crate::granular::bed::Bed;
-use crate::granular::particle::{MG_PER_KG, Particle};
+use crate::granular::place::Place;
 use crate::granular::shells::Shells;
-use crate::granular::solver::GranularDevice;
+use crate::granular::solver::{GranularDevice, PlacedPoints, SoilSolver};
 use crate::granular::window::{GranularError, GranularWindow, Matter};
 use crate::memory::MemoryPatch;
 
@@ -21,7 +21,8 @@ const STILL_S: f64 = 0.5;
 /// Interval at which the ground's posts follow the points, s, and the smallest change of a post, m.
 const SHOW_S: f64 = 0.02;
 const REPORTED_M: f32 = 0.0005;
-/// Micrograms in a milligram.
+/// Milligrams in a kilogram, and micrograms in a milligram.
+pub(crate) const MG_PER_KG: f64 = 1e6;
 const UG_PER_MG: i64 = 1000;
 /// The most dust that a window of a valid state gained or lost, µg: a thousand tonnes.
 const DUST_MAX_UG: u64 = 1_000_000_000_000_000;
@@ -44,10 +45,20 @@ pub struct WindowState {
     flowing: Option<Flowing>,
 }
 
+/// What a step of flowing soil changes.
+pub(crate) struct Stepped<'a> {
+    pub(crate) particles: &'a mut Particles,
+    pub(crate) place: &'a mut Place,
+    pub(crate) turn: u64,
+    pub(crate) shells: &'a mut Shells,
+}
+
 /// Soil that flows, or grains, which may rest.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Flowing {
     particles: Particles,
+    /// Where its points are.
+    place: Place,
     /// Whether the grains rest: they are not stepped until a body comes.
     rests: bool,
     /// The drums in it.
@@ -95,23 +106,19 @@ impl Clone for Particles {
 }
 
 impl Particles {
-    fn is_still(&self) -> bool {
+    fn totals(&self, drums: &[PlacedDrum]) -> Totals {
         match self {
-            Self::Points(points) => is_still(points.points.iter().map(|point| point.velocity_m_s)),
-            Self::Grains(bed) => is_still(bed.grains().map(|grain| grain.velocity_m_s())),
+            Self::Points(points) => points.totals(drums),
+            Self::Grains(bed) => selene_crm::totals(bed.grains(), drums),
         }
     }
 
-    fn mass_mg(&self) -> u64 {
+    fn highest(&self, grid: &Grid, outside: &[PlacedDrum]) -> Vec<[Option<SoilPiece>; LAYERS]> {
         match self {
-            Self::Points(points) => mass_mg(points.points.iter()),
-            Self::Grains(bed) => mass_mg(bed.grains()),
+            Self::Points(points) => points.highest(grid, outside),
+            Self::Grains(bed) => selene_crm::highest(grid, bed.grains(), outside),
         }
     }
-}
-
-fn mass_mg(particles: impl Iterator<Item = impl Particle>) -> u64 {
-    particles.fold(0, |sum_mg, particle| sum_mg.saturating_add(u64::from(particle.mass_mg())))
 }
 
 impl Clone for WindowState {
@@ -138,9 +145,9 @@ impl Clone for Flowing {
     }
 
     fn clone_from(&mut self, source: &Self) {
-        let Self { particles, rests, shells, tops_m, reported_m, unshown_s, still_s } = source;
+        let Self { particles, place, rests, shells, tops_m, reported_m, unshown_s, still_s } = source;
         self.particles.clone_from(particles);
-        self.rests = *rests;
+        (self.place, self.rests) = (*place, *rests);
         self.shells.clone_from(shells);
         self.tops_m.clone_from(tops_m);
         self.reported_m.clone_from(reported_m);
@@ -153,6 +160,12 @@ impl WindowState {
     #[must_use]
     pub fn is_flowing(&self) -> bool {
         self.flowing.as_ref().is_some_and(|flowing| !flowing.rests)
+    }
+
+    /// Whether its points are on a device. The state's are then older.
+    #[must_use]
+    pub fn is_on_device(&self) -> bool {
+        self.flowing.as_ref().is_some_and(|flowing| flowing.place != Place::State)
     }
 
     /// The points; empty while the soil is a height field, and where it is grains.
@@ -177,8 +190,36 @@ impl WindowState {
         self.flowing.as_ref().map(|flowing| &flowing.particles)
     }
 
-    pub(crate) fn particles_and_shells_mut(&mut self) -> Option<(&mut Particles, &mut Shells)> {
-        self.flowing.as_mut().map(|flowing| (&mut flowing.particles, &mut flowing.shells))
+    #[cfg(test)]
+    pub(crate) fn particles_mut(&mut self) -> Option<&mut Particles> {
+        self.flowing.as_mut().map(|flowing| &mut flowing.particles)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn shells_mut(&mut self) -> Option<&mut Shells> {
+        self.flowing.as_mut().map(|flowing| &mut flowing.shells)
+    }
+
+    /// What a step changes.
+    pub(crate) fn stepped_mut(&mut self) -> Option<Stepped<'_>> {
+        let Flowing { particles, place, shells, .. } = self.flowing.as_mut()?;
+        Some(Stepped { particles, place, turn: self.turn, shells })
+    }
+
+    /// The points and where they are; `None` if there are none.
+    pub(crate) fn placed_points(&self) -> Option<PlacedPoints<'_>> {
+        let Flowing { particles: Particles::Points(points), place, .. } = self.flowing.as_ref()? else { return None };
+        Some(PlacedPoints { points, place: *place, turn: self.turn })
+    }
+
+    /// Sets `copy` to this state, but for points that are on a device: there [`GranularWindow::mark`] keeps them.
+    pub fn copy_to(&mut self, copy: &mut Self) {
+        let is_there = |flowing: &&mut Flowing| flowing.place != Place::State;
+        let left_out = self.flowing.as_mut().filter(is_there).map(|flowing| std::mem::take(&mut flowing.particles));
+        copy.clone_from(self);
+        if let (Some(flowing), Some(particles)) = (&mut self.flowing, left_out) {
+            flowing.particles = particles;
+        }
     }
 
     pub(crate) fn shells(&self) -> Option<&Shells> {
@@ -199,7 +240,7 @@ impl WindowState {
     /// Soil of its points or grains, mg.
     #[must_use]
     pub fn points_mg(&self) -> u64 {
-        self.particles().map_or(0, Particles::mass_mg)
+        self.particles().map_or(0, |particles| particles.totals(&[]).mass_mg)
     }
 
     /// Soil with which the window began, mg.
@@ -256,6 +297,8 @@ pub struct EndOfHeartbeat {
     sleeps: bool,
     /// Height of their surface in each column of cells, m above the floor, if the ground is to be updated.
     tops_m: Option<Vec<f32>>,
+    /// Speed of the fastest of them, m/s.
+    pub fastest_m_s: f32,
 }
 
 impl GranularWindow {
@@ -291,19 +334,19 @@ impl GranularWindow {
 
     fn bed_at_rest(&self, bed: Bed) -> WindowState {
         let flowing = self.begin(Particles::Grains(bed));
-        let total_mg = flowing.particles.mass_mg();
+        let total_mg = flowing.particles.totals(&[]).mass_mg;
         let flowing = Some(Flowing { rests: true, ..flowing });
         WindowState { posts_mg: vec![0; self.posts.count()], total_mg, flowing, ..WindowState::default() }
     }
 
     /// Soil that begins to flow.
     fn begin(&self, particles: Particles) -> Flowing {
-        let (tops_m, reported_m) = (self.tops_now_m(&particles), vec![0.0; self.posts.count()]);
+        let (tops_m, reported_m) = (self.tops_of_m(&particles), vec![0.0; self.posts.count()]);
         Flowing { particles, tops_m, reported_m, ..Flowing::default() }
     }
 
     /// Height of the surface in each column of cells, m above the floor.
-    fn tops_now_m(&self, particles: &Particles) -> Vec<f32> {
+    fn tops_of_m(&self, particles: &Particles) -> Vec<f32> {
         match (&self.matter, particles) {
             (Matter::Points(model), Particles::Points(points)) => points.tops_m(model),
             (Matter::Grains(grains), Particles::Grains(bed)) => {
@@ -342,7 +385,12 @@ impl GranularWindow {
     /// # Errors
     /// When the sum differs by a milligram or more.
     pub fn balance(&self, state: &WindowState) -> Result<(), GranularError> {
-        let found_mg = state.posts_mg.iter().copied().chain([state.points_mg()]).fold(0_u64, u64::saturating_add);
+        self.balance_with(state, state.points_mg())
+    }
+
+    /// The same with the mass of the points or grains, mg, as it was found where they are.
+    fn balance_with(&self, state: &WindowState, points_mg: u64) -> Result<(), GranularError> {
+        let found_mg = state.posts_mg.iter().copied().chain([points_mg]).fold(0_u64, u64::saturating_add);
         let expected_mg = state.total_mg.saturating_add_signed(state.gained_mg);
         if found_mg == expected_mg {
             return Ok(());
@@ -384,27 +432,68 @@ impl GranularWindow {
     }
 
     /// Ends a heartbeat of `elapsed_s` for the points: finds what `settle` is to do, and checks the ledger. Reads the points
-    /// and not the ground, so several windows can do it at once.
+    /// and not the ground, so several windows can do it at once. Grains come back from a device, and so do points that
+    /// are to sleep.
     ///
     /// # Errors
-    /// When soil was lost or created.
+    /// When soil was lost or created, or the device fails.
     pub fn end_heartbeat(
         &self,
         state: &mut WindowState,
+        solver: &mut SoilSolver,
         is_entered: bool,
         elapsed_s: f64,
     ) -> Result<EndOfHeartbeat, GranularError> {
-        let mut end = EndOfHeartbeat::default();
-        if let Some(flowing) = state.flowing.as_mut().filter(|flowing| !flowing.rests) {
-            let is_still = !is_entered && flowing.particles.is_still();
-            flowing.still_s = if is_still { flowing.still_s + elapsed_s } else { 0.0 };
-            flowing.unshown_s += elapsed_s;
-            end.sleeps = flowing.still_s >= STILL_S;
-            let shows = end.sleeps || flowing.unshown_s >= SHOW_S;
-            end.tops_m = shows.then(|| self.tops_now_m(&flowing.particles));
+        self.bring_grains_back(state, solver)?;
+        let totals = self.totals(state, solver, &[])?;
+        self.balance_with(state, totals.mass_mg)?;
+        let mut end = EndOfHeartbeat { fastest_m_s: totals.fastest_m_s, ..EndOfHeartbeat::default() };
+        let Some(flowing) = state.flowing.as_mut().filter(|flowing| !flowing.rests) else { return Ok(end) };
+        let is_still = !is_entered && is_still(&totals);
+        flowing.still_s = if is_still { flowing.still_s + elapsed_s } else { 0.0 };
+        flowing.unshown_s += elapsed_s;
+        end.sleeps = flowing.still_s >= STILL_S;
+        if end.sleeps || flowing.unshown_s >= SHOW_S {
+            end.tops_m = Some(self.tops_now_m(state, solver)?);
         }
-        self.balance(state)?;
+        if end.sleeps {
+            self.bring_back(state, solver)?;
+        }
         Ok(end)
+    }
+
+    /// Sums over the points or grains, wherever they are, and over those in each of `drums`.
+    pub(crate) fn totals(
+        &self,
+        state: &WindowState,
+        solver: &mut SoilSolver,
+        drums: &[PlacedDrum],
+    ) -> Result<Totals, GranularError> {
+        match state.placed_points().and_then(|points| solver.points.device(&points)) {
+            Some(soil) => soil.and_then(|soil| soil.totals(drums)).map_err(|source| self.failed(source)),
+            None => Ok(state.particles().map_or_else(Totals::default, |particles| particles.totals(drums))),
+        }
+    }
+
+    /// The highest points or grains of each column, wherever they are, that are in none of the drums `outside`.
+    pub(crate) fn highest(
+        &self,
+        state: &WindowState,
+        solver: &mut SoilSolver,
+        outside: &[PlacedDrum],
+    ) -> Result<Vec<[Option<SoilPiece>; LAYERS]>, GranularError> {
+        match state.placed_points().and_then(|points| solver.points.device(&points)) {
+            Some(soil) => soil.and_then(|soil| soil.highest(outside)).map_err(|source| self.failed(source)),
+            None => Ok(state.particles().map_or_else(Vec::new, |particles| particles.highest(&self.grid, outside))),
+        }
+    }
+
+    /// Height of the surface in each column of cells, m above the floor.
+    fn tops_now_m(&self, state: &WindowState, solver: &mut SoilSolver) -> Result<Vec<f32>, GranularError> {
+        match state.placed_points().and_then(|points| solver.points.device(&points)) {
+            Some(soil) => soil.and_then(|soil| soil.tops_m()).map_err(|source| self.failed(source)),
+            None => Ok(state.particles().map_or_else(Vec::new, |particles| self.tops_of_m(particles))),
+        }
     }
 
     /// Updates the ground if it is time, and turns points that sleep into a height field again. Grains rest.
@@ -585,11 +674,9 @@ fn change_post(post_mg: &mut u64, by_mg: i64) -> i64 {
     post_mg.wrapping_sub(before_mg) as i64
 }
 
-/// Whether particles of these velocities, m/s, are slow, and none flies.
-pub(crate) fn is_still(velocities_m_s: impl Iterator<Item = Vector3<f32>> + Clone) -> bool {
-    let squares = velocities_m_s.clone().map(|velocity| f64::from(velocity.norm_squared()));
-    let (sum, count) = squares.fold((0.0, 0.0), |(sum, count), square| (sum + square, count + 1.0));
-    sum <= STILL_M_S.powi(2) * count && velocities_m_s.into_iter().all(|velocity| velocity.norm() <= FLYING_M_S)
+/// Whether soil is slow, and none of it flies.
+pub(crate) fn is_still(totals: &Totals) -> bool {
+    totals.mean_square_m2_s2 <= STILL_M_S.powi(2) && totals.fastest_m_s <= FLYING_M_S
 }
 
 #[cfg(test)]
@@ -601,7 +688,7 @@ mod tests {
     use super::{Particles, WindowState};
     use crate::granular::shells::Shells;
     use crate::granular::solver::SoilSolver;
-    use crate::granular::{GranularError, GranularWindow, WindowSpec};
+    use crate::granular::{GranularError, GranularWindow, LoosePoint, StirredSoil, WindowSpec};
     use crate::law::Law;
     use crate::memory::MemoryPatch;
     use crate::rigid::{Rigid, RigidSpec};
@@ -637,8 +724,8 @@ mod tests {
     }
 
     fn points_mut(state: &mut WindowState) -> &mut Vec<Point> {
-        match state.particles_and_shells_mut() {
-            Some((Particles::Points(points), _)) => &mut points.points,
+        match state.particles_mut() {
+            Some(Particles::Points(points)) => &mut points.points,
             _ => panic!("the soil is no points"),
         }
     }
@@ -651,8 +738,17 @@ mod tests {
         is_entered: bool,
         elapsed_s: f64,
     ) -> Result<(), GranularError> {
-        let end = window.end_heartbeat(state, is_entered, elapsed_s)?;
+        let end = window.end_heartbeat(state, &mut SoilSolver::default(), is_entered, elapsed_s)?;
         window.settle(state, ground, memory, end)
+    }
+
+    fn loose_points(window: &GranularWindow, state: &WindowState) -> Vec<LoosePoint> {
+        window.loose_points(state, &mut SoilSolver::default()).expect("points")
+    }
+
+    fn stirred_soil(window: &GranularWindow, state: &WindowState) -> Vec<StirredSoil> {
+        let fastest_m_s = state.particles().map_or(0.0, |particles| particles.totals(&[]).fastest_m_s);
+        window.stirred_soil(state, &mut SoilSolver::default(), fastest_m_s).expect("points")
     }
 
     fn box_at(height_m: f64, speed_m_s: f64) -> Body {
@@ -754,13 +850,13 @@ mod tests {
     fn sensors_get_the_points_that_a_box_moved_and_none_before() {
         let (window, mut state, mut ground, mut memory) = pit();
         window.wake(&mut state, &ground);
-        assert!(window.loose_points(&state).is_empty(), "nothing has moved");
+        assert!(loose_points(&window, &state).is_empty(), "nothing has moved");
         let mut solver = SoilSolver::new(None);
         for n in 0..60 {
             window.step(&mut state, &[(0, box_at(0.04 - 5e-4 * f64::from(n), -0.5))], &mut solver).expect("a step");
         }
         settle(&window, &mut state, (&mut ground, &mut memory), true, 0.02).expect("nothing is lost");
-        let reported = window.loose_points(&state);
+        let reported = loose_points(&window, &state);
         // Those under the box at least: six columns each way.
         assert!(reported.len() > 36 && reported.is_sorted_by_key(|point| point.id), "{} points", reported.len());
         for point in &reported {
@@ -769,7 +865,7 @@ mod tests {
             assert!(apart_m.amax() < REPORTED_PLACE_M, "point {} is reported {apart_m} beside its place", point.id);
         }
         // One that flies over ground that nothing touched.
-        let untouched = |of: &WindowState| window.loose_points(of).iter().all(|point| point.id != 0);
+        let untouched = |of: &WindowState| loose_points(&window, of).iter().all(|point| point.id != 0);
         let (mut flying, mut resting) = (state.clone(), state);
         for (state, height_m) in [(&mut flying, 0.5), (&mut resting, 0.1)] {
             let first = points_mut(state).iter_mut().find(|point| point.id == 0).expect("the first point");
@@ -850,11 +946,11 @@ mod tests {
     #[test]
     fn soil_at_the_surface_throws_dust_while_it_slides_fast_in_the_open() {
         let (window, mut state, ground, _) = pit();
-        assert_eq!(window.stirred_soil(&state), [], "a height field");
+        assert_eq!(stirred_soil(&window, &state), [], "a height field");
         window.wake(&mut state, &ground);
         let stirred_at = |state: &mut WindowState, speed_m_s: f32| {
             points_mut(state).iter_mut().for_each(|point| point.velocity_m_s = Vector3::x() * speed_m_s);
-            window.stirred_soil(state)
+            stirred_soil(&window, state)
         };
         assert_eq!(stirred_at(&mut state, 0.05), [], "too slow");
         let stirred = stirred_at(&mut state, 0.3);
@@ -868,13 +964,13 @@ mod tests {
         }
         let drum = Drum { radius_m: 1.0, half_length_m: 1.0, slices: 1, scoops: 1, channel_m: 0.1, overlap_rad: 1.0 };
         let around = Body { shape: BodyShape::Drum(drum), ..box_at(0.0, 0.0) };
-        *state.particles_and_shells_mut().expect("points").1 = Shells::left_by([(7, &around)].into_iter(), 0.0);
-        assert_eq!(window.stirred_soil(&state), [], "in a drum");
-        *state.particles_and_shells_mut().expect("points").1 = Shells::default();
+        *state.shells_mut().expect("points") = Shells::left_by([(7, &around)].into_iter(), 0.0);
+        assert_eq!(stirred_soil(&window, &state), [], "in a drum");
+        *state.shells_mut().expect("points") = Shells::default();
         points_mut(&mut state)[7].position_m.z += 0.3;
-        assert_eq!(window.stirred_soil(&state).len(), 80, "below a point in flight");
+        assert_eq!(stirred_soil(&window, &state).len(), 80, "below a point in flight");
         points_mut(&mut state).iter_mut().for_each(|point| point.position_m.z += 0.2);
-        assert_eq!(window.stirred_soil(&state), [], "in flight");
+        assert_eq!(stirred_soil(&window, &state), [], "in flight");
     }
 
     #[test]

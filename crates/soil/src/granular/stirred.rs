@@ -4,10 +4,12 @@
 //! blade covers counts too. Single grains throw none.
 
 use nalgebra::Vector3;
-use selene_crm::Point;
+use selene_crm::SoilPiece;
 
-use crate::granular::state::WindowState;
-use crate::granular::window::{GranularWindow, POINTS_A_CELL};
+use crate::granular::shells::Shells;
+use crate::granular::solver::SoilSolver;
+use crate::granular::state::{MG_PER_KG, Particles, WindowState};
+use crate::granular::window::{GranularError, GranularWindow, POINTS_A_CELL};
 
 /// Speed above which soil throws dust, m/s: our choice. By the default `rise`, dust of slower soil would rise by less
 /// than half a millimetre on the Moon.
@@ -38,26 +40,35 @@ struct Sums {
 }
 
 impl GranularWindow {
-    /// The soil that throws dust, ascending by column.
-    #[must_use]
-    pub fn stirred_soil(&self, state: &WindowState) -> Vec<StirredSoil> {
-        let is_fast = |point: &Point| point.velocity_m_s.norm_squared() > FAST_M_S * FAST_M_S;
-        if !state.points().iter().any(is_fast) {
-            return Vec::new();
+    /// The soil that throws dust, ascending by column, at the end of a heartbeat in which `fastest_m_s` is the speed of the
+    /// fastest.
+    ///
+    /// # Errors
+    /// When the device fails on which the points are.
+    pub fn stirred_soil(
+        &self,
+        state: &WindowState,
+        solver: &mut SoilSolver,
+        fastest_m_s: f32,
+    ) -> Result<Vec<StirredSoil>, GranularError> {
+        let are_points = matches!(state.particles(), Some(Particles::Points(_)));
+        if !are_points || fastest_m_s <= FAST_M_S {
+            return Ok(Vec::new());
         }
-        let is_outside = |point: &&Point| !state.shells().is_some_and(|shells| shells.hold(*point));
-        let highest = self.highest_points(state.points().iter().filter(is_outside));
+        let outside = state.shells().map(Shells::placed).unwrap_or_default();
+        let highest = self.highest(state, solver, &outside)?;
         let [columns, rows] = self.posts.cells();
         let mut sums = vec![Sums::default(); columns * rows];
         let a_cell = POINTS_A_CELL as usize;
         for (column, layers) in highest.into_iter().enumerate() {
-            let surface = layers.into_iter().flatten().find(|point| !self.flies(state, *point));
-            let Some(point) = surface.filter(|point| is_fast(point)) else { continue };
+            let surface = layers.into_iter().flatten().find(|point| !self.flies(state, point));
+            let is_fast = |point: &SoilPiece| point.velocity_m_s.norm_squared() > FAST_M_S * FAST_M_S;
+            let Some(point) = surface.filter(is_fast) else { continue };
             let (x, y) = (column % (columns * a_cell), column / (columns * a_cell));
-            sums[(y / a_cell) * columns + x / a_cell].add(point);
+            sums[(y / a_cell) * columns + x / a_cell].add(&point);
         }
         let moving = sums.iter().enumerate().filter(|(_, sums)| sums.mass_kg > 0.0);
-        moving.map(|(cell, sums)| self.stirred(cell as u32, sums)).collect()
+        Ok(moving.map(|(cell, sums)| self.stirred(cell as u32, sums)).collect())
     }
 
     fn stirred(&self, cell: u32, sums: &Sums) -> StirredSoil {
@@ -72,8 +83,8 @@ impl GranularWindow {
 }
 
 impl Sums {
-    fn add(&mut self, point: &Point) {
-        let (mass_kg, velocity_m_s) = (point.mass_kg(), point.velocity_m_s.cast::<f64>());
+    fn add(&mut self, point: &SoilPiece) {
+        let (mass_kg, velocity_m_s) = (f64::from(point.mass_mg) / MG_PER_KG, point.velocity_m_s.cast::<f64>());
         self.mass_kg += mass_kg;
         self.moment_kg_m += point.position_m * mass_kg;
         self.momentum_n_s += velocity_m_s * mass_kg;

@@ -2,15 +2,16 @@
 
 use nalgebra::{Translation3, Vector3};
 use selene_base::Wrench;
-use selene_crm::{Body, CrmError, Edges, Grid, Model, Reaction, Wall};
+use selene_crm::{Body, CrmError, Edges, Grid, Model, PlacedDrum, Reaction, Wall};
 use selene_spheres::SpheresError;
 use selene_terrain::{GroundPatch, Node, NodeRect, Ruts, Terrain, TileRect};
 
 use crate::granular::bed::Grains;
+use crate::granular::place::Place;
 use crate::granular::shells::Shells;
 use crate::granular::solver::SoilSolver;
 use crate::granular::spec::{GrainsSpec, POINTS_MAX, WindowSpec};
-use crate::granular::state::{Particles, WindowState};
+use crate::granular::state::{MG_PER_KG, Particles, Stepped, WindowState};
 use crate::soils::Soils;
 use crate::wheel::{Conditions, WheelContact};
 
@@ -52,6 +53,14 @@ pub enum GranularError {
         /// Why.
         source: SpheresError,
     },
+    /// A device failed that had the points.
+    #[error("window '{window}': {source}; the points were there, go on from a checkpoint")]
+    Lost {
+        /// Its name.
+        window: String,
+        /// How it failed.
+        source: CrmError,
+    },
     /// Soil was lost or created: a fault of Selene.
     #[error("granular window '{window}' has {found_mg} mg of soil; it must have {expected_mg} mg: please report this")]
     Ledger {
@@ -77,13 +86,22 @@ pub enum GranularError {
 }
 
 impl GranularError {
+    /// The same error, or that the points are lost where a device failed that has them: nothing can be made again.
+    #[must_use]
+    pub fn with_points_lost(self) -> Self {
+        match self {
+            Self::Soil { window, source: source @ CrmError::Device(_) } => Self::Lost { window, source },
+            other => other,
+        }
+    }
+
     /// Whether a device failed or had too little room, so that the CPU can do the same work.
     #[must_use]
     pub fn is_of_device(&self) -> bool {
         match self {
             Self::Soil { source, .. } => matches!(source, CrmError::Device(_)),
             Self::Grains { source, .. } => matches!(source, SpheresError::Device(_) | SpheresError::Crowded { .. }),
-            Self::Window { .. } | Self::Ledger { .. } | Self::Carried { .. } => false,
+            Self::Window { .. } | Self::Lost { .. } | Self::Ledger { .. } | Self::Carried { .. } => false,
         }
     }
 }
@@ -333,7 +351,8 @@ impl GranularWindow {
     ///
     /// # Errors
     /// When a body is not valid, the soil becomes too fast, grains overlap too deeply, or a device fails. The points or
-    /// grains are then as before; on a device they are those that came back last.
+    /// grains are then as before; grains on a device are those that came back last, and points there those that were
+    /// marked ([`GranularWindow::go_back`]).
     pub fn step(
         &self,
         state: &mut WindowState,
@@ -343,7 +362,7 @@ impl GranularWindow {
         if !state.is_flowing() {
             return Ok(vec![Wrench::default(); bodies.len()]);
         }
-        let Some((particles, shells)) = state.particles_and_shells_mut() else {
+        let Some(Stepped { particles, place, turn, shells }) = state.stepped_mut() else {
             return Ok(vec![Wrench::default(); bodies.len()]);
         };
         let in_grid = |(number, body): &(u64, Body)| {
@@ -354,7 +373,7 @@ impl GranularWindow {
         let numbers = || bodies.iter().map(|(number, _)| *number);
         let reactions = match (&self.matter, particles) {
             (Matter::Points(model), Particles::Points(points)) => {
-                let stepped = solver.points.step(model, points, &moving, self.exchange_s);
+                let stepped = solver.points.step(model, (points, place, turn), &moving, self.exchange_s);
                 stepped.map_err(|source| self.failed(source))?
             }
             (Matter::Grains(grains), Particles::Grains(bed)) => {
@@ -380,18 +399,63 @@ impl GranularWindow {
     /// # Errors
     /// When the device fails.
     pub fn bring_back(&self, state: &mut WindowState, solver: &mut SoilSolver) -> Result<(), GranularError> {
-        match state.particles_and_shells_mut() {
-            Some((Particles::Points(points), _)) => {
-                solver.points.bring_back(points).map_err(|source| self.failed(source))
-            }
-            Some((Particles::Grains(bed), _)) => {
-                bed.bring_back(&mut solver.grains).map_err(|source| self.grains_failed(source))
-            }
-            None => Ok(()),
-        }
+        self.bring_grains_back(state, solver)?;
+        self.save(state, solver)
     }
 
-    fn failed(&self, source: CrmError) -> GranularError {
+    /// Brings grains back from the device that steps them.
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub fn bring_grains_back(&self, state: &mut WindowState, solver: &mut SoilSolver) -> Result<(), GranularError> {
+        let Some(Stepped { particles: Particles::Grains(bed), .. }) = state.stepped_mut() else { return Ok(()) };
+        bed.bring_back(&mut solver.grains).map_err(|source| self.grains_failed(source))
+    }
+
+    /// Sets the points of `state` to those on the device, if they are there. The solver is as before, so that another
+    /// copy of the state can go on from the device.
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub fn save(&self, state: &mut WindowState, solver: &SoilSolver) -> Result<(), GranularError> {
+        let Some(Stepped { particles: Particles::Points(points), place, .. }) = state.stepped_mut() else {
+            return Ok(());
+        };
+        solver.points.save(points, *place).map_err(|source| self.lost(source))?;
+        *place = Place::State;
+        Ok(())
+    }
+
+    /// Keeps a copy of points that are on a device there, for [`GranularWindow::go_back`].
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub fn mark(&self, state: &WindowState, solver: &mut SoilSolver) -> Result<(), GranularError> {
+        let Some(points) = state.placed_points() else { return Ok(()) };
+        solver.points.mark(&points).map_err(|source| self.failed(source))
+    }
+
+    /// Gives `copy`, made by [`WindowState::copy_to`] when the points were marked, the points of then.
+    ///
+    /// # Errors
+    /// When the device has lost them.
+    pub fn go_back(&self, copy: &mut WindowState, solver: &mut SoilSolver) -> Result<(), GranularError> {
+        if !copy.is_on_device() {
+            return Ok(());
+        }
+        let Some(Stepped { particles: Particles::Points(points), place, .. }) = copy.stepped_mut() else {
+            return Ok(());
+        };
+        solver.points.rewind(points, *place).map_err(|source| self.lost(source))?;
+        *place = Place::State;
+        Ok(())
+    }
+
+    pub(crate) fn lost(&self, source: CrmError) -> GranularError {
+        GranularError::Lost { window: self.name.clone(), source }
+    }
+
+    pub(crate) fn failed(&self, source: CrmError) -> GranularError {
         GranularError::Soil { window: self.name.clone(), source }
     }
 
@@ -399,14 +463,24 @@ impl GranularWindow {
         GranularError::Grains { window: self.name.clone(), source }
     }
 
-    /// Soil in a drum at its last pose, kg; zero for a number that is not that of a drum in the window.
-    #[must_use]
-    pub fn load_kg(&self, state: &WindowState, number: u64) -> f64 {
-        let load_kg = |shells: &Shells| match state.particles()? {
-            Particles::Points(points) => shells.load_kg(number, points.points.iter()),
-            Particles::Grains(bed) => shells.load_kg(number, bed.grains()),
-        };
-        state.shells().and_then(load_kg).unwrap_or(0.0)
+    /// Soil in each of the drums with these numbers at its last pose, kg; zero where there is no such drum in the window.
+    ///
+    /// # Errors
+    /// When the device fails on which the points are.
+    pub fn loads_kg(
+        &self,
+        state: &WindowState,
+        solver: &mut SoilSolver,
+        numbers: &[u64],
+    ) -> Result<Vec<f64>, GranularError> {
+        let drums: Vec<_> = numbers.iter().map(|number| state.shells()?.placed_drum(*number)).collect();
+        let known: Vec<_> = drums.iter().flatten().copied().collect();
+        if known.is_empty() {
+            return Ok(vec![0.0; numbers.len()]);
+        }
+        let mut held_mg = self.totals(state, solver, &known)?.held_mg.into_iter();
+        let load_kg = |drum: &Option<PlacedDrum>| drum.map_or(0.0, |_| held_mg.next().unwrap_or(0) as f64 / MG_PER_KG);
+        Ok(drums.iter().map(load_kg).collect())
     }
 
     /// The contact of a wheel of `radius_m` around `centre_m` on which the points act by `wrench`, in the form that

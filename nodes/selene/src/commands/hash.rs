@@ -33,7 +33,7 @@ fn hash_of(args: &HashArgs, verbosity: Verbosity) -> Result<u64, Fault> {
         work.reached(millis(world.time()));
     }
     drop(work);
-    Ok(world.hash())
+    world.hash().map_err(Fault::run)
 }
 
 /// Whole milliseconds, the steps of the bar.

@@ -183,7 +183,7 @@ impl Convoy {
     /// The result of the convoy.
     pub(super) fn driven(self) -> ConvoyResult {
         let hits = (0..self.trucks.len()).map(|truck| self.hits(truck)).collect();
-        ConvoyResult { hits, is_done: self.is_done(), state_hash: self.world.hash(), tracks: self.tracks }
+        ConvoyResult { hits, is_done: self.is_done(), state_hash: self.world.state().hash(), tracks: self.tracks }
     }
 }
 
