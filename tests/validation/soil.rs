@@ -129,7 +129,7 @@ fn granular_soil_does_as_published_laws_say() {
 }
 
 /// Bekker's power law fits the discs to some 6 % and Coulomb's the ring to some 5 %; the tolerances are about twice
-/// that. The points' torque of the ring was within 4 %; its tolerance allows for the way of the peer's ring, which is not
+/// that. The points' torque of the ring was within 4 % (rms of the loads); its tolerance allows for the way of the peer's ring, which is not
 /// published. Points under discs are reported without a limit, since the depth of the peer's bed is not published.
 const BEVAMETER: [(&str, f64); 4] =
     [("disc_small_scm", 0.15), ("disc_large_scm", 0.15), ("ring_torque_fit", 0.10), ("ring_torque_points", 0.15)];

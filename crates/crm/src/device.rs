@@ -27,7 +27,8 @@ pub trait DeviceSoil: Debug + Send + Sync {
     /// through an open face, the soil becomes too fast or too dense, or the device fails: it must then be loaded again.
     fn step(&mut self, bodies: &[Body], duration_s: f64) -> Result<StepResults, CrmError>;
 
-    /// Sets the points of `state`, which are those that were loaded in the same order or none, to those on the device.
+    /// Sets the points of `state`, which are those that were loaded in the same order or none, to those on the device. Those
+    /// of a state keep their masses, which may be newer.
     ///
     /// # Errors
     /// When the device fails, or `state` has another number of points.

@@ -27,8 +27,7 @@ const EARTH_M_S2: f64 = 9.81;
 const BED_M: f64 = 0.6;
 /// Number of the sinkages to which our points are pressed.
 const PRESSED: usize = 4;
-/// Numbers of the loads under which our points are sheared, and of the cells of the ring's width.
-const TURNED: [usize; 4] = [0, 1, 3, 7];
+/// Cells along the ring's width.
 const RING_CELLS: u32 = 4;
 /// Number of SCM cells along a plate.
 const PLATE_CELLS: f64 = 36.0;
@@ -61,8 +60,8 @@ pub(super) fn compare(sources: &Sources) -> Result<Section, Failure> {
         .into_iter()
         .map(|forces| forces.map(|n| SINKAGES_M.into_iter().zip(n).collect()))
         .collect::<Result<_, _>>()?;
-    let turned = |at: &usize| rig::ring(&soil, RING_M, LOADS_KG[*at], RING_CELLS);
-    let turns: Vec<RingTurn> = TURNED.par_iter().map(turned).collect::<Result<_, _>>()?;
+    let turned = |load_kg: &f64| rig::ring(&soil, RING_M, *load_kg, RING_CELLS);
+    let turns: Vec<RingTurn> = LOADS_KG.par_iter().map(turned).collect::<Result<_, _>>()?;
     let (bekker, coulomb) = (Bekker::fit(), Coulomb::fit());
     let scm: Vec<Curve> =
         RADII_M.into_iter().map(|radius_m| pressed_by_scm(sources, bekker, radius_m)).collect::<Result<_, _>>()?;
@@ -164,13 +163,13 @@ fn figures(points: &[Curve], turns: &[RingTurn], scm: &[Curve], coulomb: Coulomb
         rms(curve.iter().zip(FORCES_N[disc]).map(|((_, ours_n), theirs_n)| ours_n / theirs_n - 1.0))
     };
     let torque = LOADS_KG.into_iter().zip(TORQUES_NM).map(|(load_kg, nm)| coulomb.torque_nm(load_kg) / nm - 1.0);
-    let turned = TURNED.into_iter().zip(turns).map(|(at, turn)| turn.torque_nm / TORQUES_NM[at] - 1.0);
+    let turned = turns.iter().zip(TORQUES_NM).map(|(turn, theirs_nm)| turn.torque_nm / theirs_nm - 1.0);
     vec![
         figure("disc_small_points", off(&points[0], 0), "points' force on a disc of 0.2 m, to 100 mm; rms", None),
         figure("disc_large_points", off(&points[1], 1), "points' force on a disc of 0.3 m, to 100 mm; rms", None),
         figure("disc_small_scm", off(&scm[0], 0), "SCM's force on its plate, to 200 mm, fitted; rms", Some(0.15)),
         figure("disc_large_scm", off(&scm[1], 1), "SCM's force on that of 0.3 m, to 200 mm, fitted; rms", Some(0.15)),
-        figure("ring_torque_points", rms(turned), "points' torque of the ring, four loads; rms", None),
+        figure("ring_torque_points", rms(turned), "points' torque of the ring, eight loads; rms", None),
         figure("ring_torque_fit", rms(torque), "Coulomb's torque of the ring, fitted; rms", Some(0.10)),
     ]
 }
@@ -186,7 +185,7 @@ fn chart(soil: &CrmSpec, points: &[Curve], turns: &[RingTurn], scm: &[Curve], co
     }
     let of_load = |of: &dyn Fn(f64) -> f64| LOADS_KG.into_iter().map(|kg| (kg, of(kg))).collect();
     let yields = Coulomb { cohesion_pa: soil.cohesion_pa, tangent: soil.friction_static };
-    let turned = TURNED.into_iter().zip(turns).map(|(at, turn)| (LOADS_KG[at], turn.torque_nm)).collect();
+    let turned = LOADS_KG.into_iter().zip(turns).map(|(load_kg, turn)| (load_kg, turn.torque_nm)).collect();
     let ring = vec![
         line("points", 0, Mark::Line, turned),
         line("Chrono", 0, Mark::Rings, LOADS_KG.into_iter().zip(TORQUES_NM).collect()),
@@ -223,7 +222,7 @@ for the ring c {cohesion_pa:.0} Pa, φ {:.1}°.
 Were all soil under the ring to yield by the soil's own μ and c, its torque would be {:.2} times Chrono's under 25 kg and \
 {:.2} times under 200 kg. Our points turn a ring four cells wide, with teeth one cell high like the grousers of a shear ring, on a bed 0.15 m \
 deep; its weight and the soil's reaction move it up and down. Means between 25 and 50 mm of its middle's way, with the \
-depth of the teeth's tips, under 25, 50, 100 and 200 kg: {}. The ring sinks while it turns and meets more soil the deeper it is, \
+depth of the teeth's tips, under 25 to 200 kg in steps of 25: {}. The ring sinks while it turns and meets more soil the deeper it is, \
 so these depend on its way; that of Chrono's ring and its depth are not in the table. Without teeth the torque swings by half with each \
 cell that the ring sinks. Five cells wide, the ring gives 33, 100 and 170 N m under 25, 100 and 200 kg.
 ",

@@ -65,9 +65,11 @@ impl DeviceSoil for OnCpu {
 
     fn save(&self, state: &mut State) -> Result<(), CrmError> {
         let points: BTreeMap<u32, &Point> = self.state.points.iter().map(|point| (point.id, point)).collect();
-        let mut saved = State::default();
-        saved.points.extend(self.order.iter().map(|id| *points[id]));
-        *state = saved;
+        let masses: BTreeMap<u32, u32> = state.points.iter().map(|point| (point.id, point.mass_mg)).collect();
+        let saved = |id: &u32| Point { mass_mg: *masses.get(id).unwrap_or(&points[id].mass_mg), ..*points[id] };
+        let mut all = State::default();
+        all.points.extend(self.order.iter().map(saved));
+        *state = all;
         Ok(())
     }
 
