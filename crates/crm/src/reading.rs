@@ -3,8 +3,10 @@
 
 use nalgebra::{Isometry3, Vector3};
 
+use crate::body::Body;
 use crate::drum::Drum;
 use crate::grid::Grid;
+use crate::shape::BodyShape;
 use crate::state::{POINTS_A_CELL, Point, State};
 
 /// The highest pieces of a column that are reported: one in flight and the one below.
@@ -24,6 +26,14 @@ impl PlacedDrum {
     #[must_use]
     pub fn holds(&self, at_m: &Vector3<f64>) -> bool {
         self.drum.holds(&self.pose.inverse_transform_point(&(*at_m).into()).coords)
+    }
+}
+
+/// The drum as a body at rest.
+impl From<PlacedDrum> for Body {
+    fn from(PlacedDrum { drum, pose }: PlacedDrum) -> Self {
+        let (velocity_m_s, angular_velocity_rad_s) = (Vector3::zeros(), Vector3::zeros());
+        Self { shape: BodyShape::Drum(drum), pose, velocity_m_s, angular_velocity_rad_s, friction: 0.0 }
     }
 }
 

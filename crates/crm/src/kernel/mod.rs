@@ -424,7 +424,7 @@ mod tests {
 
     use naga::{Expression, Literal, TypeInner};
 
-    use super::reading::{self, PlacedDrumRecord, ReadingRecord};
+    use super::reading::{self, ReadingRecord};
     use super::{BodyRecord, ClockRecord, ModelRecord};
 
     /// Name, size and offsets of the fields of each struct of the kernels.
@@ -500,9 +500,6 @@ mod tests {
         });
         fields.push(fields.last().expect("fields") + 4);
         assert_eq!(structs["Body"], (size, fields));
-        let (size, mut fields) = offsets!(PlacedDrumRecord { position, radius, rotation, half_length, pad });
-        fields.extend([fields[4] + 4, fields[4] + 8]);
-        assert_eq!(structs["PlacedDrum"], (size, fields));
         assert_eq!(structs["Reading"], offsets!(ReadingRecord { drums, drum_count, columns, rows, pad }));
     }
 

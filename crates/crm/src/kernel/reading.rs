@@ -3,7 +3,8 @@
 use bytemuck::{Pod, Zeroable};
 use nalgebra::Vector3;
 
-use super::{cell_mass_kg, check_masses, fraction_bits};
+use super::{BodyRecord, cell_mass_kg, check_masses, fraction_bits};
+use crate::body::Body;
 use crate::error::CrmError;
 use crate::model::Model;
 use crate::reading::{LAYERS, PlacedDrum, SoilPiece, Totals, columns};
@@ -27,22 +28,11 @@ pub const WORD_BYTES_A_COLUMN: u64 = 4 * 2 * LAYERS as u64;
 /// Bytes of the points found in a column.
 pub const SURFACE_BYTES_A_COLUMN: u64 = 16 * 2 * LAYERS as u64;
 
-/// A drum; lengths are cells.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-#[repr(C)]
-pub(super) struct PlacedDrumRecord {
-    pub(super) position: [i32; 3],
-    pub(super) radius: f32,
-    pub(super) rotation: [f32; 4],
-    pub(super) half_length: f32,
-    pub(super) pad: [u32; 3],
-}
-
 /// What is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct ReadingRecord {
-    pub(super) drums: [PlacedDrumRecord; SHELLS_MAX],
+    pub(super) drums: [BodyRecord; SHELLS_MAX],
     pub(super) drum_count: u32,
     pub(super) columns: u32,
     pub(super) rows: u32,
@@ -60,22 +50,9 @@ impl ReadingRecord {
         }
         let [columns, rows] = columns(model.grid()).map(|count| count as u32);
         let mut record = Self { drum_count: drums.len() as u32, columns, rows, ..Self::default() };
-        record.drums.iter_mut().zip(drums).for_each(|(record, drum)| *record = PlacedDrumRecord::new(model, drum));
+        let at_rest = |drum: &PlacedDrum| BodyRecord::new(model.grid().cell_m, &Body::from(*drum));
+        record.drums.iter_mut().zip(drums).for_each(|(record, drum)| *record = at_rest(drum));
         Ok(record)
-    }
-}
-
-impl PlacedDrumRecord {
-    fn new(model: &Model, placed: &PlacedDrum) -> Self {
-        let cell_m = model.grid().cell_m;
-        let per_m = f64::from(1_u32 << fraction_bits(model)) / cell_m;
-        Self {
-            position: placed.pose.translation.vector.map(|m| (m * per_m).round() as i32).into(),
-            radius: (placed.drum.radius_m / cell_m) as f32,
-            rotation: placed.pose.rotation.coords.cast().into(),
-            half_length: (placed.drum.half_length_m / cell_m) as f32,
-            pad: [0; 3],
-        }
     }
 }
 

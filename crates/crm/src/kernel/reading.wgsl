@@ -1,20 +1,8 @@
 // What a world reads of the points at a heartbeat, twin of `reading.rs` and `surface.rs`: sums, the height of the
 // surface, and the highest points. All are integers, so that the order of points has no effect.
 
-struct PlacedDrum {
-    // Of the grid's corner, in units of a position.
-    position: vec3<i32>,
-    // Cells.
-    radius: f32,
-    rotation: vec4<f32>,
-    half_length: f32,
-    pad0: u32,
-    pad1: u32,
-    pad2: u32,
-}
-
 struct Reading {
-    drums: array<PlacedDrum, 4>,
+    drums: array<Body, 4>,
     drum_count: u32,
     // Columns half a cell wide along x and y.
     columns: u32,
@@ -66,9 +54,8 @@ fn take_masses(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
 
 fn is_held(position: vec3<i32>, number: u32) -> bool {
     let drum = reading.drums[number];
-    let way = vec3<f32>(position - drum.position) / f32(1 << model.fraction_bits);
-    let place = turned_back(drum.rotation, way);
-    return length(place.xy) < drum.radius && abs(place.z) < drum.half_length;
+    let place = in_frame(drum, place_of(position));
+    return length(place.xy) < drum.half.x && abs(place.z) < drum.half.z;
 }
 
 fn is_outside(position: vec3<i32>) -> bool {

@@ -192,6 +192,11 @@ impl GpuSoil {
     fn copy(&self, from: &wgpu::Buffer, to: &wgpu::Buffer) -> Result<(), CrmError> {
         let mut encoder = self.encoder();
         encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size());
+        self.run(encoder)
+    }
+
+    /// Runs what was encoded, without waiting for it.
+    fn run(&self, encoder: wgpu::CommandEncoder) -> Result<(), CrmError> {
         self.engine.queue.submit([encoder.finish()]);
         self.engine.check().map_err(failed)
     }
@@ -256,8 +261,7 @@ impl DeviceSoil for GpuSoil {
         self.write_masses(state)?;
         let mut encoder = self.begin_without_bodies();
         self.run_passes(&mut encoder, &[Pass::TakeMasses]);
-        self.engine.queue.submit([encoder.finish()]);
-        self.engine.check().map_err(failed)
+        self.run(encoder)
     }
 
     fn mark(&mut self) -> Result<(), CrmError> {

@@ -195,7 +195,7 @@ pub(crate) fn windows(scenario: &Scenario, terrain: &Terrain) -> Result<Arc<[Arc
         }
         windows.push(Arc::new(window));
     }
-    let points: f64 = windows.iter().map(|window| window.points()).sum();
+    let points = points_in_all(&windows);
     if points > POINTS_IN_ALL_MAX {
         let what = format!("windows have {points:.0} points together; {POINTS_IN_ALL_MAX} are allowed");
         return Err(scenario.refusal("granular", what).into());
@@ -203,9 +203,13 @@ pub(crate) fn windows(scenario: &Scenario, terrain: &Terrain) -> Result<Arc<[Arc
     Ok(windows.into())
 }
 
+fn points_in_all(windows: &[Arc<GranularWindow>]) -> f64 {
+    windows.iter().map(|window| window.points()).sum()
+}
+
 /// Refuses windows with more points than the CPU's memory is made for, where no device steps them.
 pub(crate) fn check_for_cpu(model: &Model) -> Result<(), GranularError> {
-    let points: f64 = model.windows().iter().map(|window| window.points()).sum();
+    let points = points_in_all(model.windows());
     let Some(window) = model.windows().first().filter(|_| model.soil_device().is_none() && points > POINTS_ON_CPU_MAX)
     else {
         return Ok(());

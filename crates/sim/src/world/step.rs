@@ -492,9 +492,12 @@ fn go_back(
     windows: impl Iterator<Item = GroupWindow>,
 ) -> Option<GranularError> {
     *state = State { granular: std::mem::take(windows_before), ..before };
-    let failed = |mut window: GroupWindow| window.go_back(state.granular.get_mut(&window.id)?).err();
+    let mut failed = |mut window: GroupWindow| window.go_back(state.granular.get_mut(&window.id)?).err();
     // All of them, also after one that is lost.
-    windows.filter_map(failed).collect::<Vec<_>>().into_iter().next()
+    windows.fold(None, |first, window| {
+        let lost = failed(window);
+        first.or(lost)
+    })
 }
 
 /// Whether this process steps a group: one with a rover of its own, or, if this process leads, one with rocks or
