@@ -5,7 +5,8 @@
 //! A block's tile has 8³ nodes: its own, one before and three behind. A point's stencil of
 //! 3³ nodes stays inside of it until the point has moved a cell since it was sorted.
 
-use nalgebra::Vector3;
+use fearless_simd::f64x4;
+use fearless_simd::prelude::*;
 
 use crate::grid::{BLOCK_CELLS, Edges, Grid};
 use crate::state::Point;
@@ -24,17 +25,17 @@ pub(crate) type Tile = [Node; TILE_NODES];
 /// Nodes before the first wall.
 const BEFORE: i32 = SIDE + 1;
 /// 1.5 · 2⁵²: adding it to a number rounds that number to an integer, held in the lowest bits of the sum.
-const ROUNDING: f64 = 6_755_399_441_055_744.0;
+pub(crate) const ROUNDING: f64 = 6_755_399_441_055_744.0;
 
 /// The blocks of a grid and their neighbours.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Layout {
-    per_m: f64,
+    pub(crate) per_m: f64,
     blocks: [i32; 3],
     /// Index of the node at the origin.
     origin: [i32; 3],
     /// Number of nodes in a period; `None` on an axis with walls.
-    period: [Option<i32>; 3],
+    pub(crate) period: [Option<i32>; 3],
 }
 
 /// The block and cell that a point is sorted into.
@@ -42,16 +43,6 @@ pub(crate) struct Layout {
 pub(crate) struct SortKey {
     pub(crate) block: u32,
     pub(crate) cell: u32,
-}
-
-/// The 27 nodes that a point touches.
-pub(crate) struct Stencil {
-    /// Index in the tile of the first of these nodes.
-    pub(crate) first: usize,
-    /// Vector from the point to the first node, cells.
-    pub(crate) offset: Vector3<f32>,
-    /// Weights of the first, second and third node along x, y and z.
-    pub(crate) weights: [[f32; 3]; 3],
 }
 
 impl Layout {
@@ -83,7 +74,7 @@ impl Layout {
 
     /// Block of a point inside of the grid, and its cell in that block, x fastest.
     pub(crate) fn sort_key(&self, point: &Point) -> SortKey {
-        let base = [0, 1, 2].map(|axis| self.base(point, axis).0);
+        let base = [0, 1, 2].map(|axis| self.base(point, axis));
         let block = [0, 1, 2].map(|axis| base[axis].div_euclid(SIDE).rem_euclid(self.blocks[axis]));
         let [x, y, z] = base.map(|along| along.rem_euclid(SIDE));
         SortKey { block: self.index(block), cell: (x + SIDE * (y + SIDE * z)) as u32 }
@@ -118,78 +109,40 @@ impl Layout {
         [0, 1, 2].map(|axis| block[axis] * SIDE + local[axis] - self.origin[axis])
     }
 
-    /// Stencil of a point in the tile of `block`; the point has moved less than a cell since it was sorted into it.
-    #[inline(always)]
-    pub(crate) fn stencil(&self, point: &Point, block: [i32; 3]) -> Stencil {
-        let (mut first, mut offset, mut weights) = ([0; 3], Vector3::zeros(), [[0.0; 3]; 3]);
-        for axis in 0..3 {
-            let (base, beyond) = self.base(point, axis);
-            let in_tile = base - block[axis] * SIDE + 1;
-            first[axis] = self.period[axis].map_or(in_tile, |nodes| around(in_tile, nodes)) as usize;
-            offset[axis] = -beyond;
-            let [before, middle, behind] = [1.5 - beyond, beyond - 1.0, beyond - 0.5];
-            weights[0][axis] = 0.5 * (before * before);
-            weights[1][axis] = 0.75 - middle * middle;
-            weights[2][axis] = 0.5 * (behind * behind);
-        }
-        Stencil { first: (first[2] * TILE_SIDE + first[1]) * TILE_SIDE + first[0], offset, weights }
-    }
-
     /// Distance of a point from the region that is sorted into `block`, cells. Up to 1, its stencil lies in the block's
     /// tile.
-    #[inline(always)]
     pub(crate) fn beyond_cells(&self, point: &Point, block: [i32; 3]) -> f64 {
-        let mut beyond = 0.0;
-        for (axis, number) in block.into_iter().enumerate() {
-            let middle = f64::from(number * SIDE - self.origin[axis]) + 2.5;
+        let beyond_side = |axis: usize| {
+            let [middle, half] = self.side(axis, block[axis]);
             let mut from_middle = (point.position_m[axis] * self.per_m - middle).abs();
             if let Some(nodes) = self.period[axis] {
                 from_middle = from_middle.min(f64::from(nodes) - from_middle);
             }
-            // `f64::max` is slower, because it takes care of NaN.
-            let beyond_side = from_middle - 0.5 * f64::from(SIDE);
-            beyond = if beyond_side > beyond { beyond_side } else { beyond };
-        }
-        beyond
+            from_middle - half
+        };
+        (0..3).map(beyond_side).fold(0.0, f64::max)
     }
 
-    /// First node of a point's stencil along an axis, and the point's distance from it: 0.5 to 1.5 cells.
+    /// The same of four points along one axis; below 0 inside of that region.
     #[inline(always)]
-    fn base(&self, point: &Point, axis: usize) -> (i32, f32) {
+    pub(crate) fn beyond_side<S: Simd>(&self, axis: usize, block: i32, along_m: f64x4<S>) -> f64x4<S> {
+        let [middle, half] = self.side(axis, block);
+        let mut from_middle = (along_m * self.per_m - middle).abs();
+        if let Some(nodes) = self.period[axis] {
+            from_middle = from_middle.min(f64x4::splat(along_m.simd, f64::from(nodes)) - from_middle);
+        }
+        from_middle - half
+    }
+
+    /// Middle of the region that is sorted into a block of this number along an axis, and half of its length, cells.
+    #[inline(always)]
+    fn side(&self, axis: usize, block: i32) -> [f64; 2] {
+        [f64::from(block * SIDE - self.origin[axis]) + 2.5, 0.5 * f64::from(SIDE)]
+    }
+
+    /// First node of a point's stencil along an axis.
+    fn base(&self, point: &Point, axis: usize) -> i32 {
         let along = point.position_m[axis] * self.per_m + f64::from(self.origin[axis]);
-        let rounded = (along - 1.0) + ROUNDING;
-        (rounded.to_bits() as i32, (along - (rounded - ROUNDING)) as f32)
-    }
-}
-
-/// Wraps a node number that is outside of the grid by at most one period.
-#[inline(always)]
-fn around(number: i32, nodes: i32) -> i32 {
-    match number {
-        ..0 => number + nodes,
-        _ if number >= nodes => number - nodes,
-        _ => number,
-    }
-}
-
-impl Stencil {
-    /// Positions in the tile of the first node of each of its nine rows, y fastest.
-    #[inline(always)]
-    pub(crate) fn rows(&self) -> impl Iterator<Item = usize> + use<> {
-        let first = self.first;
-        (0..9).map(move |row| first + (row / 3 * TILE_SIDE + row % 3) * TILE_SIDE)
-    }
-
-    /// Calls `visit` with each node's index in the tile, its weight, and its number along x, y and z.
-    #[inline]
-    pub(crate) fn each(&self, mut visit: impl FnMut(usize, f32, [usize; 3])) {
-        for (k, [_, _, weight_z]) in self.weights.iter().enumerate() {
-            for (j, [_, weight_y, _]) in self.weights.iter().enumerate() {
-                let row = self.first + (k * TILE_SIDE + j) * TILE_SIDE;
-                for (i, [weight_x, _, _]) in self.weights.iter().enumerate() {
-                    visit(row + i, weight_x * weight_y * weight_z, [i, j, k]);
-                }
-            }
-        }
+        ((along - 1.0) + ROUNDING).to_bits() as i32
     }
 }

@@ -2,7 +2,7 @@
 //! none is fused, so every processor gives the same bits.
 
 use fearless_simd::prelude::*;
-use fearless_simd::{f32x4, f32x8, mask32x8};
+use fearless_simd::{f32x4, f32x8, f64x4, mask32x8};
 
 /// Number of points whose stress is computed together.
 pub(crate) const LANES: usize = 8;
@@ -10,6 +10,10 @@ pub(crate) const LANES: usize = 8;
 /// A number for each of eight points.
 pub(crate) type Floats<S> = f32x8<S>;
 pub(crate) type Mask<S> = mask32x8<S>;
+/// The same in f64: the first four points, and the others.
+pub(crate) type Doubles<S> = [f64x4<S>; 2];
+/// Four numbers of each of eight points.
+pub(crate) type Quads = [[f32; 4]; LANES];
 /// Components xx, yy, zz, xy, xz and yz of eight symmetric matrices.
 pub(crate) type Symmetric<S> = [Floats<S>; 6];
 /// Rows of eight 3 × 3 matrices.
@@ -22,6 +26,52 @@ pub(crate) type NodeLanes<S> = f32x4<S>;
 pub(crate) fn floats<S: Simd>(simd: S, of_lane: impl Fn(usize) -> f32) -> Floats<S> {
     let of = of_lane;
     [of(0), of(1), of(2), of(3), of(4), of(5), of(6), of(7)].simd_into(simd)
+}
+
+#[inline(always)]
+pub(crate) fn doubles<S: Simd>(simd: S, of_lane: impl Fn(usize) -> f64) -> Doubles<S> {
+    let of = of_lane;
+    [[of(0), of(1), of(2), of(3)].simd_into(simd), [of(4), of(5), of(6), of(7)].simd_into(simd)]
+}
+
+/// The four numbers of each point, by number: `numbers` gives a point's.
+#[inline(always)]
+pub(crate) fn by_number<'a, S: Simd>(simd: S, numbers: impl Fn(usize) -> &'a [f32; 4]) -> [Floats<S>; 4] {
+    let of = |lane: usize| f32x4::from_slice(simd, numbers(lane));
+    let [near, far] = [transposed(simd, [of(0), of(1), of(2), of(3)]), transposed(simd, [of(4), of(5), of(6), of(7)])];
+    [
+        simd.combine_f32x4(near[0], far[0]),
+        simd.combine_f32x4(near[1], far[1]),
+        simd.combine_f32x4(near[2], far[2]),
+        simd.combine_f32x4(near[3], far[3]),
+    ]
+}
+
+/// Inverse of `by_number`.
+#[inline(always)]
+pub(crate) fn by_point<S: Simd>(simd: S, numbers: [Floats<S>; 4]) -> Quads {
+    let [first, second, third, fourth] = numbers;
+    let (first, second) = (simd.split_f32x8(first), simd.split_f32x8(second));
+    let (third, fourth) = (simd.split_f32x8(third), simd.split_f32x8(fourth));
+    let near = transposed(simd, [first.0, second.0, third.0, fourth.0]);
+    let far = transposed(simd, [first.1, second.1, third.1, fourth.1]);
+    let mut quads = [[0.0; 4]; LANES];
+    let (of_near, of_far) = quads.split_at_mut(LANES / 2);
+    near.iter().zip(of_near).for_each(|(quad, stored)| quad.store_slice(stored));
+    far.iter().zip(of_far).for_each(|(quad, stored)| quad.store_slice(stored));
+    quads
+}
+
+#[inline(always)]
+fn transposed<S: Simd>(simd: S, rows: [f32x4<S>; 4]) -> [f32x4<S>; 4] {
+    let even = [simd.zip_low_f32x4(rows[0], rows[2]), simd.zip_high_f32x4(rows[0], rows[2])];
+    let odd = [simd.zip_low_f32x4(rows[1], rows[3]), simd.zip_high_f32x4(rows[1], rows[3])];
+    [
+        simd.zip_low_f32x4(even[0], odd[0]),
+        simd.zip_high_f32x4(even[0], odd[0]),
+        simd.zip_low_f32x4(even[1], odd[1]),
+        simd.zip_high_f32x4(even[1], odd[1]),
+    ]
 }
 
 /// The greater of two numbers, neither of which is NaN.

@@ -6,11 +6,13 @@ use rayon::prelude::*;
 use crate::block::TILE_NODES;
 use crate::body::{Body, Reaction};
 use crate::model::Model;
+use crate::motion::MotionStatistics;
 use crate::nodes::{Conditions, sum_tiles};
 use crate::scratch::{Around, BlockPoints, Scratch, split};
 use crate::shells::{BlockSides, Shells, Sides};
 use crate::state::Point;
-use crate::transfer::{MotionStatistics, fill_tile, to_points, to_points_beside, to_tile};
+use crate::to_points::{fill_tile, to_points, to_points_beside};
+use crate::to_tile::to_tile;
 
 /// What the passes of one substep share.
 pub(crate) struct Passes<'a> {
@@ -84,10 +86,7 @@ impl Passes<'_> {
             let Some(beside) = beside else {
                 return to_points(model, *substep_s, (group.block, tile), unmoved, points);
             };
-            if let Some(unmoved) = unmoved {
-                points.copy_from_slice(unmoved);
-            }
-            to_points_beside(model, *substep_s, (group.block, tile), (shells, beside), points, reactions)
+            to_points_beside(model, *substep_s, (group.block, tile), (shells, beside), unmoved, (points, reactions))
         });
         moved.reduce(MotionStatistics::default, MotionStatistics::and)
     }

@@ -9,12 +9,13 @@
 
 use nalgebra::{Matrix3, Vector3};
 
-use crate::block::{BLOCK_NODES, SIDE, Stencil, TILE_NODES};
+use crate::block::{BLOCK_NODES, SIDE, TILE_NODES};
 use crate::body::{Body, Reaction, slide};
 use crate::drum::{Drum, DrumNormals, DrumSides};
 use crate::model::Model;
 use crate::shape::BodyShape;
 use crate::state::Point;
+use crate::stencil::Stencil;
 
 /// The most shells among the bodies of a step: each has 16 of a side's 64 bits.
 pub(crate) const SHELLS_MAX: usize = 4;
@@ -43,14 +44,15 @@ impl Sides {
         self.near & other.near & (self.side ^ other.side)
     }
 
-    /// Whether no surface lies between a point on these sides and the nodes of its stencil in a tile.
+    /// Whether no surface lies between a point on these sides and the nodes of its stencil, which begins at node `first`
+    /// of a tile.
     #[inline]
-    pub(crate) fn is_clear(self, tile: &TileSides, stencil: &Stencil) -> bool {
+    pub(crate) fn is_clear(self, tile: &TileSides, first: usize) -> bool {
         if self.near == 0 {
             return true;
         }
         let mut between = 0;
-        stencil.rows().for_each(|row| tile[row..row + 3].iter().for_each(|node| between |= self.between(*node)));
+        Stencil::rows(first).for_each(|row| tile[row..row + 3].iter().for_each(|node| between |= self.between(*node)));
         between == 0
     }
 

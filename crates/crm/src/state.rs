@@ -1,5 +1,6 @@
 //! The state of a simulation: the points, which determine its future.
 
+use bytemuck::{Pod, Zeroable};
 use nalgebra::{Matrix3, Vector3};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
@@ -14,10 +15,11 @@ pub(crate) const POINTS_A_CELL: f64 = 2.0;
 /// The most points of a state: 2 GiB.
 const POINTS_MAX: usize = 1 << 24;
 /// Milligrams in a kilogram.
-const MG_PER_KG: f64 = 1e6;
+pub(crate) const MG_PER_KG: f64 = 1e6;
 
 /// A material point: a piece of soil.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Pod, Zeroable)]
+#[repr(C)]
 pub struct Point {
     /// Position, m from the grid's low corner.
     pub position_m: Vector3<f64>,
@@ -34,6 +36,20 @@ pub struct Point {
     /// Number of the point, which stays with it when stepping changes the order of points.
     pub id: u32,
 }
+
+/// A point in memory.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct Layout {
+    position_m: [f64; 3],
+    numbers: [f32; NUMBERS],
+}
+
+/// Count of a point's values behind its position, each of four bytes.
+const NUMBERS: usize = 24;
+/// Where a point's gradient and stress begin among these; its velocity comes first.
+pub(crate) const AFFINE_AT: usize = 3;
+pub(crate) const STRESS_AT: usize = 12;
 
 /// A box of soil to fill in.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -139,6 +155,17 @@ impl Point {
         let (affine_s, stress_pa) = (Matrix3::zeros(), Matrix3::zeros());
         let (position_m, velocity_m_s) = (Vector3::zeros(), Vector3::zeros());
         Self { position_m, velocity_m_s, affine_s, stress_pa, volume_ratio: 1.0, mass_mg, id }
+    }
+
+    /// What a point has beside its position, in the order of the fields. The last two are no f32.
+    #[inline(always)]
+    pub(crate) fn numbers(&self) -> &[f32; NUMBERS] {
+        &bytemuck::cast_ref::<Self, Layout>(self).numbers
+    }
+
+    #[inline(always)]
+    pub(crate) fn numbers_mut(&mut self) -> &mut [f32; NUMBERS] {
+        &mut bytemuck::cast_mut::<Self, Layout>(self).numbers
     }
 
     /// Mass, kg.

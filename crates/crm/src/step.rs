@@ -8,13 +8,13 @@ use rayon::prelude::*;
 use crate::body::{Body, Reaction};
 use crate::error::CrmError;
 use crate::model::Model;
+use crate::motion::MotionStatistics;
 use crate::passes::Passes;
 use crate::points::PointStatistics;
 use crate::scratch::{InitialCondition, Scratch};
 use crate::shells::{SHELLS_MAX, Shells};
 use crate::state::{Point, State};
 use crate::substep::next_substep;
-use crate::transfer::MotionStatistics;
 
 /// The most substeps of a step.
 const SUBSTEPS_MAX: u32 = 100_000;
