@@ -45,6 +45,7 @@ mod substep;
 mod surface;
 mod to_points;
 mod to_tile;
+mod wheel;
 
 pub use body::{Body, Reaction};
 pub use device::{DeviceSoil, SoilDevice};
@@ -61,3 +62,4 @@ pub use state::{Filling, Point, State};
 pub use step::{SORTED_CELLS, StepResults, divide, step};
 pub use substep::next_substep;
 pub use surface::tops_m;
+pub use wheel::Wheel;

@@ -2,6 +2,7 @@
 //! simulated value beside the published law's; the caller decides how far apart the two may be.
 
 mod ring;
+mod wheel;
 
 use std::f64::consts::PI;
 
@@ -19,6 +20,7 @@ use crate::state::{Filling, Point, State};
 use crate::step::step;
 
 pub use ring::{RingTurn, ring};
+pub use wheel::{TowedWheel, WheelBench};
 
 const SMOOTH: Wall = Wall::Sliding { friction: 0.0 };
 const MIRRORS: Edges = Edges::Walls { low: SMOOTH, high: SMOOTH };

@@ -4,6 +4,7 @@ use nalgebra::Vector3;
 use serde::{Deserialize, Serialize};
 
 use crate::drum::Drum;
+use crate::wheel::Wheel;
 
 /// A shape about the origin of its frame.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,6 +26,8 @@ pub enum BodyShape {
         /// Half of its length, m.
         half_length_m: f64,
     },
+    /// A wheel with grousers, its axle along z.
+    Wheel(Wheel),
     /// A bucket drum along z: a thin shell that can hold soil.
     Drum(Drum),
 }
@@ -38,6 +41,7 @@ impl BodyShape {
             Self::Cylinder { radius_m, half_length_m } | Self::Drum(Drum { radius_m, half_length_m, .. }) => {
                 [radius_m, radius_m, half_length_m]
             }
+            Self::Wheel(Wheel { rim_m, half_length_m, .. }) => [rim_m, rim_m, half_length_m],
         }
     }
 
@@ -45,6 +49,7 @@ impl BodyShape {
     pub(crate) fn fault(&self) -> Option<String> {
         match self {
             Self::Drum(drum) => drum.fault(),
+            Self::Wheel(wheel) => wheel.fault(),
             Self::Sphere { .. } | Self::Cuboid { .. } | Self::Cylinder { .. } => None,
         }
     }
@@ -66,6 +71,9 @@ impl BodyShape {
             Self::Cylinder { radius_m, half_length_m } => {
                 Self::Cylinder { radius_m: less(radius_m), half_length_m: less(half_length_m) }
             }
+            Self::Wheel(wheel) => {
+                Self::Wheel(Wheel { rim_m: less(wheel.rim_m), half_length_m: less(wheel.half_length_m), ..wheel })
+            }
             Self::Drum(drum) => Self::Drum(drum),
         }
     }
@@ -80,6 +88,7 @@ impl BodyShape {
                 // Sizes are within 1e-6 to 1e4 m; `hypot` is several times slower.
                 (radius_m * radius_m + half_length_m * half_length_m).sqrt()
             }
+            Self::Wheel(wheel) => wheel.bounding_radius_m(),
         }
     }
 
@@ -89,17 +98,24 @@ impl BodyShape {
     pub fn distance(&self, at: &Vector3<f64>) -> Option<(f64, Vector3<f64>)> {
         Some(match *self {
             Self::Sphere { radius_m } => (at.norm() - radius_m, unit_or_up(*at)),
-            Self::Cuboid { half_m } => from_excess(at, at.abs() - Vector3::from(half_m)),
-            Self::Cylinder { radius_m, half_length_m } => {
-                let across = at.xy().norm();
-                let radial = unit_or_up(Vector3::new(at.x, at.y, 0.0));
-                let excess = Vector3::new(across - radius_m, f64::NEG_INFINITY, at.z.abs() - half_length_m);
-                let (distance, normal) = from_excess(&Vector3::new(across, 0.0, at.z), excess);
-                (distance, radial * normal.x + Vector3::z() * normal.z)
-            }
+            Self::Cuboid { half_m } => distance_to_box(at, half_m),
+            Self::Cylinder { radius_m, half_length_m } => distance_to_cylinder(at, radius_m, half_length_m),
+            Self::Wheel(wheel) => wheel.distance(at),
             Self::Drum(_) => return None,
         })
     }
+}
+
+pub(crate) fn distance_to_box(at: &Vector3<f64>, half_m: [f64; 3]) -> (f64, Vector3<f64>) {
+    from_excess(at, at.abs() - Vector3::from(half_m))
+}
+
+pub(crate) fn distance_to_cylinder(at: &Vector3<f64>, radius_m: f64, half_length_m: f64) -> (f64, Vector3<f64>) {
+    let across = at.xy().norm();
+    let radial = unit_or_up(Vector3::new(at.x, at.y, 0.0));
+    let excess = Vector3::new(across - radius_m, f64::NEG_INFINITY, at.z.abs() - half_length_m);
+    let (distance, normal) = from_excess(&Vector3::new(across, 0.0, at.z), excess);
+    (distance, radial * normal.x + Vector3::z() * normal.z)
 }
 
 /// Distance and normal from the distances, m, by which `at` is beyond each pair of faces.

@@ -7,7 +7,7 @@ mod skip;
 use nalgebra::{Isometry3, UnitQuaternion, Vector3};
 use selene_crm::{
     Body, BodyShape, CrmError, CrmSpec, DeviceSoil, Drum, Edges, Filling, Grid, Model, PlacedDrum, Point, Scratch,
-    SoilPiece, State, StepResults, Wall, step,
+    SoilPiece, State, StepResults, Wall, Wheel, step,
 };
 use selene_gpu::GpuTracer;
 
@@ -151,24 +151,20 @@ fn a_column_collapses_as_on_the_cpu() {
 fn a_wheel_a_ball_and_a_blade_feel_the_same() {
     let Some(tracer) = gpu() else { return };
     let (model, start) = bed();
-    // A wheel with eight grousers, which turns and goes ahead, a sinking ball, and a slanted blade.
+    // A wheel with eight grousers, which turns and goes ahead, a sinking ball, and a slanted blade. Wheel and blade end
+    // between nodes: of a node on a surface, rounding decides the side.
     let bodies = |time_s: f64| {
-        let turn = UnitQuaternion::from_axis_angle(&Vector3::y_axis(), 0.7 + time_s * 2.0);
-        let at = Vector3::new(0.15 + 0.2 * time_s, 0.1, 0.24);
-        let wheel = |shape, offset: Isometry3<f64>| {
-            let placed = Isometry3::from_parts(at.into(), turn) * offset;
-            let arm = placed.translation.vector - at;
-            let spin = Vector3::y() * 2.0;
-            let velocity_m_s = Vector3::x() * 0.2 + spin.cross(&arm);
-            Body { shape, pose: placed, velocity_m_s, angular_velocity_rad_s: spin, friction: 0.5 }
-        };
-        let axle = Isometry3::rotation(Vector3::x() * std::f64::consts::FRAC_PI_2);
-        let mut bodies = vec![wheel(BodyShape::Cylinder { radius_m: 0.1, half_length_m: 0.06 }, axle)];
-        bodies.extend((0..8).map(|number| {
-            let turn = Isometry3::rotation(Vector3::y() * f64::from(number) * std::f64::consts::FRAC_PI_4);
-            let half_m = [0.02, 0.06, 0.02];
-            wheel(BodyShape::Cuboid { half_m }, turn * Isometry3::translation(0.11, 0.0, 0.0))
-        }));
+        let spin = Vector3::y() * 2.0;
+        let turn = UnitQuaternion::from_scaled_axis(spin * (0.35 + time_s));
+        let axle = UnitQuaternion::from_axis_angle(&Vector3::x_axis(), std::f64::consts::FRAC_PI_2);
+        let grousered = Wheel { rim_m: 0.1, half_length_m: 0.055, grousers: 8, height_m: 0.03, thickness_m: 0.035 };
+        let mut bodies = vec![Body {
+            shape: BodyShape::Wheel(grousered),
+            pose: Isometry3::from_parts(Vector3::new(0.15 + 0.2 * time_s, 0.1, 0.24).into(), turn * axle),
+            velocity_m_s: Vector3::x() * 0.2,
+            angular_velocity_rad_s: spin,
+            friction: 0.5,
+        }];
         let still = |shape, pose, velocity_m_s| Body {
             shape,
             pose,
@@ -180,7 +176,7 @@ fn a_wheel_a_ball_and_a_blade_feel_the_same() {
         bodies.push(still(BodyShape::Sphere { radius_m: 0.05 }, ball, Vector3::z() * -0.1));
         let slanted = UnitQuaternion::from_axis_angle(&Vector3::y_axis(), 0.4);
         let blade = Isometry3::from_parts(Vector3::new(0.5 + 0.3 * time_s, 0.1, 0.14).into(), slanted);
-        bodies.push(still(BodyShape::Cuboid { half_m: [0.02, 0.08, 0.06] }, blade, Vector3::x() * 0.3));
+        bodies.push(still(BodyShape::Cuboid { half_m: [0.02, 0.075, 0.06] }, blade, Vector3::x() * 0.3));
         bodies
     };
     let both = Both::run(&tracer, model, start, 10, 0.01, bodies);

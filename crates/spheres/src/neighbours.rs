@@ -59,7 +59,7 @@ fn surfaces_near(sphere: &Sphere, body: &Body, reach_m: f64) -> impl Iterator<It
     let at = in_frame(sphere, body);
     let drum = match body.shape {
         BodyShape::Drum(drum) => Some(drum),
-        BodyShape::Sphere { .. } | BodyShape::Cuboid { .. } | BodyShape::Cylinder { .. } => None,
+        BodyShape::Sphere { .. } | BodyShape::Cuboid { .. } | BodyShape::Cylinder { .. } | BodyShape::Wheel(_) => None,
     };
     drum.into_iter().flat_map(move |drum| {
         let surfaces = drum.surfaces_near(&at, reach_m);

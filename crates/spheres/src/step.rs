@@ -7,7 +7,7 @@
 
 use nalgebra::Vector3;
 use rayon::prelude::*;
-use selene_crm::{Body, BodyShape, Reaction, next_substep};
+use selene_crm::{Body, BodyShape, CrmError, Reaction, next_substep};
 
 use crate::candidate::{Candidate, ContactCandidates};
 use crate::error::SpheresError;
@@ -53,7 +53,7 @@ pub fn step(
     if !(duration_s > 0.0 && duration_s.is_finite()) {
         return Err(SpheresError::Duration(duration_s));
     }
-    bodies.iter().enumerate().try_for_each(|(index, body)| body.check(index))?;
+    bodies.iter().enumerate().try_for_each(|(index, body)| check_body(index, body))?;
     state.check(model)?;
     bodies.iter().enumerate().try_for_each(|(index, body)| check_sizes(index, body, &state.spheres))?;
     scratch.spheres.clone_from(&state.spheres);
@@ -227,6 +227,19 @@ fn sums(pairs: &Pairs, place: usize) -> (Vector3<f64>, Vector3<f64>) {
         }
     }
     (force_n, moment_n_m)
+}
+
+/// Checks a body. Wheels with grousers are refused: a grain may touch rim and grouser at once, and a solid body has one
+/// contact with it.
+pub(crate) fn check_body(index: usize, body: &Body) -> Result<(), SpheresError> {
+    body.check(index)?;
+    match body.shape {
+        BodyShape::Wheel(_) => {
+            let what = "a wheel with grousers among single grains: a cylinder is allowed".to_owned();
+            Err(CrmError::Body { index, what }.into())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Checks that no grain is too large for a body that is a drum.

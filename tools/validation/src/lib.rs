@@ -6,6 +6,7 @@ mod bevameter;
 mod crm;
 mod data_law;
 mod granular;
+mod granular_wheel;
 mod measured;
 mod microrover;
 mod peer_plate;
@@ -53,13 +54,15 @@ pub enum Comparison {
     Continuum,
     /// Granular soil against published laws.
     Granular,
+    /// A wheel in granular soil, towed and on slopes, against measurement.
+    GranularWheel,
     /// Discs and a ring against a peer's continuum soil.
     Bevameter,
 }
 
 impl Comparison {
     /// All comparisons, in the order of the report.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::PeerPlate,
         Self::PeerWheel,
         Self::MeasuredWheel,
@@ -67,6 +70,7 @@ impl Comparison {
         Self::Microrover,
         Self::Continuum,
         Self::Granular,
+        Self::GranularWheel,
         Self::Bevameter,
     ];
 
@@ -81,6 +85,7 @@ impl Comparison {
             Self::Microrover => "A microrover on slopes",
             Self::Continuum => "Drawbar pull beside a continuum model",
             Self::Granular => "Granular soil against published laws",
+            Self::GranularWheel => "A wheel in granular soil against measurement",
             Self::Bevameter => "A bevameter on Project Chrono's continuum soil",
         }
     }
@@ -98,6 +103,7 @@ impl Comparison {
             Self::Microrover => microrover::compare(sources),
             Self::Continuum => crm::compare(sources),
             Self::Granular => granular::compare(sources),
+            Self::GranularWheel => granular_wheel::compare(),
             Self::Bevameter => bevameter::compare(sources),
         }
     }

@@ -10,9 +10,9 @@ use super::{ComparedFigure, Failure, Section, Sources, column, line, rms, table}
 use selene_pictures::chart::{Chart, Line, Mark, Panel};
 
 /// Means over the repeats of every setting; the README beside them names their source.
-const SMOOTH_MEANS: &str = include_str!("../../../tests/validation/data/cmu_smooth_means.csv");
-const GROUSER_MEANS: &str = include_str!("../../../tests/validation/data/cmu_grouser_means.csv");
-const WIDTH_M: f64 = 0.05;
+pub(super) const SMOOTH_MEANS: &str = include_str!("../../../tests/validation/data/cmu_smooth_means.csv");
+pub(super) const GROUSER_MEANS: &str = include_str!("../../../tests/validation/data/cmu_grouser_means.csv");
+pub(super) const WIDTH_M: f64 = 0.05;
 /// The smooth wheel; its `grip` is tan δ / tan φ of a smooth surface, one of the three fitted numbers.
 const SMOOTH: WheelShape = WheelShape { grip: 0.85, ..WheelShape::plain(0.058, WIDTH_M) };
 /// The wheel with grousers, which are so close that their tips count as its radius.

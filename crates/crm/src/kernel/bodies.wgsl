@@ -1,4 +1,4 @@
-// Twin of body.rs and of the solids in shape.rs; lengths are cells.
+// Twin of body.rs, of the solids in shape.rs and of wheel.rs; lengths are cells.
 
 // The body after `time_s` along its twist.
 fn moved(body: Body, time_s: f32) -> Body {
@@ -29,6 +29,32 @@ fn from_excess(at: vec3<f32>, excess: vec3<f32>) -> Distance {
     return Distance(excess.z, vec3<f32>(0.0, 0.0, side.z));
 }
 
+fn distance_to_cylinder(body: Body, at: vec3<f32>) -> Distance {
+    let across = length(at.xy);
+    let radial = unit_or_up(vec3<f32>(at.xy, 0.0));
+    let excess = vec3<f32>(across - body.half.x, -1e30, abs(at.z) - body.half.z);
+    let found = from_excess(vec3<f32>(across, 0.0, at.z), excess);
+    return Distance(found.cells, radial * found.normal.x + vec3<f32>(0.0, 0.0, found.normal.z));
+}
+
+fn distance_to_wheel(body: Body, at: vec3<f32>) -> Distance {
+    let rim = distance_to_cylinder(body, at);
+    if dot(at.xy, at.xy) <= body.half.x * body.half.x {
+        return rim;
+    }
+    let apart = 6.2831853 / f32(body.slices);
+    let angle = apart * round(atan2(at.y, at.x) / apart);
+    let along = vec2<f32>(cos(angle), sin(angle));
+    let across = vec2<f32>(-along.y, along.x);
+    let half = vec3<f32>(0.5 * (body.half.x + body.half.y), 0.5 * body.thickness, body.half.z);
+    let from_middle = vec3<f32>(dot(at.xy, along) - half.x, dot(at.xy, across), at.z);
+    let plate = from_excess(from_middle, abs(from_middle) - half);
+    if rim.cells <= plate.cells {
+        return rim;
+    }
+    return Distance(plate.cells, vec3<f32>(along * plate.normal.x + across * plate.normal.y, plate.normal.z));
+}
+
 // Distance from the surface, and normal there, for a place inside; for one outside only a distance of at least zero.
 fn distance_to(body: Body, at: vec3<f32>) -> Distance {
     switch body.shape {
@@ -39,11 +65,10 @@ fn distance_to(body: Body, at: vec3<f32>) -> Distance {
             return from_excess(at, abs(at) - body.half);
         }
         case 2u: {
-            let across = length(at.xy);
-            let radial = unit_or_up(vec3<f32>(at.xy, 0.0));
-            let excess = vec3<f32>(across - body.half.x, -1e30, abs(at.z) - body.half.z);
-            let found = from_excess(vec3<f32>(across, 0.0, at.z), excess);
-            return Distance(found.cells, radial * found.normal.x + vec3<f32>(0.0, 0.0, found.normal.z));
+            return distance_to_cylinder(body, at);
+        }
+        case 4u: {
+            return distance_to_wheel(body, at);
         }
         // A shell has no inside.
         default: {

@@ -141,7 +141,8 @@ pub struct BodyRecord {
     overlap_rad: f32,
     slices: u32,
     scoops: u32,
-    pad: [u32; 2],
+    thickness: f32,
+    pad: u32,
 }
 
 impl ModelRecord {
@@ -258,6 +259,11 @@ impl BodyRecord {
             BodyShape::Sphere { radius_m } => solid(0, [radius_m; 3]),
             BodyShape::Cuboid { half_m } => solid(1, half_m),
             BodyShape::Cylinder { radius_m, half_length_m } => solid(2, [radius_m, radius_m, half_length_m]),
+            BodyShape::Wheel(wheel) => Self {
+                thickness: cells(wheel.thickness_m),
+                slices: wheel.grousers,
+                ..solid(4, [wheel.rim_m, wheel.height_m, wheel.half_length_m])
+            },
             BodyShape::Drum(drum) => Self {
                 overlap_rad: drum.overlap_rad as f32,
                 slices: drum.slices,
@@ -484,7 +490,7 @@ mod tests {
         let clock =
             offsets!(ClockRecord { elapsed_s, substep_s, is_last, substeps, faults, fastest, speed, way_m, failed_s });
         assert_eq!(structs["Clock"], clock);
-        let (size, mut fields) = offsets!(BodyRecord {
+        let body = offsets!(BodyRecord {
             position,
             shape,
             rotation,
@@ -496,10 +502,10 @@ mod tests {
             overlap_rad,
             slices,
             scoops,
+            thickness,
             pad,
         });
-        fields.push(fields.last().expect("fields") + 4);
-        assert_eq!(structs["Body"], (size, fields));
+        assert_eq!(structs["Body"], body);
         assert_eq!(structs["Reading"], offsets!(ReadingRecord { drums, drum_count, columns, rows, pad }));
     }
 

@@ -57,7 +57,7 @@ struct Clock {
 struct Body {
     // Cells.
     position: vec3<f32>,
-    // 0 ball, 1 box, 2 cylinder along z, 3 drum along z.
+    // 0 ball, 1 box, 2 cylinder along z, 3 drum along z, 4 wheel along z.
     shape: u32,
     rotation: vec4<f32>,
     velocity: vec3<f32>,
@@ -65,13 +65,16 @@ struct Body {
     spin: vec3<f32>,
     // Radius of the sphere around it, cells.
     reach: f32,
-    // Half sizes; radius, nothing and half length; radius, channel and half length. Cells.
+    // Half sizes; radius, nothing and half length; radius, channel and half length; radius of the rim, height of
+    // grousers and half length. Cells.
     half: vec3<f32>,
     overlap_rad: f32,
+    // A drum's; or the number of a wheel's grousers.
     slices: u32,
     scoops: u32,
+    // Of grousers, cells.
+    thickness: f32,
     pad0: u32,
-    pad1: u32,
 }
 
 struct Point {

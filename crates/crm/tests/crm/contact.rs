@@ -1,7 +1,8 @@
 //! Contact between soil and rigid bodies.
 
 use nalgebra::{Isometry3, Vector3};
-use selene_crm::{Body, BodyShape, Edges, Grid, Scratch, step};
+use selene_crm::rig::WheelBench;
+use selene_crm::{Body, BodyShape, CrmSpec, Edges, Grid, Scratch, Wheel, step};
 
 use crate::{FLOOR, SAND, SMOOTH_SIDES, down, filled, model};
 
@@ -68,4 +69,24 @@ fn a_plate_meets_more_resistance_deeper_and_in_cohesive_soil() {
     assert!(loose[0] > 0.0 && loose.is_sorted_by(|one, deeper| one < deeper), "{loose:?} N");
     // A punch on weightless soil of cohesion c bears (2 + π) c (Prandtl): a smaller difference is too weak.
     assert!(cohesive[3] - loose[3] > 5.14 * 1000.0 * 0.08 * 0.08, "{loose:?} and {cohesive:?} N");
+}
+
+/// A slippery wheel pulls by its own friction; grousers make it pull by the soil's, and let it down to its rim.
+#[test]
+fn grousers_make_a_slippery_wheel_pull() {
+    let soil = CrmSpec { friction_static: 0.8, friction_dynamic: 0.8, ..SAND };
+    let towed = |shape| {
+        let bed_m = [0.5, 0.14, 0.1];
+        let bench = WheelBench { shape, radius_m: 0.1, friction: 0.2, mass_kg: 1.0, bed_m, from_m: 0.15, cells: 8 };
+        let wheel = bench.towed(&soil, 0.4, 0.1, 0.13).expect("a wheel");
+        println!("{wheel:?}");
+        wheel
+    };
+    let smooth = towed(BodyShape::Cylinder { radius_m: 0.1, half_length_m: 0.06 });
+    let grousers = Wheel { rim_m: 0.075, half_length_m: 0.06, grousers: 8, height_m: 0.025, thickness_m: 0.0125 };
+    let grousered = towed(BodyShape::Wheel(grousers));
+    let weight_n = 1.0 * 9.81;
+    assert!(smooth.pull_n < 0.2 * weight_n, "more than its friction");
+    assert!(grousered.pull_n > smooth.pull_n + 0.15 * weight_n);
+    assert!(grousered.sinkage_m > smooth.sinkage_m + 0.01);
 }

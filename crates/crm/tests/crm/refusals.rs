@@ -1,7 +1,7 @@
 //! Invalid input is refused, and the state stays unchanged.
 
 use nalgebra::{Isometry3, Vector3};
-use selene_crm::{Body, BodyShape, CrmError, CrmSpec, Edges, Filling, Grid, Model, Scratch, State, step};
+use selene_crm::{Body, BodyShape, CrmError, CrmSpec, Edges, Filling, Grid, Model, Scratch, State, Wheel, step};
 
 use crate::{FLOOR, SAND, SMOOTH_SIDES, down, filled, model};
 
@@ -57,6 +57,16 @@ fn bodies_grids_soils_and_fillings_that_cannot_be_are_refused() {
     assert!(matches!(refused(&mut bed(), &[body], 0.01), CrmError::Body { index: 0, .. }));
     let ball = Body { shape: BodyShape::Sphere { radius_m: 0.1 }, friction: -1.0, ..body };
     assert!(refused(&mut bed(), &[ball], 0.01).to_string().contains("friction -1: must be 0 to 10"));
+
+    let wheel = Wheel { rim_m: 0.1, half_length_m: 0.05, grousers: 8, height_m: 0.02, thickness_m: 0.01 };
+    let with = |wheel| Body { shape: BodyShape::Wheel(wheel), ..body };
+    let message = |wheel| refused(&mut bed(), &[with(wheel)], 0.01).to_string();
+    assert!(message(Wheel { grousers: 0, ..wheel }).contains("0 grousers: must have 1 or more"));
+    assert!(message(Wheel { height_m: 0.0, ..wheel }).contains("grousers 0 m high"));
+    assert!(
+        message(Wheel { thickness_m: 0.1, ..wheel })
+            .contains("0.1 m thick: must be more than 0, to their distance, 0.0942 m")
+    );
 
     let made = |soil: &CrmSpec, grid: &Grid| Model::new(soil, grid, down(9.81)).expect_err("refused").to_string();
     assert!(made(&SAND, &Grid { cells: [8, 6, 8], ..GRID }).contains("6 cells along y"));

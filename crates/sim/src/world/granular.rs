@@ -8,10 +8,10 @@
 //! Rocks in a window wake with it, and do not sleep while a rover is in it. Later they may come
 //! to rest on the points, and sleep there as on the height field.
 //!
-//! Wheels are cylinders; with grousers they have the radius that presses the soil and the friction of the
-//! soil itself. Drums are thin shells; with soil in them they are in the window at any height below
-//! its lid, and it is an error if they leave it. Boxes, cylinders and spheres keep their shape, a mesh is its bounding
-//! box, and a rock is a sphere of its mean radius.
+//! Wheels are cylinders. Grousers are plates on them where the points' cells resolve these; where they do not, and among
+//! grains, the cylinder has the radius that presses the soil and the friction of the soil itself. Drums are thin shells;
+//! with soil in them they are in the window at any height below its lid, and it is an error if they leave it. Boxes,
+//! cylinders and spheres keep their shape, a mesh is its bounding box, and a rock is a sphere of its mean radius.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 use nalgebra::{Isometry3, UnitQuaternion, Vector3};
 use selene_base::random::stream_at;
 use selene_base::{Pose, SimTime, Wrench};
-use selene_crm::{Body, BodyShape, Drum};
+use selene_crm::{Body, BodyShape, Drum, Wheel};
 use selene_soil::{
     Conditions, Domain, EndOfHeartbeat, GranularDevice, GranularError, GranularWindow, MemoryPatch, SoilSolver,
     StirredSoil, WheelContact, WindowState,
@@ -386,16 +386,20 @@ impl GroupWindow {
     }
 
     fn contact(&self, wheel: &BodyInWindow, ground: &GroundPatch, wrench: &Wrench) -> WheelContact {
-        let BodyShape::Cylinder { radius_m, .. } = wheel.body.shape else { return WheelContact::default() };
+        let radius_m = match wheel.body.shape {
+            BodyShape::Cylinder { radius_m, .. } => radius_m,
+            BodyShape::Wheel(Wheel { rim_m, height_m, .. }) => rim_m + height_m,
+            _ => return WheelContact::default(),
+        };
         let centre_m = wheel.body.pose.translation.vector;
         self.window.wheel_contact(&self.state, ground, &centre_m, radius_m, *wrench)
     }
 
     /// Bodies in the window: those of rovers that this process steps, and rocks.
     fn bodies(&self, rovers: &[GroupRover], rocks: &[LooseRock], ground: &GroundPatch) -> Vec<BodyInWindow> {
-        let friction = self.window.friction();
+        let (friction, cell_m) = (self.window.friction(), self.window.cell_m());
         let stepped = || rovers.iter().enumerate().filter(|(_, rover)| !rover.is_ghost());
-        let wheels = stepped().flat_map(|(at, rover)| wheel_bodies(at, rover, friction));
+        let wheels = stepped().flat_map(|(at, rover)| wheel_bodies(at, rover, friction, cell_m));
         let parts = stepped().flat_map(|(at, rover)| part_bodies(at, rover));
         let rocks = rocks.iter().enumerate().map(|(at, rock)| rock_body(at, rock, friction));
         let is_in = |found: &BodyInWindow| {
@@ -434,22 +438,39 @@ fn wake_rocks(found: &[BodyInWindow], rocks: &mut [LooseRock]) {
     }
 }
 
-fn wheel_bodies(at: usize, rover: &GroupRover, friction: f64) -> Vec<BodyInWindow> {
+fn wheel_bodies(at: usize, rover: &GroupRover, friction: f64, cell_m: Option<f64>) -> Vec<BodyInWindow> {
     // The cylinder of a body is along z, a wheel's axle along y.
     let along_axle = UnitQuaternion::from_axis_angle(&Vector3::x_axis(), std::f64::consts::FRAC_PI_2);
     let motions = rover.scratch.rover.wheel_motions().into_iter().zip(&rover.kind.wheel_shapes).enumerate();
     let body_of = |(wheel, (motion, shape)): (usize, (selene_vehicle::WheelKinematics, &selene_soil::WheelShape))| {
+        let grousered = cell_m.and_then(|cell_m| grousered(shape, cell_m));
+        let is_rough = shape.grousers > 0 && grousered.is_none();
         let radius_m = shape.pressing_radius_m(friction);
         let body = Body {
-            shape: BodyShape::Cylinder { radius_m, half_length_m: 0.5 * shape.width_m },
+            shape: grousered.unwrap_or(BodyShape::Cylinder { radius_m, half_length_m: 0.5 * shape.width_m }),
             pose: motion.world_from_wheel * along_axle,
             velocity_m_s: motion.linear,
             angular_velocity_rad_s: motion.angular,
-            friction: if shape.grousers > 0 { friction } else { friction.min(BODY_FRICTION) },
+            friction: if is_rough { friction } else { friction.min(BODY_FRICTION) },
         };
         BodyInWindow { at: BodyIndex::Wheel { rover: at, id: rover.id, wheel }, body, is_awake: true }
     };
     motions.map(body_of).collect()
+}
+
+/// A wheel with grousers, where cells resolve these: two cells in their height, and two between them beside the one that
+/// each takes, as thinner plates would slip between nodes.
+fn grousered(shape: &selene_soil::WheelShape, cell_m: f64) -> Option<BodyShape> {
+    let apart_m = std::f64::consts::TAU * shape.radius_m / f64::from(shape.grousers.max(1));
+    let is_resolved = shape.grousers > 0 && 2.0 * cell_m <= shape.grouser_height_m && 3.0 * cell_m <= apart_m;
+    let wheel = Wheel {
+        rim_m: shape.radius_m - shape.grouser_height_m,
+        half_length_m: 0.5 * shape.width_m,
+        grousers: shape.grousers,
+        height_m: shape.grouser_height_m,
+        thickness_m: cell_m,
+    };
+    is_resolved.then_some(BodyShape::Wheel(wheel))
 }
 
 fn part_bodies(at: usize, rover: &GroupRover) -> Vec<BodyInWindow> {
@@ -483,4 +504,22 @@ fn rock_body(at: usize, rock: &LooseRock, friction: f64) -> BodyInWindow {
 
 fn link_origin_m(scratch: &RoverScratch, link: usize) -> Vector3<f64> {
     scratch.rover.link_motion(link).map_or_else(Vector3::zeros, |(pose, _)| pose.translation.vector)
+}
+
+#[cfg(test)]
+mod tests {
+    use selene_crm::{BodyShape, Wheel};
+    use selene_soil::WheelShape;
+
+    use super::grousered;
+
+    #[test]
+    fn grousers_are_bodies_where_cells_resolve_them() {
+        let viper = WheelShape { grousers: 24, grouser_height_m: 0.025, ..WheelShape::plain(0.25, 0.2) };
+        let expected = Wheel { rim_m: 0.225, half_length_m: 0.1, grousers: 24, height_m: 0.025, thickness_m: 0.0125 };
+        assert_eq!(grousered(&viper, 0.0125), Some(BodyShape::Wheel(expected)));
+        assert_eq!(grousered(&viper, 0.013), None, "lower than two cells");
+        assert_eq!(grousered(&WheelShape { grousers: 48, ..viper }, 0.0125), None, "too near to each other");
+        assert_eq!(grousered(&WheelShape::plain(0.25, 0.2), 0.0125), None, "without grousers");
+    }
 }

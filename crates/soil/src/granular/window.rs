@@ -268,6 +268,15 @@ impl GranularWindow {
         self.grid.cell_m / POINTS_A_CELL
     }
 
+    /// Side of a cell of its points, m; `None` for a window of grains.
+    #[must_use]
+    pub fn cell_m(&self) -> Option<f64> {
+        match &self.matter {
+            Matter::Points(model) => Some(model.grid().cell_m),
+            Matter::Grains(_) => None,
+        }
+    }
+
     /// Physics steps between two exchanges of forces with bodies.
     #[must_use]
     pub fn exchange_steps(&self) -> usize {

@@ -12,6 +12,7 @@ use selene_crm::{Body, BodyShape, Reaction};
 
 use crate::error::SpheresError;
 use crate::model::Model;
+use crate::step::check_body;
 
 pub use arrangement::Arrangement;
 pub use transfer::{Grains, fault, pack, unpack};
@@ -183,8 +184,9 @@ impl BodyRecord {
         let (shape, half_m) = match body.shape {
             BodyShape::Sphere { radius_m } => (0, [radius_m; 3]),
             BodyShape::Cuboid { half_m } => (1, half_m),
-            // Drums are refused.
             BodyShape::Cylinder { radius_m, half_length_m } => (2, [radius_m, radius_m, half_length_m]),
+            // These two are refused.
+            BodyShape::Wheel(wheel) => (2, [wheel.rim_m, wheel.rim_m, wheel.half_length_m]),
             BodyShape::Drum(drum) => (2, [drum.radius_m, drum.radius_m, drum.half_length_m]),
         };
         Self {
@@ -209,7 +211,7 @@ pub fn check_bodies(bodies: &[Body]) -> Result<(), SpheresError> {
     if bodies.len() > BODIES_MAX {
         return Err(SpheresError::Device(format!("{} bodies: at most {BODIES_MAX} are allowed", bodies.len())));
     }
-    bodies.iter().enumerate().try_for_each(|(index, body)| body.check(index))?;
+    bodies.iter().enumerate().try_for_each(|(index, body)| check_body(index, body))?;
     match bodies.iter().position(|body| body.shape.is_shell()) {
         None => Ok(()),
         Some(index) => {

@@ -1,7 +1,7 @@
 //! Invalid input is refused, and the state stays unchanged.
 
 use nalgebra::{Isometry3, Vector3};
-use selene_crm::{Body, BodyShape, Drum, Wall};
+use selene_crm::{Body, BodyShape, Drum, Wall, Wheel};
 
 use super::{CLOSED, GLASS, model};
 use crate::{Container, Filling, Model, Scratch, SpheresError, SpheresSpec, State, step};
@@ -76,6 +76,10 @@ fn bodies_models_and_fillings_that_cannot_be_are_refused() {
     let too_large = SpheresError::TooLarge { id: 0, radius_m: 0.01, index: 1, limit_m: 0.0095 };
     assert_eq!(refused(two(), CLOSED, &[ball(), shell], 0.01), too_large);
     assert!(too_large.to_string().contains("grain 0 of 0.01 m is too large for body 1, a drum: radii may be 0.0095 m"));
+
+    let wheel = Wheel { rim_m: 0.02, half_length_m: 0.01, grousers: 8, height_m: 0.005, thickness_m: 0.002 };
+    let message = refused(two(), CLOSED, &[Body { shape: BodyShape::Wheel(wheel), ..ball() }], 0.01).to_string();
+    assert!(message.contains("body 0") && message.contains("a wheel with grousers among single grains"), "{message}");
 
     let container = Container { size_m: [0.2; 3], walls: CLOSED };
     let made = |grains: &SpheresSpec, container: &Container| {
