@@ -123,7 +123,7 @@ impl Layout {
         (0..3).map(beyond_side).fold(0.0, f64::max)
     }
 
-    /// The same of four points along one axis; below 0 inside of that region.
+    /// How far four points are beyond that region's sides along one axis, cells; below 0 between them.
     #[inline(always)]
     pub(crate) fn beyond_side<S: Simd>(&self, axis: usize, block: i32, along_m: f64x4<S>) -> f64x4<S> {
         let [middle, half] = self.side(axis, block);

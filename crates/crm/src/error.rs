@@ -12,6 +12,9 @@ pub enum CrmError {
     /// The region to fill with points is not valid.
     #[error("filling with soil: {0}")]
     Filling(String),
+    /// A setting of a test rig is not valid.
+    #[error("test rig: {0}")]
+    Rig(String),
     /// A body's shape or motion is not valid.
     #[error("body {index} in granular soil: {what}")]
     Body {

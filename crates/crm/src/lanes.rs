@@ -4,7 +4,7 @@
 use fearless_simd::prelude::*;
 use fearless_simd::{f32x4, f32x8, f64x4, mask32x8};
 
-/// Number of points whose stress is computed together.
+/// Number of points that are computed together.
 pub(crate) const LANES: usize = 8;
 
 /// A number for each of eight points.

@@ -73,7 +73,8 @@ impl SubstepConstants {
     }
 }
 
-/// Velocities of eight points, m/s, and the columns of its gradient, 1/s. The fourth numbers are arbitrary but finite.
+/// Velocity at each of eight points, m/s, and the columns of its gradient there, 1/s. The fourth numbers are arbitrary
+/// but finite.
 pub(crate) type Gathered = [Quads; 4];
 
 /// Points after a substep: the squares of their speeds, (m/s)², infinity where a value is not finite; and their
@@ -118,9 +119,10 @@ pub(crate) fn advance<S: Simd>(
 /// Stresses xx, yy, zz, xy, xz and yz of eight points.
 #[inline(always)]
 fn stresses<S: Simd>(simd: S, points: &[&Point; LANES]) -> Symmetric<S> {
-    let numbers = |lane: usize, from: usize| points[lane].numbers()[from..].first_chunk().expect("inside of a point");
-    let [xx, xy, xz, _] = by_number(simd, |lane| numbers(lane, STRESS_AT));
-    let [yy, yz, _, _] = by_number(simd, |lane| numbers(lane, STRESS_AT + 4));
+    // The stress begins at a multiple of four numbers.
+    let fours = |lane: usize, from: usize| &points[lane].numbers().as_chunks().0[from / 4];
+    let [xx, xy, xz, _] = by_number(simd, |lane| fours(lane, STRESS_AT));
+    let [yy, yz, _, _] = by_number(simd, |lane| fours(lane, STRESS_AT + 4));
     let zz = floats(simd, |lane| points[lane].numbers()[STRESS_AT + 8]);
     [xx, yy, zz, xy, xz, yz]
 }

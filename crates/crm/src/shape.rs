@@ -1,4 +1,4 @@
-//! Rigid shapes in their own frame: solids as signed distances (exact, negative inside), and shells.
+//! Rigid shapes in their own frame: solids as signed distances (exact outside, negative inside), and shells.
 
 use nalgebra::Vector3;
 use serde::{Deserialize, Serialize};
@@ -60,6 +60,16 @@ impl BodyShape {
         matches!(self, Self::Drum(_))
     }
 
+    /// Radius of a wheel, to the tips of its grousers, m; `None` where it is neither a cylinder nor a wheel.
+    #[must_use]
+    pub fn wheel_radius_m(&self) -> Option<f64> {
+        match *self {
+            Self::Cylinder { radius_m, .. } => Some(radius_m),
+            Self::Wheel(Wheel { rim_m, height_m, .. }) => Some(rim_m + height_m),
+            Self::Sphere { .. } | Self::Cuboid { .. } | Self::Drum(_) => None,
+        }
+    }
+
     /// A solid whose surface lies `by_m` further in, but no size of which is less than `least` of its own; a shell stays
     /// as it is.
     #[must_use]
@@ -71,9 +81,12 @@ impl BodyShape {
             Self::Cylinder { radius_m, half_length_m } => {
                 Self::Cylinder { radius_m: less(radius_m), half_length_m: less(half_length_m) }
             }
-            Self::Wheel(wheel) => {
-                Self::Wheel(Wheel { rim_m: less(wheel.rim_m), half_length_m: less(wheel.half_length_m), ..wheel })
-            }
+            Self::Wheel(wheel) => Self::Wheel(Wheel {
+                rim_m: less(wheel.rim_m),
+                half_length_m: less(wheel.half_length_m),
+                thickness_m: 2.0 * less(0.5 * wheel.thickness_m),
+                ..wheel
+            }),
             Self::Drum(drum) => Self::Drum(drum),
         }
     }

@@ -20,7 +20,8 @@ pub struct Wheel {
     pub grousers: u32,
     /// Height of the grousers above the rim, m.
     pub height_m: f64,
-    /// Thickness of the grousers, m. The grid's nodes see them whole from one cell on.
+    /// Thickness of the grousers, m. A node in the half of a plate that turns away is not pushed: from two cells on, the
+    /// other half always has nodes.
     pub thickness_m: f64,
 }
 
@@ -34,10 +35,10 @@ impl Wheel {
         if !(height_m > 0.0 && height_m <= HEIGHT_MAX_M) {
             return Some(format!("grousers {height_m} m high: must be more than 0, to {HEIGHT_MAX_M} m"));
         }
-        let most_m = TAU * (rim_m + height_m) / f64::from(grousers);
+        // The box of a plate begins at the axis. It is so thin that no place beyond the rim is near to that end of it.
+        let most_m = f64::min(rim_m, TAU * (rim_m + height_m) / f64::from(grousers));
         let fits = thickness_m > 0.0 && thickness_m <= most_m;
-        (!fits)
-            .then(|| format!("grousers {thickness_m} m thick: must be more than 0, to their distance, {most_m:.4} m"))
+        (!fits).then(|| format!("grousers {thickness_m} m thick: must be more than 0, to {most_m:.4} m"))
     }
 
     /// Radius of the sphere about the origin that encloses the wheel, m.
@@ -52,7 +53,7 @@ impl Wheel {
         if at.xy().norm_squared() <= self.rim_m * self.rim_m {
             return (from_rim, outward);
         }
-        // The nearest plate is a box from the axis to its tip: in front of the rim, only its sides and tip are near.
+        // The nearest plate, as a box from the axis to its tip.
         let apart_rad = TAU / f64::from(self.grousers);
         let turn = Rotation3::from_axis_angle(&Vector3::z_axis(), apart_rad * (at.y.atan2(at.x) / apart_rad).round());
         let half_high_m = 0.5 * (self.rim_m + self.height_m);

@@ -152,12 +152,12 @@ fn a_wheel_a_ball_and_a_blade_feel_the_same() {
     let Some(tracer) = gpu() else { return };
     let (model, start) = bed();
     // A wheel with eight grousers, which turns and goes ahead, a sinking ball, and a slanted blade. Wheel and blade end
-    // between nodes: of a node on a surface, rounding decides the side.
+    // between nodes, since rounding decides whether a node exactly on a surface is inside.
     let bodies = |time_s: f64| {
         let spin = Vector3::y() * 2.0;
         let turn = UnitQuaternion::from_scaled_axis(spin * (0.35 + time_s));
         let axle = UnitQuaternion::from_axis_angle(&Vector3::x_axis(), std::f64::consts::FRAC_PI_2);
-        let grousered = Wheel { rim_m: 0.1, half_length_m: 0.055, grousers: 8, height_m: 0.03, thickness_m: 0.035 };
+        let grousered = Wheel { rim_m: 0.1, half_length_m: 0.055, grousers: 8, height_m: 0.03, thickness_m: 0.045 };
         let mut bodies = vec![Body {
             shape: BodyShape::Wheel(grousered),
             pose: Isometry3::from_parts(Vector3::new(0.15 + 0.2 * time_s, 0.1, 0.24).into(), turn * axle),

@@ -1,4 +1,5 @@
-// Twin of substep.rs, step.rs, nodes.rs, to_tile.rs, to_points.rs and motion.rs: the passes of a substep. A substep of length 0 does nothing.
+// Twin of substep.rs, step.rs, nodes.rs, stencil.rs, to_tile.rs, to_points.rs and motion.rs: the passes of a substep. A
+// substep of length 0 does nothing.
 
 // Sets the length of the next substep and the bodies at its start; 0 at the end of the step, after a fault, or where
 // points must be sorted first.

@@ -6,6 +6,7 @@
 //! constant speed.
 
 use std::f64::consts::FRAC_PI_2;
+use std::ops::RangeInclusive;
 
 use nalgebra::{Isometry3, Vector3};
 
@@ -25,6 +26,8 @@ const EXCHANGE_S: f64 = 1e-3;
 /// Time in which the wheel stands and sinks, and in which its rate then rises, s.
 const STANDING_S: f64 = 0.2;
 const STARTING_S: f64 = 0.3;
+/// Times that a towed wheel's way may take, s.
+const TOWED_S: RangeInclusive<f64> = 0.01..=600.0;
 /// Free height above the bed, as a fraction of the wheel's radius, for soil that it throws and heaps up.
 const ABOVE: f64 = 1.2;
 
@@ -33,8 +36,6 @@ const ABOVE: f64 = 1.2;
 pub struct WheelBench {
     /// The wheel: a cylinder, or one with grousers.
     pub shape: BodyShape,
-    /// Its radius, to the tips of grousers, m.
-    pub radius_m: f64,
     /// Coulomb's coefficient between wheel and soil.
     pub friction: f64,
     /// Mass that it carries, its own included, kg.
@@ -56,6 +57,10 @@ pub struct TowedWheel {
     pub sinkage_m: f64,
 }
 
+fn require(holds: bool, or_else: impl Fn() -> String) -> Result<(), CrmError> {
+    if holds { Ok(()) } else { Err(CrmError::Rig(or_else())) }
+}
+
 /// Lets the wheel rise and sink, but not go along the bed.
 fn sink(bench: &mut Running, _elapsed_s: f64, force_n: Vector3<f64>) {
     bench.push(&[2], &force_n);
@@ -74,11 +79,12 @@ struct Running {
 }
 
 impl WheelBench {
-    /// Slip, `1 − v/(ωr)`, of a wheel that turns at `rate_rad_s` up a slope on Earth: the mean over the second half of
-    /// `duration_s`, counted from its start.
+    /// Slip, `1 − v/(ωr)` with the radius to the tips of grousers, of a wheel that turns at `rate_rad_s` up a slope on
+    /// Earth: the mean over the second half of `duration_s`, which counts from when it begins to turn.
     ///
     /// # Errors
-    /// When soil, wheel or bed are not valid, or soil flies out of the rig.
+    /// When soil, wheel or bed are not valid, the rate is not above zero, its rise takes more than half of the duration,
+    /// the bed is too short for a wheel that does not slip, or soil flies out of the rig.
     pub fn slip_on_slope(
         &self,
         soil: &CrmSpec,
@@ -86,6 +92,11 @@ impl WheelBench {
         rate_rad_s: f64,
         duration_s: f64,
     ) -> Result<f64, CrmError> {
+        let radius_m = self.radius_m()?;
+        require(rate_rad_s > 0.0, || format!("a rate of {rate_rad_s} rad/s: must be more than 0"))?;
+        let least_s = 2.0 * STARTING_S;
+        require(duration_s >= least_s, || format!("a drive of {duration_s} s: must be {least_s} s or more"))?;
+        self.check_way(rate_rad_s * radius_m * duration_s)?;
         let gravity_m_s2 = Vector3::new(-slope_rad.sin(), 0.0, -slope_rad.cos()) * EARTH_M_S2;
         let mut bench = self.start(soil, gravity_m_s2)?;
         bench.run(STANDING_S, sink)?;
@@ -97,40 +108,65 @@ impl WheelBench {
         let middle_m = bench.wheel.pose.translation.x;
         bench.run(0.5 * duration_s, |bench, _, force_n| bench.push(&[0, 2], &force_n))?;
         let way_m = bench.wheel.pose.translation.x - middle_m;
-        Ok(1.0 - way_m / (0.5 * duration_s * rate_rad_s * self.radius_m))
+        Ok(1.0 - way_m / (0.5 * duration_s * rate_rad_s * radius_m))
     }
 
     /// Pull and sinkage of a wheel on level ground on Earth, whose axle goes `way_m` at `speed_m_s` with a slip from −1
-    /// to 1: `1 − v/(ωr)` of a wheel that turns faster than it rolls, `ωr/v − 1` of one that turns slower.
+    /// to less than 1: `1 − v/(ωr)` of a wheel that turns faster than it rolls, `ωr/v − 1` of one that turns slower.
     ///
     /// # Errors
-    /// When soil, wheel or bed are not valid, or soil flies out of the rig.
+    /// When soil, wheel or bed are not valid, the slip is out of its range, the way takes less than a hundredth of a
+    /// second or more than ten minutes, it leaves the bed, or soil flies out of the rig.
     pub fn towed(&self, soil: &CrmSpec, slip: f64, speed_m_s: f64, way_m: f64) -> Result<TowedWheel, CrmError> {
+        let (radius_m, way_s) = (self.radius_m()?, way_m / speed_m_s);
+        require((-1.0..1.0).contains(&slip), || format!("a slip of {slip}: must be -1 to less than 1"))?;
+        let lasts = TOWED_S.contains(&way_s);
+        require(lasts, || format!("{way_m} m at {speed_m_s} m/s take {way_s} s: must be {TOWED_S:?} s"))?;
+        self.check_way(way_m)?;
         let rim_m_s = if slip < 0.0 { speed_m_s * (1.0 + slip) } else { speed_m_s / (1.0 - slip) };
         let mut bench = self.start(soil, Vector3::z() * -EARTH_M_S2)?;
         bench.run(STANDING_S, sink)?;
         bench.wheel.velocity_m_s.x = speed_m_s;
-        bench.wheel.angular_velocity_rad_s = Vector3::y() * (rim_m_s / self.radius_m);
-        bench.run(0.6 * way_m / speed_m_s, sink)?;
+        bench.wheel.angular_velocity_rad_s = Vector3::y() * (rim_m_s / radius_m);
+        bench.run(0.6 * way_s, sink)?;
         let (mut force_n, mut axle_m, mut count) = (0.0, 0.0, 0.0);
-        bench.run(0.4 * way_m / speed_m_s, |bench, _, half_n| {
+        bench.run(0.4 * way_s, |bench, _, half_n| {
             bench.push(&[2], &half_n);
             force_n += 2.0 * half_n.x;
             axle_m += bench.wheel.pose.translation.z;
             count += 1.0;
         })?;
-        Ok(TowedWheel { pull_n: force_n / count, sinkage_m: bench.bed_m + self.radius_m - axle_m / count })
+        Ok(TowedWheel { pull_n: force_n / count, sinkage_m: bench.bed_m + radius_m - axle_m / count })
+    }
+
+    fn radius_m(&self) -> Result<f64, CrmError> {
+        let radius_m = self.shape.wheel_radius_m();
+        radius_m.ok_or_else(|| CrmError::Rig("the shape must be a cylinder or a wheel".to_owned()))
+    }
+
+    /// Checks that the wheel is on the bed at both ends of its way.
+    fn check_way(&self, way_m: f64) -> Result<(), CrmError> {
+        let (radius_m, [long_m, ..]) = (self.radius_m()?, self.bed_m);
+        let last_m = self.from_m + way_m;
+        require(self.from_m >= radius_m && last_m + radius_m <= long_m, || {
+            format!(
+                "a way from {} to {last_m} m: must keep the radius, {radius_m} m, from the ends of {long_m} m",
+                self.from_m
+            )
+        })
     }
 
     fn start(&self, soil: &CrmSpec, gravity_m_s2: Vector3<f64>) -> Result<Running, CrmError> {
-        let cell_m = self.radius_m / f64::from(self.cells);
+        let radius_m = self.radius_m()?;
+        require(self.mass_kg > 0.0, || format!("a mass of {} kg: must be more than 0", self.mass_kg))?;
+        let cell_m = radius_m / f64::from(self.cells);
         let [long, wide, deep] = self.bed_m.map(|side_m| (side_m / cell_m).round() as u32);
         let above = (ABOVE * f64::from(self.cells)).ceil() as u32;
         let grid = Grid { cell_m, cells: [long, wide, deep + above], edges: [MIRRORS, MIRRORS, FLOOR] };
         let model = Model::new(soil, &grid, gravity_m_s2)?;
         let [long_m, wide_m, bed_m] = [long, wide, deep].map(|count| f64::from(count) * cell_m);
         let soil = filled(&model, [long_m, wide_m, bed_m])?;
-        let axle = Vector3::new(self.from_m, 0.0, bed_m + self.radius_m);
+        let axle = Vector3::new(self.from_m, 0.0, bed_m + radius_m);
         let wheel = Body {
             shape: self.shape,
             pose: Isometry3::new(axle, Vector3::x() * FRAC_PI_2),

@@ -77,16 +77,16 @@ fn grousers_make_a_slippery_wheel_pull() {
     let soil = CrmSpec { friction_static: 0.8, friction_dynamic: 0.8, ..SAND };
     let towed = |shape| {
         let bed_m = [0.5, 0.14, 0.1];
-        let bench = WheelBench { shape, radius_m: 0.1, friction: 0.2, mass_kg: 1.0, bed_m, from_m: 0.15, cells: 8 };
+        let bench = WheelBench { shape, friction: 0.2, mass_kg: 1.0, bed_m, from_m: 0.15, cells: 8 };
         let wheel = bench.towed(&soil, 0.4, 0.1, 0.13).expect("a wheel");
         println!("{wheel:?}");
         wheel
     };
     let smooth = towed(BodyShape::Cylinder { radius_m: 0.1, half_length_m: 0.06 });
-    let grousers = Wheel { rim_m: 0.075, half_length_m: 0.06, grousers: 8, height_m: 0.025, thickness_m: 0.0125 };
+    let grousers = Wheel { rim_m: 0.075, half_length_m: 0.06, grousers: 8, height_m: 0.025, thickness_m: 0.025 };
     let grousered = towed(BodyShape::Wheel(grousers));
     let weight_n = 1.0 * 9.81;
     assert!(smooth.pull_n < 0.2 * weight_n, "more than its friction");
-    assert!(grousered.pull_n > smooth.pull_n + 0.15 * weight_n);
+    assert!(grousered.pull_n > smooth.pull_n + 0.3 * weight_n);
     assert!(grousered.sinkage_m > smooth.sinkage_m + 0.01);
 }

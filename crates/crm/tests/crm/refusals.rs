@@ -1,6 +1,7 @@
 //! Invalid input is refused, and the state stays unchanged.
 
 use nalgebra::{Isometry3, Vector3};
+use selene_crm::rig::WheelBench;
 use selene_crm::{Body, BodyShape, CrmError, CrmSpec, Edges, Filling, Grid, Model, Scratch, State, Wheel, step};
 
 use crate::{FLOOR, SAND, SMOOTH_SIDES, down, filled, model};
@@ -63,10 +64,7 @@ fn bodies_grids_soils_and_fillings_that_cannot_be_are_refused() {
     let message = |wheel| refused(&mut bed(), &[with(wheel)], 0.01).to_string();
     assert!(message(Wheel { grousers: 0, ..wheel }).contains("0 grousers: must have 1 or more"));
     assert!(message(Wheel { height_m: 0.0, ..wheel }).contains("grousers 0 m high"));
-    assert!(
-        message(Wheel { thickness_m: 0.1, ..wheel })
-            .contains("0.1 m thick: must be more than 0, to their distance, 0.0942 m")
-    );
+    assert!(message(Wheel { thickness_m: 0.1, ..wheel }).contains("0.1 m thick: must be more than 0, to 0.0942 m"));
 
     let made = |soil: &CrmSpec, grid: &Grid| Model::new(soil, grid, down(9.81)).expect_err("refused").to_string();
     assert!(made(&SAND, &Grid { cells: [8, 6, 8], ..GRID }).contains("6 cells along y"));
@@ -78,4 +76,28 @@ fn bodies_grids_soils_and_fillings_that_cannot_be_are_refused() {
     let filling = Filling { low_m: [0.0; 3], high_m: [0.2; 3], velocity_m_s: Vector3::zeros(), geostatic: false };
     let message = State::default().fill(&model, &filling).expect_err("refused").to_string();
     assert!(message.contains("from 0 to 0.2 m: must be inside of 0 to 0.16 m"), "{message}");
+}
+
+#[test]
+fn a_wheel_bench_says_what_it_takes() {
+    let bench = WheelBench {
+        shape: BodyShape::Cylinder { radius_m: 0.1, half_length_m: 0.05 },
+        friction: 0.5,
+        mass_kg: 1.0,
+        bed_m: [0.5, 0.14, 0.1],
+        from_m: 0.15,
+        cells: 4,
+    };
+    let towed = |bench: WheelBench, slip, speed_m_s, way_m| {
+        bench.towed(&SAND, slip, speed_m_s, way_m).expect_err("refused").to_string()
+    };
+    assert!(towed(bench, 1.0, 0.1, 0.1).contains("a slip of 1: must be -1 to less than 1"));
+    assert!(towed(bench, 0.2, 0.0, 0.1).contains("take inf s: must be 0.01..=600.0 s"));
+    assert!(towed(bench, 0.2, 0.1, 0.35).contains("a way from 0.15 to 0.5 m"));
+    assert!(towed(WheelBench { mass_kg: 0.0, ..bench }, 0.2, 0.1, 0.1).contains("a mass of 0 kg"));
+    let ball = WheelBench { shape: BodyShape::Sphere { radius_m: 0.1 }, ..bench };
+    assert!(towed(ball, 0.2, 0.1, 0.1).contains("must be a cylinder or a wheel"));
+    let climbed = |rate, duration| bench.slip_on_slope(&SAND, 0.1, rate, duration).expect_err("refused").to_string();
+    assert!(climbed(0.0, 1.0).contains("a rate of 0 rad/s"));
+    assert!(climbed(1.0, 0.5).contains("a drive of 0.5 s: must be 0.6 s or more"));
 }

@@ -386,11 +386,7 @@ impl GroupWindow {
     }
 
     fn contact(&self, wheel: &BodyInWindow, ground: &GroundPatch, wrench: &Wrench) -> WheelContact {
-        let radius_m = match wheel.body.shape {
-            BodyShape::Cylinder { radius_m, .. } => radius_m,
-            BodyShape::Wheel(Wheel { rim_m, height_m, .. }) => rim_m + height_m,
-            _ => return WheelContact::default(),
-        };
+        let Some(radius_m) = wheel.body.shape.wheel_radius_m() else { return WheelContact::default() };
         let centre_m = wheel.body.pose.translation.vector;
         self.window.wheel_contact(&self.state, ground, &centre_m, radius_m, *wrench)
     }
@@ -458,17 +454,18 @@ fn wheel_bodies(at: usize, rover: &GroupRover, friction: f64, cell_m: Option<f64
     motions.map(body_of).collect()
 }
 
-/// A wheel with grousers, where cells resolve these: two cells in their height, and two between them beside the one that
-/// each takes, as thinner plates would slip between nodes.
+/// A wheel with grousers, where cells resolve these: two cells in their height, and on the rim two between them beside
+/// the two that each plate takes.
 fn grousered(shape: &selene_soil::WheelShape, cell_m: f64) -> Option<BodyShape> {
-    let apart_m = std::f64::consts::TAU * shape.radius_m / f64::from(shape.grousers.max(1));
-    let is_resolved = shape.grousers > 0 && 2.0 * cell_m <= shape.grouser_height_m && 3.0 * cell_m <= apart_m;
+    let rim_m = shape.radius_m - shape.grouser_height_m;
+    let apart_m = std::f64::consts::TAU * rim_m / f64::from(shape.grousers.max(1));
+    let is_resolved = shape.grousers > 0 && 2.0 * cell_m <= shape.grouser_height_m && 4.0 * cell_m <= apart_m;
     let wheel = Wheel {
-        rim_m: shape.radius_m - shape.grouser_height_m,
+        rim_m,
         half_length_m: 0.5 * shape.width_m,
         grousers: shape.grousers,
         height_m: shape.grouser_height_m,
-        thickness_m: cell_m,
+        thickness_m: 2.0 * cell_m,
     };
     is_resolved.then_some(BodyShape::Wheel(wheel))
 }
@@ -516,7 +513,7 @@ mod tests {
     #[test]
     fn grousers_are_bodies_where_cells_resolve_them() {
         let viper = WheelShape { grousers: 24, grouser_height_m: 0.025, ..WheelShape::plain(0.25, 0.2) };
-        let expected = Wheel { rim_m: 0.225, half_length_m: 0.1, grousers: 24, height_m: 0.025, thickness_m: 0.0125 };
+        let expected = Wheel { rim_m: 0.225, half_length_m: 0.1, grousers: 24, height_m: 0.025, thickness_m: 0.025 };
         assert_eq!(grousered(&viper, 0.0125), Some(BodyShape::Wheel(expected)));
         assert_eq!(grousered(&viper, 0.013), None, "lower than two cells");
         assert_eq!(grousered(&WheelShape { grousers: 48, ..viper }, 0.0125), None, "too near to each other");

@@ -185,7 +185,7 @@ impl BodyRecord {
             BodyShape::Sphere { radius_m } => (0, [radius_m; 3]),
             BodyShape::Cuboid { half_m } => (1, half_m),
             BodyShape::Cylinder { radius_m, half_length_m } => (2, [radius_m, radius_m, half_length_m]),
-            // These two are refused.
+            // `check_bodies` refuses these two.
             BodyShape::Wheel(wheel) => (2, [wheel.rim_m, wheel.rim_m, wheel.half_length_m]),
             BodyShape::Drum(drum) => (2, [drum.radius_m, drum.radius_m, drum.half_length_m]),
         };
