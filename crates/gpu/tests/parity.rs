@@ -87,7 +87,11 @@ fn grains_are_the_same_and_heaps_are_followed() {
     let mut chance = stream(3, "grains");
     let grain = |_| {
         let [x, y, z] = [0, 1, 2].map(|_| chance.random::<f32>() - 0.5);
-        Grain { centre_m: [x, y, 0.4 * z], radius_m: 0.004 + 0.01 * chance.random::<f32>() }
+        Grain {
+            centre_m: [x, y, 0.4 * z],
+            radius_m: 0.004 + 0.01 * chance.random::<f32>(),
+            faces: chance.random::<u32>() % 2 * chance.random::<u32>(),
+        }
     };
     let grains: Vec<_> = (0..20_000).map(grain).collect();
     let material = Material::Hapke(HapkeParams::REGOLITH);
@@ -255,7 +259,7 @@ fn lamps_gloss_and_detail_are_the_same() {
     let ball = scene.add_mesh(&primitives::sphere(0.4)).expect("a mesh");
     let pose = Pose::translation(0.0, -0.5, bumpy_height_m(0.0, -0.5) + 0.5);
     scene.add_instance(ball, &pose, Class::Rover.numbered(PART + 1), &Material::Principled(gold)).expect("room");
-    let detail = Detail { deviation_at_1m_m: 0.006, hurst: 0.7, strength: 0.5, mottle: 0.05 };
+    let detail = Detail { deviation_at_1m_m: 0.006, hurst: 0.7, strength: 0.5, mottle: 0.05, craterlets: 1.0 };
     let [regolith, rock] = [HapkeParams::REGOLITH, HapkeParams::ROCK].map(Material::Hapke);
     scene.set_ground_materials(&regolith, &rock, detail);
     let spot = Profile { inner_rad: 0.2, outer_rad: 0.6, falloff: 2.0 };
@@ -285,7 +289,7 @@ fn ground_and_rocks_of_every_reflectance_are_the_same() {
     let mut scene = scene(&site());
     let paint = principled([0.3, 0.2, 0.15], 0.3);
     let [matt, glossy] = [Material::Lambert { albedo: 0.3 }, Material::Principled(paint)];
-    let detail = Detail { deviation_at_1m_m: 0.006, hurst: 0.7, strength: 0.5, mottle: 0.05 };
+    let detail = Detail { deviation_at_1m_m: 0.006, hurst: 0.7, strength: 0.5, mottle: 0.05, craterlets: 1.0 };
     let usual = Material::Hapke(HapkeParams::REGOLITH);
     for [regolith, rock] in [[matt, glossy], [glossy, matt], [usual, matt]] {
         scene.set_ground_materials(&regolith, &rock, detail);

@@ -1,10 +1,14 @@
 //! Detail of the ground finer than its mesh: the relief's law extended to waves shorter than the grid's, as slopes that
-//! tilt normals and as variations of albedo. Heights do not change, so nothing casts a shadow that the wheels do not
+//! tilt normals and as variations of albedo, and craterlets. Heights do not change, so nothing casts a shadow that the wheels do not
 //! meet. Detail depends on the position alone; a pixel includes of each octave only as much as it can resolve.
 
 use std::f64::consts::PI;
 
 use crate::record::GlobalsRecord;
+
+/// Share of a lattice's cells that have a craterlet in Trask's equilibrium, 10^−1.1 D^−2 craters larger than D per m²
+/// (Trask 1966): that law's craters with diameters of 0.34 to 0.68 cells, per cell.
+const EQUILIBRIUM: f64 = 0.515;
 
 /// Statistics of the ground below the resolution of the finest grid.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,11 +22,13 @@ pub struct Detail {
     pub strength: f64,
     /// Standard deviation of each octave of the albedo, relative to the mean; at most 0.3.
     pub mottle: f64,
+    /// Number of craterlets relative to Trask's equilibrium, 0…1.9.
+    pub craterlets: f64,
 }
 
 impl Detail {
     /// No detail: the ground is as smooth and uniform as its mesh.
-    pub const NONE: Self = Self { deviation_at_1m_m: 0.0, hurst: 0.7, strength: 0.0, mottle: 0.0 };
+    pub const NONE: Self = Self { deviation_at_1m_m: 0.0, hurst: 0.7, strength: 0.0, mottle: 0.0, craterlets: 0.0 };
 
     /// Writes the kernels' inputs for a finest grid of `spacing_m` whose post (0, 0) is the `origin`-th post from the
     /// map's origin. An octave on a lattice of spacing s holds waves of λ = 2 s with heights of standard deviation
@@ -34,6 +40,7 @@ impl Detail {
         globals.detail_slope = (self.strength * 0.5_f64.sqrt() * 2.0 * PI * deviation_m / wave_m) as f32;
         globals.detail_gain = 2.0_f64.powf(1.0 - self.hurst) as f32;
         globals.detail_mottle = self.mottle as f32;
+        globals.detail_craterlets = (EQUILIBRIUM * self.craterlets) as f32;
         // Far from the map's origin the count wraps, as it does in the kernel.
         globals.detail_origin = origin.map(|posts| posts as i32);
     }

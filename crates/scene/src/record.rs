@@ -56,7 +56,9 @@ pub struct NodeRecord {
     pub leaf: u32,
 }
 
-/// A triangle, as one vertex and the two edges from it, counter-clockwise; or a grain, as a sphere around that vertex.
+/// A triangle, as one vertex and the two edges from it, counter-clockwise; or a grain, as a sphere around that vertex, from
+/// which three pairs of parallel planes may cut a fragment: the points p from the centre with |n · p| ≤ 1 for each n of
+/// `edge1`, `edge2` and `across` · `edge1` × `edge2`.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct TriangleRecord {
@@ -64,14 +66,14 @@ pub struct TriangleRecord {
     pub corner: [f32; 3],
     /// Radius of a sphere, m; 0 for a triangle.
     pub radius: f32,
-    /// Edge to the second vertex, m.
+    /// Edge to the second vertex, m; or the first normal of a fragment, 1/m.
     pub edge1: [f32; 3],
-    /// Padding.
-    pub pad0: u32,
-    /// Edge to the third vertex, m.
+    /// Factor of a fragment's third normal, m; 0 for a sphere and for a triangle.
+    pub across: f32,
+    /// Edge to the third vertex, m; or the second normal of a fragment, 1/m.
     pub edge2: [f32; 3],
     /// Padding.
-    pub pad1: u32,
+    pub pad: u32,
 }
 
 /// A mesh placed in the scene.
@@ -198,6 +200,14 @@ pub struct GlobalsRecord {
     pub detail_gain: f32,
     /// Index of the first instance that moves during an image; all later ones move too.
     pub moving_from: u32,
+    /// Share of the cells of a lattice of craterlets that have one.
+    pub detail_craterlets: f32,
+    /// Padding.
+    pub pad0: u32,
+    /// Padding.
+    pub pad1: u32,
+    /// Padding.
+    pub pad2: u32,
 }
 
 /// Rigid motion during an image: from its start pose, a body turns about an axis through its centre and shifts, both in

@@ -16,8 +16,8 @@ use crate::kernel::print::PrintEffect;
 use crate::kernel::sunlight::Sunlight;
 use crate::kernel::surface::Surface;
 use crate::kernel::{
-    self, Hit, Ray, WGSL, chance, detail, earthlight, echo, hapke, heights, lamp, lens, principled, print, scatter,
-    sky, sunlight, surface, trace,
+    self, Hit, Ray, WGSL, chance, craterlet, detail, earthlight, echo, hapke, heights, lamp, lens, principled, print,
+    scatter, sky, sunlight, surface, trace,
 };
 use crate::record::{
     BarePixelRecord, BeamRecord, CameraRecord, EchoRecord, GlobalsRecord, InstanceRecord, LampRecord, LevelRecord,
@@ -27,6 +27,12 @@ use crate::record::{
 
 /// The slant of one pixel; in Rust the type is generic.
 type Slant = hapke::Slant<f32>;
+
+/// Craterlets at one place; in Rust the type is generic.
+type Craterlets = craterlet::Craterlets<f32>;
+
+/// The Sun above one place; in Rust the type is generic.
+type LowSun = craterlet::LowSun<f32>;
 
 /// A name and the reason why it has no twin.
 type Single = [&'static str; 2];
@@ -187,7 +193,7 @@ fn records() -> BTreeMap<String, Layout> {
     layouts! {
         LevelRecord { origin, spacing, inverse_spacing, cells, top_mip, heights, prints, mips }
         NodeRecord { min, escape, max, leaf }
-        TriangleRecord { corner, radius, edge1, pad0, edge2, pad1 }
+        TriangleRecord { corner, radius, edge1, across, edge2, pad }
         InstanceRecord { object_from_world, first_node, end_node, material, code }
         MaterialRecord {
             kind, albedo, w, b, c, bs0, hs, k, tan_theta, chi, r0, metallic, tint, alpha, specular, pad,
@@ -199,7 +205,8 @@ fn records() -> BTreeMap<String, Layout> {
         GlobalsRecord {
             sun_direction, sun_irradiance, earth_direction, earth_irradiance, sun_from_earth, earth_radiance,
             sun_radius, sun_radiance, earth_radius, level_count, node_count, beam_count, lamp_count, detail_mottle,
-            earth_bands, detail_slope, detail_origin, detail_gain, moving_from,
+            earth_bands, detail_slope, detail_origin, detail_gain, moving_from, detail_craterlets,
+            pad0, pad1, pad2,
         }
         MotionRecord { centre, angle, axis, pad0, shift, pad1 }
         CameraRecord {
@@ -230,6 +237,8 @@ fn handed_on() -> BTreeMap<String, Layout> {
         Slant { cos, sin, e1, e2 }
         Surface { point, normal, clearance, material, code, shade, least_alpha, open }
         PrintEffect { slope, pressed, open }
+        Craterlets { slope, open }
+        LowSun { along, rise }
         Lamplight { irradiance, distance, direction }
         Sunlight { share, direction }
         EarthPoint { direction, weight }
@@ -246,6 +255,8 @@ fn constants() -> BTreeMap<String, Vec<Literal>> {
         kernel::BEAM_GROUP,
         chance::GOLDEN, chance::PLASTIC,
         detail::FINEST_OCTAVE, detail::COARSEST_OCTAVE, detail::VALUE_SCALE, detail::SLOPE_SCALE, detail::GRAZING,
+        craterlet::COARSEST, craterlet::FINEST, craterlet::SALT, craterlet::LEAST_RADIUS, craterlet::OUTER, craterlet::SHALLOW,
+        craterlet::FRESHER, craterlet::BOWL, craterlet::RIM, craterlet::LEAST_ALONG_GROUND, craterlet::EDGE,
         earthlight::FIRST_EARTH_NUMBER, earthlight::LEAST_SIN, earthlight::LEAST_MEAN,
         echo::REFERENCE_REFLECTANCE, echo::RAYS_OF_BEAM_MAX, echo::ECHO_GROUP, echo::REPORTS_STRONGEST,
         echo::REPORTS_FIRST, echo::REPORTS_LAST, echo::REPORTS_DUAL, echo::REPORTS_MEAN, echo::NO_ECHO, echo::STRONGEST,

@@ -409,7 +409,7 @@ mod tests {
         let scenario = load(&config().join("scenario/curiosity_rocks.yaml"));
         let terrain = scenario.terrain().expect("made");
         let first = Fingerprint::of(&scenario, &terrain);
-        let changes: [(&str, Change); 27] = [
+        let changes: [(&str, Change); 28] = [
             ("end_at_site_border", |scenario| scenario.end_at_site_border = true),
             ("levels", |scenario| scenario.site.levels[0].side_m *= 2.0),
             ("site", |scenario| scenario.site.name.push('x')),
@@ -436,6 +436,7 @@ mod tests {
             ("site surface", |scenario| scenario.site.surface.rock = matt()),
             ("site surface", |scenario| scenario.site.surface.detail.strength += 1e-9),
             ("site surface", |scenario| scenario.site.surface.detail.mottle += 1e-9),
+            ("site surface", |scenario| scenario.site.surface.detail.craterlets += 1e-9),
             ("sky", |scenario| scenario.stars = vec![CatalogueStar::new(1, 0.0, 0.0, 1.0)].into()),
             ("utc", |scenario| scenario.utc = scenario.utc.after(SimTime::from_nanos(3_600_000_000_000))),
             ("where the Sun is", |scenario| scenario.sky = SiteSky::new(-85.4, 31.7)),

@@ -62,7 +62,7 @@ fn heap(count: usize) -> Vec<Grain> {
         let [x, y, z] = [i, j, k].map(|step| f64::from(step) * spacing_m);
         if x.hypot(y) + z / SLOPE <= radius_m {
             let centre_m = [x + aside(), y + aside(), RADIUS_M + z + aside()].map(|m| m as f32);
-            grains.push(Grain { centre_m, radius_m: RADIUS_M as f32 });
+            grains.push(Grain { centre_m, radius_m: RADIUS_M as f32, faces: 0 });
         }
     }
     grains

@@ -1,4 +1,4 @@
-//! Crumbs of soil along ruts, for rendering: grains on compressed posts of the height field whose neighbours are
+//! Crumbs of soil along ruts, for rendering: angular grains on compressed posts of the height field whose neighbours are
 //! higher or lower, on the wall and at its foot. They are functions of (seed, post) and of the heights around it: the
 //! ruts determine the crumbs.
 //!
@@ -11,7 +11,7 @@ use selene_scene::{Grain, Heap};
 use selene_sim::{CrumbsSpec, Model};
 use selene_terrain::{Clipmap, Node, TileIndex};
 
-use super::grains::{heap_about, lying_grain, place_m, radius_m, share_at};
+use super::grains::{faces, heap_about, lying_grain, place_m, radius_m, share_at};
 
 /// Slope (height over length) below which there are no crumbs: undisturbed ground is seldom steeper from post to post.
 const EVEN: f64 = 0.2;
@@ -76,6 +76,6 @@ impl RutTrail<'_> {
         let at_m = post_m + within_m + down_m * chance.random::<f64>();
         let radius_m = radius_m(self.spec.diameter_m, self.spec.spread, chance);
         let lies = LIES[0] + (LIES[1] - LIES[0]) * chance.random::<f64>();
-        lying_grain(self.clipmap, self.viewer_m, at_m, radius_m, lies)
+        lying_grain(self.clipmap, self.viewer_m, at_m, (radius_m, faces(chance)), lies)
     }
 }

@@ -1,5 +1,5 @@
-//! Grains of granular windows, for rendering: each loose soil point is shown as several grains, spread uniformly in
-//! the cube that the point represents. They are functions of (seed, window, point), so that a point keeps its grains
+//! Grains of granular windows, for rendering: each loose soil point is shown as several angular grains, spread uniformly
+//! in the cube that the point represents. They are functions of (seed, window, point), so that a point keeps its grains
 //! wherever it goes.
 //!
 //! A point's height is relative to the ground below it, and so is each grain's to the ground below itself: grains
@@ -8,7 +8,7 @@
 //! by the ground are left out. With distance from the observing rover there are fewer grains, until only the height
 //! field remains.
 //!
-//! In windows of single grains (DEM) each point is a grain, seen as it is.
+//! In windows of single grains (DEM) each point is a grain, seen as the sphere that it is.
 
 use nalgebra::{UnitQuaternion, Vector2, Vector3};
 use rayon::prelude::*;
@@ -63,7 +63,7 @@ pub(super) fn heaps(model: &Model, clipmap: &Clipmap, viewer_m: Vector3<f64>, re
 fn single_grain(window: &GranularWindow, point: &LoosePoint) -> Option<Grain> {
     let centre_m = window.place_m(point) - window.corner_m();
     let radius_m = window.grain_radius_m(point.id)? as f32;
-    Some(Grain { centre_m: centre_m.cast::<f32>().into(), radius_m })
+    Some(Grain { centre_m: centre_m.cast::<f32>().into(), radius_m, faces: 0 })
 }
 
 impl GrainWindow<'_> {
@@ -90,8 +90,9 @@ impl GrainWindow<'_> {
         let at_m = point_m + offset * self.window.spacing_m();
         let ground_m = self.clipmap.height_m(at_m.x, at_m.y)?;
         let centre_m = Vector3::new(at_m.x, at_m.y, at_m.z + ground_m) - self.window.corner_m();
+        let faces = faces(chance);
         let is_seen = at_m.z + radius_m > 0.0;
-        is_seen.then(|| Grain { centre_m: centre_m.cast::<f32>().into(), radius_m: radius_m as f32 })
+        is_seen.then(|| Grain { centre_m: centre_m.cast::<f32>().into(), radius_m: radius_m as f32, faces })
     }
 }
 
@@ -105,6 +106,11 @@ pub(super) fn share_at(distance_m: f64, within_m: f64) -> f64 {
 pub(super) fn radius_m(diameter_m: f64, spread: f64, chance: &mut Stream) -> f64 {
     let sum: f64 = (0..3).map(|_| chance.random::<f64>()).sum();
     0.5 * diameter_m * spread.powf(2.0 * (sum - 1.5))
+}
+
+/// The faces of an angular grain.
+pub(super) fn faces(chance: &mut Stream) -> u32 {
+    chance.random::<u32>() | 1
 }
 
 /// Grains on the ground around a viewer: `on_tile` gives those of each tile within `within_m`, relative to the viewer.
@@ -128,12 +134,12 @@ pub(super) fn lying_grain(
     clipmap: &Clipmap,
     viewer_m: Vector3<f64>,
     at_m: Vector2<f64>,
-    radius_m: f64,
+    (radius_m, faces): (f64, u32),
     lies: f64,
 ) -> Option<Grain> {
     let height_m = clipmap.height_m(at_m.x, at_m.y)? + lies * radius_m;
     let centre_m = Vector3::new(at_m.x, at_m.y, height_m) - viewer_m;
-    Some(Grain { centre_m: centre_m.cast::<f32>().into(), radius_m: radius_m as f32 })
+    Some(Grain { centre_m: centre_m.cast::<f32>().into(), radius_m: radius_m as f32, faces })
 }
 
 /// Position of a node, map x and y, m.

@@ -1,4 +1,4 @@
-//! Clods and pebbles on undisturbed ground, for rendering: spheres that are half in the ground. They are functions of
+//! Clods and pebbles on undisturbed ground, for rendering: fragments of spheres, half in the ground. They are functions of
 //! (seed, tile); the changed posts of the height field determine which pebbles are gone.
 //!
 //! Diameters follow a power law between the two given limits: the number of pebbles larger than D is proportional to
@@ -10,7 +10,7 @@ use selene_scene::{Grain, Heap};
 use selene_sim::{Model, PebblesSpec};
 use selene_terrain::{Clipmap, NodeSet, TILE_NODES, TileIndex};
 
-use super::grains::{heap_about, lying_grain, place_m, share_at};
+use super::grains::{faces, heap_about, lying_grain, place_m, share_at};
 
 /// Lowest and highest position of a pebble's centre above the ground, in pebble radii.
 const LIES: [f64; 2] = [-0.7, 0.5];
@@ -48,7 +48,7 @@ impl PebbleField<'_> {
         let [column, row] = [0, 1].map(|_| chance.random::<f64>() * TILE_NODES as f64);
         let radius_m = 0.5 * self.diameter_m(chance.random());
         let lies = LIES[0] + (LIES[1] - LIES[0]) * chance.random::<f64>();
-        let (here, last) = (chance.random::<f64>(), TILE_NODES - 1);
+        let (here, faces, last) = (chance.random::<f64>(), faces(chance), TILE_NODES - 1);
         // The post to the south-west of the pebble.
         let within = (row as usize).min(last) * TILE_NODES + (column as usize).min(last);
         let spacing_m = self.clipmap.finest().spacing_m;
@@ -57,7 +57,7 @@ impl PebbleField<'_> {
         if moved.has(within) || here >= share {
             return None;
         }
-        lying_grain(self.clipmap, self.viewer_m, at_m, radius_m, lies)
+        lying_grain(self.clipmap, self.viewer_m, at_m, (radius_m, faces), lies)
     }
 
     /// The diameter for a uniform draw from 0 to 1: the inverse of the power law's distribution function.

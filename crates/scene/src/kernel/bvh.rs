@@ -1,8 +1,8 @@
 //! Traces a ray against the instances: traverses the tree of instances and, in the frame of each instance that the ray
 //! reaches, the tree of its mesh. Trees are in depth-first order with escape links, so no stack is needed. Triangles
-//! follow Möller and Trumbore 1997 and are two-sided. Grains are spheres, hit from outside only; the intersection uses
-//! the distance of the centre from the ray, which keeps its precision however far away the grain is (Haines, Günther
-//! and Akenine-Möller 2019).
+//! follow Möller and Trumbore 1997 and are two-sided. Grains are hit from outside only. They are spheres, whose
+//! intersection uses the distance of the centre from the ray, which keeps its precision however far away the grain is
+//! (Haines, Günther and Akenine-Möller 2019); or fragments, which three slabs cut from a sphere (Kay and Kajiya 1986).
 
 use nalgebra::Vector3;
 
@@ -226,7 +226,11 @@ pub(crate) fn inverse_direction(ray: &Ray) -> Vector3<f32> {
 
 /// 1/x of each component; 1e20 where a component is nearly zero.
 fn inverse(v: &Vector3<f32>) -> Vector3<f32> {
-    v.map(|d| if d.abs() < 1e-20 { 1e20 } else { 1.0 / d })
+    v.map(inverse_of)
+}
+
+fn inverse_of(number: f32) -> f32 {
+    if number.abs() < 1e-20 { 1e20 } else { 1.0 / number }
 }
 
 pub(crate) fn meets_box(node: &NodeRecord, ray: &Ray, inverse: &Vector3<f32>, t_max: f32) -> bool {
@@ -252,8 +256,48 @@ fn meet_grain(grain: &TriangleRecord, ray: &Ray) -> f32 {
     if within < 0.0 {
         return FAR;
     }
-    let t = middle - (within * inverse).sqrt();
+    let half = (within * inverse).sqrt();
+    let t = if grain.across > 0.0 {
+        meet_fragment(grain, ray, &to_centre, [middle - half, middle + half])
+    } else {
+        middle - half
+    };
     if t > 0.0 { t } else { FAR }
+}
+
+/// Ray parameter at which a ray enters a fragment, or `FAR`; it is in the fragment's sphere between two parameters.
+fn meet_fragment(grain: &TriangleRecord, ray: &Ray, to_centre: &Vector3<f32>, [mut enter, mut leave]: [f32; 2]) -> f32 {
+    for normal in normals(grain) {
+        let apart = normal.dot(to_centre);
+        let inverse = inverse_of(normal.dot(&ray.direction));
+        let [a, b] = [(apart - 1.0) * inverse, (apart + 1.0) * inverse];
+        enter = most(enter, least(a, b));
+        leave = least(leave, most(a, b));
+    }
+    if enter <= leave { enter } else { FAR }
+}
+
+/// The normals of a fragment's faces, as long as makes n · p = 1 the plane of one.
+pub(crate) fn normals(grain: &TriangleRecord) -> [Vector3<f32>; 3] {
+    let [first, second] = [Vector3::from(grain.edge1), Vector3::from(grain.edge2)];
+    [first, second, first.cross(&second) * grain.across]
+}
+
+/// Outward normal of a grain at a point of its surface, from its centre; of any length.
+fn grain_normal(grain: &TriangleRecord, point: Vector3<f32>) -> Vector3<f32> {
+    let mut normal = point;
+    if grain.across == 0.0 {
+        return normal;
+    }
+    let mut farthest = point.dot(&point) / (grain.radius * grain.radius);
+    for face in normals(grain) {
+        let out = face.dot(&point);
+        if out * out > farthest {
+            farthest = out * out;
+            normal = if out < 0.0 { -face } else { face };
+        }
+    }
+    normal
 }
 
 /// Ray parameter of the hit on a triangle, or `FAR`.
@@ -281,7 +325,7 @@ pub fn part_normal(records: &Records<'_>, ray: &Ray, hit: &Hit) -> Vector3<f32> 
     let part = &records.triangles[hit.part as usize];
     let n = if part.radius > 0.0 {
         let seen = seen_by(records, instance, ray);
-        seen.origin + seen.direction * hit.t - Vector3::from(part.corner)
+        grain_normal(part, seen.origin + seen.direction * hit.t - Vector3::from(part.corner))
     } else {
         Vector3::from(part.edge1).cross(&Vector3::from(part.edge2))
     };

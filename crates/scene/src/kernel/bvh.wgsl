@@ -203,8 +203,57 @@ fn meet_grain(index: u32, ray: Ray) -> f32 {
     if within < 0.0 {
         return FAR;
     }
-    let t = middle - sqrt(within * inverse);
+    let half = sqrt(within * inverse);
+    var t = middle - half;
+    if triangles[index].across > 0.0 {
+        t = meet_fragment(index, ray, to_centre, t, middle + half);
+    }
     return select(FAR, t, t > 0.0);
+}
+
+// Ray parameter at which a ray enters a fragment, or FAR; it is in the fragment's sphere between two parameters.
+fn meet_fragment(index: u32, ray: Ray, to_centre: vec3<f32>, from_t: f32, to_t: f32) -> f32 {
+    var enter = from_t;
+    var leave = to_t;
+    for (var number = 0u; number < 3u; number++) {
+        let normal = face_normal(index, number);
+        let apart = dot(normal, to_centre);
+        let along = inverse(vec3(dot(normal, ray.direction))).x;
+        let a = (apart - 1.0) * along;
+        let b = (apart + 1.0) * along;
+        enter = max(enter, min(a, b));
+        leave = min(leave, max(a, b));
+    }
+    return select(FAR, enter, enter <= leave);
+}
+
+// One of the three normals of a fragment's faces, as long as makes n · p = 1 the plane of one.
+fn face_normal(index: u32, number: u32) -> vec3<f32> {
+    if number == 0u {
+        return triangles[index].edge1;
+    }
+    if number == 1u {
+        return triangles[index].edge2;
+    }
+    return cross(triangles[index].edge1, triangles[index].edge2) * triangles[index].across;
+}
+
+// Outward normal of a grain at a point of its surface, from its centre; of any length.
+fn grain_normal(index: u32, point: vec3<f32>) -> vec3<f32> {
+    var normal = point;
+    if triangles[index].across == 0.0 {
+        return normal;
+    }
+    var farthest = dot(point, point) / (triangles[index].radius * triangles[index].radius);
+    for (var number = 0u; number < 3u; number++) {
+        let face = face_normal(index, number);
+        let out = dot(face, point);
+        if out * out > farthest {
+            farthest = out * out;
+            normal = select(face, -face, out < 0.0);
+        }
+    }
+    return normal;
 }
 
 // Ray parameter of the hit on a triangle, or FAR.
@@ -231,7 +280,7 @@ fn part_normal(ray: Ray, hit: Hit) -> vec3<f32> {
     var n = cross(triangles[hit.part].edge1, triangles[hit.part].edge2);
     if triangles[hit.part].radius > 0.0 {
         let seen = seen_by(instance, ray);
-        n = seen.origin + seen.direction * hit.t - triangles[hit.part].corner;
+        n = grain_normal(hit.part, seen.origin + seen.direction * hit.t - triangles[hit.part].corner);
     }
     let rows = instances[instance].object_from_world;
     let normal = normalize(rows[0].xyz * n.x + rows[1].xyz * n.y + rows[2].xyz * n.z);

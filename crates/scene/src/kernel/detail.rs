@@ -1,11 +1,13 @@
 //! Slopes and albedo of the ground finer than its grid: value noise on lattices whose spacing halves from octave to
 //! octave. Cells are counted as integers from the map's origin, so a position has the same noise in every window and on
 //! every device. An octave fades out where a pixel spans less than two of its cells, so that nothing shimmers with
-//! distance. Where wheels pressed the soil, it is smoother and shows their prints (`print`).
+//! distance. Craterlets lie on it (`craterlet`). Where wheels pressed the soil, it is smoother and shows their prints
+//! (`print`).
 
 use nalgebra::{Vector2, Vector3};
 
 use super::chance::scramble;
+use super::craterlet::craterlets_at;
 use super::print::{PrintEffect, print_at};
 use super::surface::Surface;
 use super::{GROUND, Hit, least, most};
@@ -45,10 +47,21 @@ pub fn detailed(
     let cells = records.levels[hit.part as usize].spacing * finest.inverse_spacing;
     let place = [0, 1].map(|axis| (surface.point[axis] - finest.origin[axis]) * finest.inverse_spacing);
     let print = if hit.part == 0 { print_at(records, place, &surface.normal, footprint) } else { PrintEffect::NONE };
-    if globals.detail_slope == 0.0 && globals.detail_mottle == 0.0 {
-        return print.on(surface);
+    let mut surface = surface;
+    if globals.detail_slope > 0.0 || globals.detail_mottle > 0.0 {
+        surface = add_octaves(records, place, [cells, footprint], print.rough(), surface);
     }
-    print.on(add_octaves(records, place, [cells, footprint], print.rough(), surface))
+    if globals.detail_craterlets > 0.0 {
+        let craterlets = craterlets_at(records, place, &surface.normal, footprint, 1.0 - print.pressed);
+        surface.normal = tilted(surface.normal, craterlets.slope());
+        surface.open = craterlets.open;
+    }
+    print.on(surface)
+}
+
+/// A normal where the ground has this slope in addition.
+fn tilted(n: Vector3<f32>, slope: Vector2<f32>) -> Vector3<f32> {
+    Vector3::new(n.x - slope.x * n.z, n.y - slope.y * n.z, n.z).normalize()
 }
 
 /// Adds the octaves between a grid spacing of `cells` and a pixel's `footprint`, each scaled by `rough`. Lengths are in
@@ -81,8 +94,7 @@ fn add_octaves(
         cell *= 0.5;
         amplitude *= globals.detail_gain;
     }
-    let n = surface.normal;
-    surface.normal = Vector3::new(n.x - slope.x * n.z, n.y - slope.y * n.z, n.z).normalize();
+    surface.normal = tilted(surface.normal, slope);
     surface
 }
 
@@ -101,7 +113,7 @@ fn noise(place: [f32; 2], origin: [i32; 2], octave: i32) -> [f32; 3] {
 }
 
 /// Index of an octave's cell, wrapped, and the position within it, 0…1.
-fn cell_of(place: f32, origin: i32, octave: i32) -> (u32, f32) {
+pub(crate) fn cell_of(place: f32, origin: i32, octave: i32) -> (u32, f32) {
     let whole = place.floor();
     let post = (whole as i32).wrapping_add(origin);
     let within = place - whole;

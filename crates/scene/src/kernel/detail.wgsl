@@ -22,10 +22,21 @@ fn detailed(direction: vec3<f32>, pixel: f32, hit: Hit, surface: Surface) -> Sur
     if hit.part == 0u {
         print = print_at(place, surface.normal, footprint);
     }
-    if globals.detail_slope == 0.0 && globals.detail_mottle == 0.0 {
-        return with_print(print, surface);
+    var after = surface;
+    if globals.detail_slope > 0.0 || globals.detail_mottle > 0.0 {
+        after = add_octaves(place, cells, footprint, 1.0 - SMOOTHED * print.pressed, surface);
     }
-    return with_print(print, add_octaves(place, cells, footprint, 1.0 - SMOOTHED * print.pressed, surface));
+    if globals.detail_craterlets > 0.0 {
+        let craterlets = craterlets_at(place, after.normal, footprint, 1.0 - print.pressed);
+        after.normal = tilted(after.normal, craterlets.slope);
+        after.open = craterlets.open;
+    }
+    return with_print(print, after);
+}
+
+// A normal where the ground has this slope in addition.
+fn tilted(n: vec3<f32>, slope: vec2<f32>) -> vec3<f32> {
+    return normalize(vec3(n.xy - slope * n.z, n.z));
 }
 
 // Adds the octaves between a grid spacing of `cells` and a pixel's `footprint`, each scaled by `rough`. Lengths are in
@@ -52,8 +63,7 @@ fn add_octaves(place: vec2<f32>, cells: f32, footprint: f32, rough: f32, bare: S
         cell *= 0.5;
         amplitude *= globals.detail_gain;
     }
-    let n = surface.normal;
-    surface.normal = normalize(vec3(n.xy - slope * n.z, n.z));
+    surface.normal = tilted(surface.normal, slope);
     return surface;
 }
 

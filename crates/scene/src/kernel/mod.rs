@@ -4,6 +4,7 @@
 
 pub mod bvh;
 pub mod chance;
+pub mod craterlet;
 pub mod detail;
 pub mod earthlight;
 pub mod echo;
@@ -94,6 +95,7 @@ pub const WGSL: &str = concat!(
     include_str!("chance.wgsl"),
     include_str!("surface.wgsl"),
     include_str!("print.wgsl"),
+    include_str!("craterlet.wgsl"),
     include_str!("detail.wgsl"),
     include_str!("lamp.wgsl"),
     include_str!("sunlight.wgsl"),

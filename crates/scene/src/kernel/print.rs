@@ -60,7 +60,7 @@ impl PrintEffect {
     #[must_use]
     pub fn on(&self, surface: Surface) -> Surface {
         let (normal, shade) = (self.turned(surface.normal), self.shaded(surface.shade));
-        Surface { normal, shade, open: self.open, ..surface }
+        Surface { normal, shade, open: surface.open * self.open, ..surface }
     }
 
     /// The normal `n` tilted by this print.

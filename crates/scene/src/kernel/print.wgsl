@@ -29,7 +29,7 @@ fn with_print(print: PrintEffect, bare: Surface) -> Surface {
     let n = surface.normal;
     surface.normal = normalize(vec3(n.xy - print.slope * n.z, n.z));
     surface.shade *= 1.0 - DARKER * print.pressed;
-    surface.open = print.open;
+    surface.open *= print.open;
     return surface;
 }
 

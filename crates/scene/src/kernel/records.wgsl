@@ -22,9 +22,9 @@ struct Triangle {
     corner: vec3<f32>,
     radius: f32,
     edge1: vec3<f32>,
-    pad0: u32,
+    across: f32,
     edge2: vec3<f32>,
-    pad1: u32,
+    pad: u32,
 }
 
 struct Instance {
@@ -88,6 +88,10 @@ struct Globals {
     detail_origin: vec2<i32>,
     detail_gain: f32,
     moving_from: u32,
+    detail_craterlets: f32,
+    pad0: u32,
+    pad1: u32,
+    pad2: u32,
 }
 
 struct Motion {

@@ -3,8 +3,9 @@
 
 use fearless_simd::prelude::*;
 
-use super::lanes::{Bits, Floats, Ints, LANES, Mask, Vectors, all, floats, vector_of, vectors};
+use super::lanes::{Bits, Floats, Ints, LANES, Mask, Vectors, all, all_vector, floats, vector_of, vectors};
 use crate::kernel::chance::scramble;
+use crate::kernel::craterlet::{self, Craterlets, LowSun, craterlet};
 use crate::kernel::detail::{COARSEST_OCTAVE, FINEST_OCTAVE, GRAZING, SLOPE_SCALE, VALUE_SCALE};
 use crate::kernel::most;
 use crate::kernel::print::{PrintEffect, any_print_within, print_at};
@@ -31,8 +32,8 @@ pub(crate) struct Details<S: Simd> {
     pub(crate) normal: Vectors<S>,
     /// Albedo relative to the material's.
     pub(crate) shade: Floats<S>,
-    /// Fraction of sunlight that the grooves of prints let through, 0…1.
-    pub(crate) open: [f32; LANES],
+    /// Fraction of sunlight that craterlets and the grooves of prints let through, 0…1.
+    pub(crate) open: Floats<S>,
 }
 
 /// As `detail::detailed`, lane by lane.
@@ -44,7 +45,7 @@ pub(crate) fn detailed<S: Simd>(
     grounds: &Grounds<S>,
 ) -> Details<S> {
     let globals = &records.globals;
-    let plain = Details { normal: grounds.normal, shade: all(simd, 1.0), open: [1.0; LANES] };
+    let plain = Details { normal: grounds.normal, shade: all(simd, 1.0), open: all(simd, 1.0) };
     let Grounds { direction, t, place, spacing, on_finest, normal } = *grounds;
     let length = dot(direction, direction).root();
     let facing = (-dot(normal, direction) / length).most(all(simd, GRAZING));
@@ -55,12 +56,16 @@ pub(crate) fn detailed<S: Simd>(
     let x = (place[0] - finest.origin[0]) * finest.inverse_spacing;
     let y = (place[1] - finest.origin[1]) * finest.inverse_spacing;
     let prints = prints(records, [&x, &y], &normal, &footprint, on_finest);
-    let details = if globals.detail_slope == 0.0 && globals.detail_mottle == 0.0 {
-        plain
-    } else {
+    let mut details = plain;
+    if globals.detail_slope > 0.0 || globals.detail_mottle > 0.0 {
         let rough = floats(simd, |lane| prints[lane].rough());
-        add_octaves(simd, records, [x, y], [cells, footprint], rough, plain)
-    };
+        details = add_octaves(simd, records, [x, y], [cells, footprint], rough, details);
+    }
+    if globals.detail_craterlets > 0.0 {
+        let whole = floats(simd, |lane| 1.0 - prints[lane].pressed);
+        let Craterlets { slope, open } = craterlets_at(simd, records, [x, y], &details.normal, footprint, whole);
+        details = Details { normal: tilted(&details.normal, slope), open, ..details };
+    }
     if prints.iter().all(|print| print.pressed == 0.0) { details } else { printed(simd, &prints, &details) }
 }
 
@@ -111,7 +116,7 @@ fn printed<S: Simd>(simd: S, prints: &[PrintEffect; LANES], details: &Details<S>
     Details {
         normal: vectors(simd, |lane| turned[lane]),
         shade: floats(simd, |lane| prints[lane].shaded(shades[lane])),
-        open: std::array::from_fn(|lane| prints[lane].open),
+        open: details.open * floats(simd, |lane| prints[lane].open),
     }
 }
 
@@ -146,9 +151,62 @@ fn add_octaves<S: Simd>(
         cell *= 0.5;
         amplitude *= globals.detail_gain;
     }
-    let turned = unit([n[0] - slope[0] * n[2], n[1] - slope[1] * n[2], n[2]]);
-    let [x, y, z] = turned;
+    let [x, y, z] = tilted(&n, slope);
     Details { normal: [has_room.select(x, n[0]), has_room.select(y, n[1]), has_room.select(z, n[2])], shade, open }
+}
+
+/// As `detail::tilted`, lane by lane.
+#[inline(always)]
+fn tilted<S: Simd>(n: &Vectors<S>, slope: [Floats<S>; 2]) -> Vectors<S> {
+    unit([n[0] - slope[0] * n[2], n[1] - slope[1] * n[2], n[2]])
+}
+
+/// As `craterlet::craterlets_at`, lane by lane.
+#[inline(always)]
+fn craterlets_at<S: Simd>(
+    simd: S,
+    records: &Records<'_>,
+    place: [Floats<S>; 2],
+    normal: &Vectors<S>,
+    footprint: Floats<S>,
+    whole: Floats<S>,
+) -> Craterlets<Floats<S>> {
+    let globals = &records.globals;
+    let (zero, one) = (all(simd, 0.0), all(simd, 1.0));
+    let sun = LowSun::new(globals, dot(all_vector(simd, globals.sun_direction), *normal));
+    let mut found = Craterlets { slope: [zero; 2], open: one };
+    let mut cell = 4.0;
+    for octave in craterlet::COARSEST..=craterlet::FINEST {
+        let side = all(simd, 0.5 * cell);
+        let lanes: Mask<S> = footprint.below(side);
+        if lanes.all_false() {
+            break;
+        }
+        let (x, u) = cell_of(place[0], globals.detail_origin[0], octave);
+        let (y, v) = cell_of(place[1], globals.detail_origin[1], octave);
+        let bits = scrambled(x + scrambled(y + scramble(craterlet::SALT.wrapping_add(octave as u32))));
+        let lanes = lanes & share_of(bits >> 16_u32, 65536.0).below(all(simd, globals.detail_craterlets));
+        if lanes.any_true() {
+            let shown = (side / footprint - 1.0).least(one) * whole;
+            let more = scrambled(bits);
+            let bytes = [more & 255_u32, (more >> 8_u32) & 255_u32, (more >> 16_u32) & 255_u32, more >> 24_u32];
+            let [size, fresh, east, north] = bytes;
+            let draws = [share_of(size, 256.0), share_of(fresh, 256.0), share_of(east, 256.0), share_of(north, 256.0)];
+            let both = found.and(craterlet(draws, [u, v], &sun, shown));
+            let of = |one: Floats<S>, other: Floats<S>| lanes.select(one, other);
+            let slope = [of(both.slope[0], found.slope[0]), of(both.slope[1], found.slope[1])];
+            found = Craterlets { slope, open: of(both.open, found.open) };
+        }
+        cell *= 0.5;
+    }
+    found
+}
+
+/// Converts a whole number below `of` to a share of it.
+#[inline(always)]
+fn share_of<S: Simd>(bits: Bits<S>, of: f32) -> Floats<S> {
+    let whole: Ints<S> = bits.bitcast();
+    whole.to_float::<Floats<S>>() * (1.0 / of)
 }
 
 /// As `detail::noise`, lane by lane.

@@ -4,7 +4,7 @@
 use fearless_simd::prelude::*;
 
 use super::lanes::{Floats, Ints, Mask, Rays, Vectors, all, all_vector, bits_of, inverse, lanes_of, less, vector_of};
-use crate::kernel::bvh::{Bundle, trace_mesh};
+use crate::kernel::bvh::{Bundle, normals, trace_mesh};
 use crate::kernel::{FAR, Hit, Ray};
 use crate::real::{Real, cross, dot};
 use crate::record::{InstanceRecord, NodeRecord, Records, TriangleRecord};
@@ -320,9 +320,32 @@ fn meet_grain<S: Simd>(grain: &TriangleRecord, rays: &Rays<S>) -> Floats<S> {
     let [x, y, z] = rays.direction;
     let beside = less([x * middle, y * middle, z * middle], to_centre);
     let within = zero.like(grain.radius * grain.radius) - dot(beside, beside);
-    let t = middle - (within * inverse).most(zero).root();
+    let half = (within * inverse).most(zero).root();
+    let t = if grain.across > 0.0 {
+        meet_fragment(grain, rays, &to_centre, [middle - half, middle + half])
+    } else {
+        middle - half
+    };
     let met = zero.at_most(within) & zero.below(t);
     met.select(t, zero.like(FAR))
+}
+
+#[inline(always)]
+fn meet_fragment<S: Simd>(
+    grain: &TriangleRecord,
+    rays: &Rays<S>,
+    to_centre: &Vectors<S>,
+    [mut enter, mut leave]: [Floats<S>; 2],
+) -> Floats<S> {
+    for normal in normals(grain) {
+        let normal = all_vector(enter.simd, normal.into());
+        let apart = dot(normal, *to_centre);
+        let inverse = inverse(dot(normal, rays.direction), 1e-20, 1e20);
+        let [a, b] = [(apart - 1.0) * inverse, (apart + 1.0) * inverse];
+        enter = enter.most(a.least(b));
+        leave = leave.least(a.most(b));
+    }
+    enter.at_most(leave).select(enter, enter.like(FAR))
 }
 
 #[inline(always)]

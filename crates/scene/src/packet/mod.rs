@@ -70,7 +70,7 @@ mod tests {
         }
         scene.set_heaps(vec![heap()]).expect("spheres");
         let [regolith, rock] = [HapkeParams::REGOLITH, HapkeParams::ROCK].map(Material::Hapke);
-        let detail = Detail { deviation_at_1m_m: 0.006, hurst: 0.7, strength: 0.5, mottle: 0.05 };
+        let detail = Detail { deviation_at_1m_m: 0.006, hurst: 0.7, strength: 0.5, mottle: 0.05, craterlets: 1.0 };
         scene.set_ground_materials(&regolith, &rock, detail);
         scene.apply_edits(&tracks(&height));
         scene
@@ -97,7 +97,7 @@ mod tests {
             let turn = 2.4 * f32::from(i);
             let far = 0.12 * f32::from(i).sqrt();
             let centre_m = [far * turn.cos(), far * turn.sin(), 0.6 + 0.3 * (3.0 * turn).sin()];
-            Grain { centre_m, radius_m: 0.05 + 0.01 * f32::from(i % 7) }
+            Grain { centre_m, radius_m: 0.05 + 0.01 * f32::from(i % 7), faces: u32::from(i % 3) }
         };
         let material = Material::Hapke(HapkeParams::REGOLITH);
         Heap { world_from_heap: Pose::translation(0.2, -0.1, 0.4), grains: (0..400).map(grain).collect(), material }

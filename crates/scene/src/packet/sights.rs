@@ -153,7 +153,7 @@ fn put_ground<S: Simd>(
     sights.normal = stored(&details.normal);
     sights.clearance = clearance.to_array();
     sights.origin = stored(&along(point, details.normal, clearance));
-    (sights.shade, sights.open) = (details.shade.to_array(), details.open);
+    (sights.shade, sights.open) = (details.shade.to_array(), details.open.to_array());
 }
 
 /// Sets the surfaces of lanes that have met instances.

@@ -11,7 +11,7 @@ use selene_scene::{
 };
 use selene_terrain::{Clipmap, Edit, Level, Node, Print};
 
-const DETAIL: Detail = Detail { deviation_at_1m_m: 0.006, hurst: 0.7, strength: 0.5, mottle: 0.05 };
+const DETAIL: Detail = Detail { deviation_at_1m_m: 0.006, hurst: 0.7, strength: 0.5, mottle: 0.05, craterlets: 0.0 };
 
 /// Flat, matt ground with posts 2 cm apart; its window is centred at `at` (whole metres).
 fn matt(at: [f64; 2], detail: Detail) -> Scene {
@@ -71,6 +71,35 @@ fn what_a_pixel_cannot_hold_is_not_there() {
     assert!((contrast(&picture(&scene, [0.0; 2], 3.0, 60)) - bare).abs() < 1e-6);
     let closer = [1.0, 0.5, 0.25].map(|height| contrast(&picture(&scene, [0.0; 2], height, 100)));
     assert!(closer.windows(2).all(|pair| pair[0] < pair[1]), "{closer:?}");
+}
+
+/// Trask's equilibrium: each octave of diameters covers a share of 0.087 of the ground, so that few octaves leave most of
+/// it even.
+#[test]
+fn craterlets_cover_the_share_that_trask_gives_and_lie_in_their_own_shadow_under_a_low_sun() {
+    let only = Detail { craterlets: 1.0, ..Detail::NONE };
+    let shadowed = |elevation_rad: f64, detail: Detail| {
+        let mut scene = matt([0.0; 2], detail);
+        scene.set_sun(sun(elevation_rad, 0.3));
+        let frame = picture(&scene, [0.0; 2], 0.5, 400);
+        let even = elevation_rad.sin();
+        let light = |l: &[f32; 3]| f64::from(l[1]);
+        let brightest = frame.radiance.iter().map(light).fold(0.0, f64::max);
+        let middle = picture(&matt([0.0; 2], Detail::NONE), [0.0; 2], 0.5, 3).radiance[4][1];
+        let uneven = frame.radiance.iter().filter(|l| {
+            let expected = f64::from(middle) * even / 0.6_f64.sin();
+            (light(l) / expected - 1.0).abs() > 0.02
+        });
+        let dark = frame.radiance.iter().filter(|l| light(l) < 0.05 * brightest).count();
+        [uneven.count(), dark].map(|count| count as f64 / frame.radiance.len() as f64)
+    };
+    // Craterlets of 1.4 to 5.4 cm, rims included: two octaves of which 0.087 · 1.4² are bowl and rim.
+    let [uneven, dark] = shadowed(0.6, only);
+    assert!((0.25..0.75).contains(&uneven) && dark < 1e-3, "{uneven} is uneven, {dark} dark");
+    let [half, _] = shadowed(0.6, Detail { craterlets: 0.3, ..only });
+    assert!((0.2..0.45).contains(&(half / uneven)), "{half} of a thinner population");
+    let [_, dark] = shadowed(0.05, only);
+    assert!((0.02..0.3).contains(&dark), "{dark} lies in shadow");
 }
 
 /// Flat ground with the Sun at `elevation_rad` midway between x and y, pressed by a wheel that went along `heading_rad`

@@ -34,6 +34,7 @@ fn cloud() -> Vec<Grain> {
     let grain = |_| Grain {
         centre_m: [share() - 0.5, share() - 0.5, 0.05 + 0.3 * share()],
         radius_m: RADIUS_M * (0.5 + share()),
+        faces: 0,
     };
     (0..3000).map(grain).collect()
 }
@@ -79,11 +80,51 @@ fn a_ray_meets_the_nearest_of_all_grains() {
     assert!(met > 500, "{met} rays met grains");
 }
 
+/// A fragment is what its three pairs of faces leave of its sphere: a ray meets it where it enters the last of the four.
+#[test]
+fn a_ray_meets_a_fragment_where_it_is_within_all_faces_and_the_sphere() {
+    let mut scene = ground();
+    let (mut chance, mut met, mut on_faces) = (stream(3, "fragments"), 0, 0);
+    let nothing = Hit { t: FAR, instance: GROUND, part: 0 };
+    for number in 1..200_u32 {
+        let fragment = Grain { centre_m: [0.0, 0.0, 0.4], radius_m: 0.1, faces: number * 7919 };
+        scene.set_heaps(vec![heap(vec![fragment])]).expect("a fragment");
+        let records = scene.records();
+        let part = &records.triangles[records.triangles.len() - 1];
+        let [first, second] = [part.edge1, part.edge2].map(|n| Vector3::from(n).cast::<f64>());
+        let normals = [first, second, first.cross(&second) * f64::from(part.across)];
+        // Each face is between 0.5 and 0.85 radii from the centre.
+        assert!(normals.iter().all(|n| (0.0499..0.0851).contains(&(1.0 / n.norm()))), "{normals:?}");
+        let centre = Vector3::new(0.5, -0.25, 0.4);
+        let from = Vector3::from_fn(|_, _| chance.random::<f32>() - 0.5).normalize();
+        let aside = Vector3::from_fn(|_, _| 0.12 * (chance.random::<f32>() - 0.5));
+        let ray = Ray { origin: centre.cast::<f32>() + from, direction: aside - from };
+        let hit = bvh::trace_instances(&records, &ray, nothing);
+        // March along the ray in steps of 10 µm.
+        let inside = |t: f64| {
+            let p = ray.origin.cast::<f64>() + ray.direction.cast::<f64>() * t - centre;
+            p.norm() <= 0.1 && normals.iter().all(|n| n.dot(&p).abs() <= 1.0)
+        };
+        let first_inside = (0..30_000).map(|i| 0.85 + 1e-5 * f64::from(i)).find(|t| inside(*t));
+        assert_eq!(hit.t < FAR, first_inside.is_some(), "fragment {number}");
+        let Some(expected) = first_inside else { continue };
+        assert!((f64::from(hit.t) - expected).abs() < 3e-5, "fragment {number}: {} instead of {expected}", hit.t);
+        let normal = bvh::part_normal(&records, &ray, &hit).cast::<f64>();
+        let p = ray.origin.cast::<f64>() + ray.direction.cast::<f64>() * f64::from(hit.t) - centre;
+        let face = normals.iter().find(|n| n.dot(&p).abs() > 1.0 - 1e-3);
+        let outward = face.map_or(p, |n| n * n.dot(&p)).normalize();
+        assert!(normal.dot(&outward) > 0.999 || p.norm() > 0.0999, "fragment {number}: {normal:?}, not {outward:?}");
+        met += 1;
+        on_faces += usize::from(face.is_some());
+    }
+    assert!(met > 150 && on_faces > 100, "{met} met, {on_faces} on faces");
+}
+
 #[test]
 fn images_report_a_grain_as_ground_at_its_own_distance_with_its_own_normal() {
     let mut scene = ground();
     let (centre_m, radius_m) = ([0.0, 0.0, 0.5], 0.1);
-    scene.set_heaps(vec![heap(vec![Grain { centre_m, radius_m }])]).expect("a sphere");
+    scene.set_heaps(vec![heap(vec![Grain { centre_m, radius_m, faces: 0 }])]).expect("a sphere");
     let eye = Vector3::new(-1.5, -0.25, 0.5);
     let view = look(eye.into(), [0.5, -0.25, 0.5], 81, 81);
     let frame = camera(&scene, &view);
@@ -106,7 +147,7 @@ fn a_grain_throws_its_shadow_on_the_ground() {
     let straight_down = look([0.5, -1.25, 1.0], [0.5, -0.25, 0.0], 41, 41);
     let view = CameraView { light: LightSampling::POINT, ..straight_down };
     let lit = camera(&scene, &view);
-    scene.set_heaps(vec![heap(vec![Grain { centre_m: [0.0, 0.0, 1.5], radius_m: 0.1 }])]).expect("a sphere");
+    scene.set_heaps(vec![heap(vec![Grain { centre_m: [0.0, 0.0, 1.5], radius_m: 0.1, faces: 0 }])]).expect("a sphere");
     let shaded = camera(&scene, &view);
     let middle = 20 * 41 + 20;
     assert!(lit.radiance[middle][0] > 0.0 && shaded.radiance[middle][0] == 0.0);

@@ -26,7 +26,7 @@ const PAINT: PrincipledSpec = PrincipledSpec {
     near_infrared: None,
     radar: None,
 };
-const SMOOTH: DetailSpec = DetailSpec { strength: 0.0, mottle: 0.0 };
+const SMOOTH: DetailSpec = DetailSpec { strength: 0.0, mottle: 0.0, craterlets: 0.0 };
 
 /// The default site with another surface.
 fn site(surface: SurfaceSpec) -> SiteSpec {
@@ -97,7 +97,7 @@ fn the_albedo_of_principled_ground_varies_as_that_of_any_ground() {
     let varied = |mottle: f64| {
         let mut scene = Scene::new(&Clipmap::flat(0.1, 20.0), sun(ELEVATION_RAD, AZIMUTH_RAD));
         let regolith = ReflectanceSpec::Principled(PrincipledSpec { metallic: 0.0, specular: 0.0, ..PAINT });
-        let detail = DetailSpec { strength: 0.0, mottle };
+        let detail = DetailSpec { mottle, ..SMOOTH };
         scene.set_surface(&site(SurfaceSpec { regolith, detail, ..SurfaceSpec::default() }));
         let light = picture(&scene, [0.0, 0.0, 0.4], [0.0, 0.0, 0.0]).radiance;
         let [low, high] = [f32::min, f32::max].map(|pick| light.iter().map(|l| l[1]).fold(light[0][1], pick));

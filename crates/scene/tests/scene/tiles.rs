@@ -22,7 +22,7 @@ fn scene(shift_m: f64, elevation_rad: f64) -> Scene {
     let ground = bumpy_ground(&[(0.05, 150), (0.4, 60)], 600);
     let mut scene = Scene::new(&ground, sun(elevation_rad, 1.0));
     let [regolith, rock] = [HapkeParams::REGOLITH, HapkeParams::ROCK].map(Material::Hapke);
-    let detail = Detail { deviation_at_1m_m: 0.006, hurst: 0.7, strength: 0.5, mottle: 0.05 };
+    let detail = Detail { deviation_at_1m_m: 0.006, hurst: 0.7, strength: 0.5, mottle: 0.05, craterlets: 1.0 };
     scene.set_ground_materials(&regolith, &rock, detail);
     let ball = scene.add_mesh(&primitives::sphere(0.3)).expect("a mesh");
     let pose = Pose::translation(-1.5, -0.3, 0.6);

@@ -34,13 +34,18 @@ pub struct DetailSpec {
     /// Relative standard deviation of the albedo in each octave, 0 to 0.3.
     #[garde(custom(within(0.0, 0.3)))]
     pub mottle: f64,
+    /// Number of craterlets of up to some posts of the finest grid and down to a millimetre, relative to Trask's
+    /// equilibrium (10^−1.1 D^−2 larger than D per m²), 0 (none) to 1.9. They are only seen, and not where wheels pressed
+    /// the soil.
+    #[garde(custom(within(0.0, 1.9)))]
+    pub craterlets: f64,
 }
 
 impl Default for DetailSpec {
-    /// Our choice: enough to be visible at a few metres, and little enough to leave most of the unresolved roughness to
-    /// Hapke's own.
+    /// Slopes and albedo are our choice: enough to be visible at a few metres, and little enough to leave most of the
+    /// unresolved roughness to Hapke's own.
     fn default() -> Self {
-        Self { strength: 0.4, mottle: 0.04 }
+        Self { strength: 0.4, mottle: 0.04, craterlets: 1.0 }
     }
 }
 
@@ -88,6 +93,7 @@ mod tests {
             ("\nregolith: {w: 1.5}", ["line 2", "1.5", "0 to 0.99"]),
             ("\nregolith: {tint: [1, 1, 2]}", ["line 2", "[1.0, 1.0, 2.0]", "sum 3"]),
             ("\ndetail: {strength: -1}", ["line 2", "-1", "0 to 1"]),
+            ("\ndetail: {craterlets: 2}", ["line 2", "2", "0 to 1.9"]),
             ("\nregolith: {albedo: 0.1}", ["line 2", "albedo", "w"]),
             ("\nrock: {lambert: {albedo: 1.5}}", ["line 2", "1.5", "0 to 1"]),
             ("\nrock:\n  principled: {base: [0, 0, 2], roughness: 0.5}", ["line 3", "2", "0 to 1"]),
