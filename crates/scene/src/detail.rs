@@ -1,14 +1,14 @@
 //! Detail of the ground finer than its mesh: the relief's law extended to waves shorter than the grid's, as slopes that
-//! tilt normals and as variations of albedo, and craterlets. Heights do not change, so nothing casts a shadow that the wheels do not
-//! meet. Detail depends on the position alone; a pixel includes of each octave only as much as it can resolve.
+//! tilt normals and as variations of albedo; and craterlets, which tilt normals and lie in their own shadow. Heights do not
+//! change, so nothing casts a shadow on other ground that the wheels do not meet. Detail depends on the position alone; a
+//! pixel includes of each octave only as much as it can resolve.
 
 use std::f64::consts::PI;
 
-use crate::record::GlobalsRecord;
+use selene_terrain::CraterSizes;
 
-/// Share of a lattice's cells that have a craterlet in Trask's equilibrium, 10^−1.1 D^−2 craters larger than D per m²
-/// (Trask 1966): that law's craters with diameters of 0.34 to 0.68 cells, per cell.
-const EQUILIBRIUM: f64 = 0.515;
+use crate::kernel::craterlet::LEAST_RADIUS;
+use crate::record::GlobalsRecord;
 
 /// Statistics of the ground below the resolution of the finest grid.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,8 +40,15 @@ impl Detail {
         globals.detail_slope = (self.strength * 0.5_f64.sqrt() * 2.0 * PI * deviation_m / wave_m) as f32;
         globals.detail_gain = 2.0_f64.powf(1.0 - self.hurst) as f32;
         globals.detail_mottle = self.mottle as f32;
-        globals.detail_craterlets = (EQUILIBRIUM * self.craterlets) as f32;
+        globals.detail_craterlets = (self.craterlets * equilibrium_per_cell()) as f32;
         // Far from the map's origin the count wraps, as it does in the kernel.
         globals.detail_origin = origin.map(|posts| posts as i32);
     }
+}
+
+/// Craterlets per cell of a lattice in Trask's equilibrium, 0.515: the law's craters with the diameters that a cell's
+/// craterlet may have. They are as many in a cell of any size.
+fn equilibrium_per_cell() -> f64 {
+    let [least, greatest] = [2.0, 4.0].map(|radii| radii * f64::from(LEAST_RADIUS));
+    CraterSizes::Trask.density_m2(least) - CraterSizes::Trask.density_m2(greatest)
 }

@@ -13,7 +13,7 @@ const BIN: f64 = 1.258_925_411_794_167_3;
 
 /// Survival time of a site's craters of a size, years.
 pub(crate) fn survival_yr(law: &CraterLaw, diameter_m: f64) -> f64 {
-    let there_are = law.density_m2(diameter_m) - law.density_m2(BIN * diameter_m);
+    let there_are = law.law.density_m2(diameter_m) - law.law.density_m2(BIN * diameter_m);
     let made_in_gyr = production_m2_gyr(diameter_m) - production_m2_gyr(BIN * diameter_m);
     (1e9 * there_are / made_in_gyr).min(AGE_MAX_YR)
 }

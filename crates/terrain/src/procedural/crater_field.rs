@@ -54,7 +54,7 @@ impl CraterLaw {
 
     /// Craters per m² larger than an octave's smallest and largest diameter.
     fn densities_m2(&self, octave: i32) -> [f64; 2] {
-        self.limits_m(octave).map(|diameter_m| self.density_m2(diameter_m))
+        self.limits_m(octave).map(|diameter_m| self.law.density_m2(diameter_m))
     }
 
     fn limits_m(&self, octave: i32) -> [f64; 2] {
@@ -121,7 +121,7 @@ mod tests {
             for (side_m, diameters_m) in sides_m.into_iter().zip([[1.0, 2.0, 4.0], [15.0, 40.0, 120.0]]) {
                 let found = craters(&law, side_m, diameters_m[0]);
                 for diameter_m in diameters_m {
-                    let expected = (law.density_m2(diameter_m) - law.density_m2(600.0)) * side_m * side_m;
+                    let expected = (law.law.density_m2(diameter_m) - law.law.density_m2(600.0)) * side_m * side_m;
                     let count = found.iter().filter(|c| c.diameter_m > diameter_m).count() as f64;
                     let sigma = expected.sqrt();
                     assert!((count - expected).abs() < SIGMAS * sigma, "{sizes:?} {diameter_m} m: {count}, {expected}");

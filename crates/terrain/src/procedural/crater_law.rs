@@ -140,26 +140,29 @@ pub struct CraterPowerSpec {
     pub slope_above_knee: f64,
 }
 
-impl CraterLaw {
+impl CraterSizes {
     /// Craters per m² larger than `diameter_m`.
-    pub(crate) fn density_m2(&self, diameter_m: f64) -> f64 {
-        match self.law {
-            CraterSizes::Viper => viper_m2(diameter_m),
-            CraterSizes::Trask => 10.0_f64.powf(-1.1) * diameter_m.powi(-2),
-            CraterSizes::Neukum(NeukumSpec { age_gyr }) => age_gyr * production_m2_gyr(diameter_m),
-            CraterSizes::Power(CraterPowerSpec { density_1m_km2, slope, knee_m, slope_above_knee }) => {
+    #[must_use]
+    pub fn density_m2(&self, diameter_m: f64) -> f64 {
+        match *self {
+            Self::Viper => viper_m2(diameter_m),
+            Self::Trask => 10.0_f64.powf(-1.1) * diameter_m.powi(-2),
+            Self::Neukum(NeukumSpec { age_gyr }) => age_gyr * production_m2_gyr(diameter_m),
+            Self::Power(CraterPowerSpec { density_1m_km2, slope, knee_m, slope_above_knee }) => {
                 let below_knee = PER_KM2 * density_1m_km2 * diameter_m.min(knee_m).powf(-slope);
                 below_knee * (diameter_m / knee_m).max(1.0).powf(-slope_above_knee)
             }
         }
     }
+}
 
+impl CraterLaw {
     /// Inverse of the law: the diameter between `low_m` and `high_m` that `density_m2` craters per m² exceed, m.
     pub(crate) fn diameter_m(&self, density_m2: f64, [low_m, high_m]: [f64; 2]) -> f64 {
         let (mut low, mut high) = (low_m, high_m);
         for _ in 0..HALVINGS {
             let middle = (low * high).sqrt();
-            if self.density_m2(middle) > density_m2 {
+            if self.law.density_m2(middle) > density_m2 {
                 low = middle;
             } else {
                 high = middle;
@@ -236,7 +239,7 @@ mod tests {
             (neukum, 100.0, 0.5e-6 * 2.833_424),
         ];
         for (law, diameter_m, density_m2) in cases {
-            let found = law.density_m2(diameter_m);
+            let found = law.law.density_m2(diameter_m);
             assert!((found / density_m2 - 1.0).abs() < FIGURE_TOLERANCE, "{law:?} {diameter_m} m: {found}");
         }
     }
@@ -246,8 +249,8 @@ mod tests {
         for law in laws() {
             for step in 0..110 {
                 let diameter_m = 0.3 * 1.075_f64.powi(step);
-                let density_m2 = law.density_m2(diameter_m);
-                assert!(law.density_m2(diameter_m * 1.01) < density_m2);
+                let density_m2 = law.law.density_m2(diameter_m);
+                assert!(law.law.density_m2(diameter_m * 1.01) < density_m2);
                 let found = law.diameter_m(density_m2, [0.2, 2000.0]);
                 assert!((found / diameter_m - 1.0).abs() < 1e-9, "{law:?} {diameter_m} m: {found}");
             }

@@ -97,7 +97,7 @@ pub(crate) fn crater_count(levels: &[LevelSpec]) -> impl FnOnce(&CraterLaw, &())
             return Ok(());
         }
         let smallest_m = |area: &(f64, f64)| (CRATER_POSTS_MIN * area.0).max(law.diameter_min_m);
-        let counts = areas_m2.iter().map(|area| law.density_m2(smallest_m(area)) * area.1);
+        let counts = areas_m2.iter().map(|area| law.law.density_m2(smallest_m(area)) * area.1);
         CRATERS.are_few([law.diameter_min_m, law.diameter_max_m], law.most_in_a_cell(), counts)?;
         CRATERS.take_few_cells(law.cells_on(finest_m), finest_m)
     }
