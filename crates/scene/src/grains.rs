@@ -98,7 +98,7 @@ fn cut(faces: u32, sphere: TriangleRecord) -> TriangleRecord {
     let [one, two, three] = [0, 1, 2].map(|_| (FACES_AT[0] + FACES_AT[1] * share()) * sphere.radius);
     TriangleRecord {
         edge1: (first / one).into(),
-        across: one * two / (three * oblique.cos()),
+        third: one * two / (three * oblique.cos()),
         edge2: (second / two).into(),
         ..sphere
     }

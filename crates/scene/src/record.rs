@@ -58,7 +58,7 @@ pub struct NodeRecord {
 
 /// A triangle, as one vertex and the two edges from it, counter-clockwise; or a grain, as a sphere around that vertex, from
 /// which three pairs of parallel planes may cut a fragment: the points p from the centre with |n · p| ≤ 1 for each n of
-/// `edge1`, `edge2` and `across` · `edge1` × `edge2`.
+/// `edge1`, `edge2` and `third` · `edge1` × `edge2`.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct TriangleRecord {
@@ -69,7 +69,7 @@ pub struct TriangleRecord {
     /// Edge to the second vertex, m; or the first normal of a fragment, 1/m.
     pub edge1: [f32; 3],
     /// Factor of a fragment's third normal, m; 0 for a sphere and for a triangle.
-    pub across: f32,
+    pub third: f32,
     /// Edge to the third vertex, m; or the second normal of a fragment, 1/m.
     pub edge2: [f32; 3],
     /// Padding.

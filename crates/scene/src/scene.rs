@@ -745,7 +745,7 @@ fn instance_tree(bounds: &[Bounds], first_node: u32, first_instance: u32) -> Vec
 
 fn triangle_record([a, b, c]: [[f32; 3]; 3]) -> TriangleRecord {
     let edge = |to: [f32; 3]| std::array::from_fn(|i| to[i] - a[i]);
-    TriangleRecord { corner: a, radius: 0.0, edge1: edge(b), across: 0.0, edge2: edge(c), pad: 0 }
+    TriangleRecord { corner: a, radius: 0.0, edge1: edge(b), third: 0.0, edge2: edge(c), pad: 0 }
 }
 
 fn object_rows(world_from_object: &Pose, scale: f64) -> [[f32; 4]; 3] {

@@ -193,7 +193,7 @@ fn records() -> BTreeMap<String, Layout> {
     layouts! {
         LevelRecord { origin, spacing, inverse_spacing, cells, top_mip, heights, prints, mips }
         NodeRecord { min, escape, max, leaf }
-        TriangleRecord { corner, radius, edge1, across, edge2, pad }
+        TriangleRecord { corner, radius, edge1, third, edge2, pad }
         InstanceRecord { object_from_world, first_node, end_node, material, code }
         MaterialRecord {
             kind, albedo, w, b, c, bs0, hs, k, tan_theta, chi, r0, metallic, tint, alpha, specular, pad,
@@ -235,7 +235,7 @@ fn handed_on() -> BTreeMap<String, Layout> {
         Ray { origin, direction }
         Hit { t, instance, part }
         Slant { cos, sin, e1, e2 }
-        Surface { point, normal, clearance, material, code, shade, least_alpha, open }
+        Surface { point, normal, even, clearance, material, code, shade, least_alpha, open }
         PrintEffect { slope, pressed, open }
         Craterlets { slope, open }
         LowSun { along, rise }
@@ -256,7 +256,7 @@ fn constants() -> BTreeMap<String, Vec<Literal>> {
         chance::GOLDEN, chance::PLASTIC,
         detail::FINEST_OCTAVE, detail::COARSEST_OCTAVE, detail::VALUE_SCALE, detail::SLOPE_SCALE, detail::GRAZING,
         craterlet::COARSEST, craterlet::FINEST, craterlet::SALT, craterlet::LEAST_RADIUS, craterlet::OUTER, craterlet::SHALLOW,
-        craterlet::FRESHER, craterlet::BOWL, craterlet::RIM, craterlet::LEAST_ALONG_GROUND, craterlet::EDGE,
+        craterlet::FRESHER, craterlet::STEEPER, craterlet::CREST, craterlet::CREST_AT, craterlet::LEAST_ALONG_GROUND, craterlet::EDGE,
         earthlight::FIRST_EARTH_NUMBER, earthlight::LEAST_SIN, earthlight::LEAST_MEAN,
         echo::REFERENCE_REFLECTANCE, echo::RAYS_OF_BEAM_MAX, echo::ECHO_GROUP, echo::REPORTS_STRONGEST,
         echo::REPORTS_FIRST, echo::REPORTS_LAST, echo::REPORTS_DUAL, echo::REPORTS_MEAN, echo::NO_ECHO, echo::STRONGEST,

@@ -257,7 +257,7 @@ fn meet_grain(grain: &TriangleRecord, ray: &Ray) -> f32 {
         return FAR;
     }
     let half = (within * inverse).sqrt();
-    let t = if grain.across > 0.0 {
+    let t = if grain.third > 0.0 {
         meet_fragment(grain, ray, &to_centre, [middle - half, middle + half])
     } else {
         middle - half
@@ -280,13 +280,13 @@ fn meet_fragment(grain: &TriangleRecord, ray: &Ray, to_centre: &Vector3<f32>, [m
 /// The normals of a fragment's faces, as long as makes n · p = 1 the plane of one.
 pub(crate) fn normals(grain: &TriangleRecord) -> [Vector3<f32>; 3] {
     let [first, second] = [Vector3::from(grain.edge1), Vector3::from(grain.edge2)];
-    [first, second, first.cross(&second) * grain.across]
+    [first, second, first.cross(&second) * grain.third]
 }
 
 /// Outward normal of a grain at a point of its surface, from its centre; of any length.
 fn grain_normal(grain: &TriangleRecord, point: Vector3<f32>) -> Vector3<f32> {
     let mut normal = point;
-    if grain.across == 0.0 {
+    if grain.third == 0.0 {
         return normal;
     }
     let mut farthest = point.dot(&point) / (grain.radius * grain.radius);

@@ -205,7 +205,7 @@ fn meet_grain(index: u32, ray: Ray) -> f32 {
     }
     let half = sqrt(within * inverse);
     var t = middle - half;
-    if triangles[index].across > 0.0 {
+    if triangles[index].third > 0.0 {
         t = meet_fragment(index, ray, to_centre, t, middle + half);
     }
     return select(FAR, t, t > 0.0);
@@ -235,13 +235,13 @@ fn face_normal(index: u32, number: u32) -> vec3<f32> {
     if number == 1u {
         return triangles[index].edge2;
     }
-    return cross(triangles[index].edge1, triangles[index].edge2) * triangles[index].across;
+    return cross(triangles[index].edge1, triangles[index].edge2) * triangles[index].third;
 }
 
 // Outward normal of a grain at a point of its surface, from its centre; of any length.
 fn grain_normal(index: u32, point: vec3<f32>) -> vec3<f32> {
     var normal = point;
-    if triangles[index].across == 0.0 {
+    if triangles[index].third == 0.0 {
         return normal;
     }
     var farthest = dot(point, point) / (triangles[index].radius * triangles[index].radius);

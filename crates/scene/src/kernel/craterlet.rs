@@ -4,11 +4,11 @@
 //! of the cells has a craterlet, whose diameter D is drawn from an octave with a density of D⁻³. Its rim is in its cell,
 //! so that a place needs to look at one cell of each lattice only.
 //!
-//! Lengths are in radii of the craterlet. At ρ from its middle, a bowl of depth q has the height 1.2 q ρ² − q, and its
-//! rim, 0.2 q high, falls to the ground at ρ = 1.4. Fresh craterlets have 0.15 of their diameter as depth, worn ones 0.03
-//! (Basilevsky 1976 divides craters of tens of metres by such ratios).
+//! Lengths are in radii of the craterlet's crest. At ρ from its middle, with s = (ρ/1.4)², the height is
+//! −q (1 − s)² (1 − 3.6 s): a bowl of depth q, whose crest at ρ = 1 is 0.2 q high, and whose rim ends at 1.4 without an
+//! edge. The depth of fresh craterlets is 0.15 of their diameter, that of worn ones 0.03: our choice.
 
-use nalgebra::{Vector2, Vector3};
+use nalgebra::Vector3;
 
 use super::chance::scramble;
 use super::detail::cell_of;
@@ -28,13 +28,16 @@ pub(crate) const OUTER: f32 = 1.4;
 /// Depth of the most worn craterlets, and what a fresh one has more.
 pub(crate) const SHALLOW: f32 = 0.06;
 pub(crate) const FRESHER: f32 = 0.24;
-/// Height of the bowl's edge over its middle, and over the ground around, relative to the depth.
-pub(crate) const BOWL: f32 = 1.2;
-pub(crate) const RIM: f32 = 0.2;
+/// The profile's coefficient of s: it puts the crest at ρ = 1.
+pub(crate) const STEEPER: f32 = 3.6;
+/// Height of the crest relative to the depth, and s there.
+pub(crate) const CREST: f32 = 0.2009;
+pub(crate) const CREST_AT: f32 = 0.5185;
 /// Lower limit of the horizontal component of the Sun's direction.
 pub(crate) const LEAST_ALONG_GROUND: f32 = 0.02;
 /// Depth below the Sun's rays at which a shadow is complete.
 pub(crate) const EDGE: f32 = 0.05;
+
 /// The effect of craterlets at a place: slope of the ground along x and y, and fraction of sunlight that they let through.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Craterlets<R> {
@@ -100,13 +103,6 @@ impl<R: Real> Craterlets<R> {
     }
 }
 
-impl Craterlets<f32> {
-    /// The slope as a vector.
-    pub(crate) fn slope(&self) -> Vector2<f32> {
-        self.slope.into()
-    }
-}
-
 /// What a craterlet does at a position in its cell, 0…1 along each axis. Four draws of 0…1 give its size, wear and place;
 /// `shown` scales its depth.
 #[inline(always)]
@@ -122,18 +118,16 @@ pub(crate) fn craterlet<R: Real>(
     let x = (u - (room * (east * 2.0 - 1.0) + 0.5)) / radius;
     let y = (v - (room * (north * 2.0 - 1.0) + 0.5)) / radius;
     let square = x * x + y * y;
-    let out = square.root();
+    let at = (square * (1.0 / (OUTER * OUTER))).least(one);
     let depth = (fresh * fresh * FRESHER + SHALLOW) * shown;
-    let is_in = out.below(one);
-    let wall = depth * (2.0 * BOWL);
-    let rim = depth * (-2.0 * RIM / ((OUTER - 1.0) * (OUTER - 1.0))) * (out * -1.0 + OUTER).most(zero) / out.most(one);
-    let steep = R::either(is_in, wall, rim);
+    let rest = one - at;
+    let steep = depth * rest * (at * (-3.0 * STEEPER) + (STEEPER + 2.0)) * (2.0 / (OUTER * OUTER));
     let [sun_x, sun_y] = sun.along;
     let toward = x * sun_x + y * sun_y;
-    let below_edge = depth * BOWL * (one - square);
-    let to_edge = (one - square + toward * toward).most(zero).root() - toward;
-    let hidden = (below_edge - to_edge * sun.rise) * (1.0 / EDGE);
-    let open = R::either(is_in, one - hidden.most(zero).least(one), one);
+    let below_crest = depth * (rest * rest * (one - at * STEEPER) + CREST);
+    let to_crest = (one - square + toward * toward).most(zero).root() - toward;
+    let hidden = (below_crest - to_crest * sun.rise) * (1.0 / EDGE);
+    let open = R::either(at.below(at.like(CREST_AT)), one - hidden.most(zero).least(one), one);
     Craterlets { slope: [x * steep, y * steep], open }
 }
 
@@ -149,31 +143,43 @@ mod tests {
     const HIGH: LowSun<f32> = LowSun { along: [1.0, 0.0], rise: 10.0 };
     const LOW: LowSun<f32> = LowSun { along: [1.0, 0.0], rise: 0.1 };
 
-    #[test]
-    fn a_bowl_and_its_rim_end_at_the_ground_around() {
-        // The slope added up from outside to the middle, and on to the other side.
-        let step = 1e-3;
-        let heights: Vec<f32> = (0..3000)
-            .scan(0.0, |height, i| {
-                *height += at(-1.5 + step * (i as f32 + 0.5), HIGH).slope[0] * step;
-                Some(*height)
-            })
-            .collect();
-        let (highest, lowest) = (heights.iter().copied().fold(0.0, f32::max), heights[1500]);
-        assert!((highest - 0.2 * 0.3).abs() < 1e-3, "the rim is {highest} radii high");
-        assert!((lowest + 0.3).abs() < 1e-3, "the middle is at {lowest} radii");
-        assert!(heights[2999].abs() < 1e-3 && heights[50].abs() < 1e-6, "{} at the end", heights[2999]);
+    const STEP: f32 = 1e-3;
+
+    /// Heights from −1.5 to 1.5 radii, the slopes added up.
+    fn heights() -> Vec<f32> {
+        let add = |height: &mut f32, i: u16| {
+            *height += at(-1.5 + STEP * (f32::from(i) + 0.5), HIGH).slope[0] * STEP;
+            Some(*height)
+        };
+        (0..3000).scan(0.0, add).collect()
     }
 
     #[test]
-    fn a_low_sun_leaves_the_side_toward_it_in_shadow() {
+    fn a_bowl_and_its_rim_end_at_the_ground_around() {
+        let heights = heights();
+        let crest = (0..1500).max_by(|a, b| heights[*a].total_cmp(&heights[*b])).expect("some");
+        assert!((heights[crest] - 0.2 * 0.3).abs() < 1e-3, "the crest is {} radii high", heights[crest]);
+        assert!((crest as f32 - 500.0).abs() < 20.0, "the crest is {crest} thousandths inside of -1.5");
+        assert!((heights[1500] + 0.3).abs() < 1e-3, "the middle is at {} radii", heights[1500]);
+        assert!(heights[2999].abs() < 1e-3 && heights[50].abs() < 1e-6, "{} at the end", heights[2999]);
+    }
+
+    /// Marches toward the Sun over the heights that the slopes give.
+    #[test]
+    fn a_low_sun_leaves_in_shadow_what_the_wall_toward_it_hides() {
+        let heights = heights();
+        let (mut dark, mut lit) = (0, 0);
+        for i in (520..2480).step_by(20) {
+            let above = |j: usize| heights[j] - heights[i] - LOW.rise * STEP * (j - i) as f32;
+            let hidden = (i + 1..3000).map(above).fold(0.0, f32::max);
+            let open = at(-1.5 + STEP * (i as f32 + 1.0), LOW).open;
+            let expected = 1.0 - (hidden / EDGE).min(1.0);
+            assert!((open - expected).abs() < 0.05, "at {i}: {open}, not {expected}");
+            dark += usize::from(open == 0.0);
+            lit += usize::from(open == 1.0);
+        }
+        assert!(dark > 20 && lit > 20, "{dark} dark, {lit} lit");
         assert_eq!([-0.5, 0.0, 0.5].map(|x| at(x, HIGH).open), [1.0; 3]);
-        assert_eq!([0.2, 0.5, 0.8].map(|x| at(x, LOW).open), [0.0; 3]);
-        assert_eq!([-0.95, 1.1, 1.3].map(|x| at(x, LOW).open), [1.0; 3]);
-        // The shadow of an edge 0.36 (1 − ρ²) radii above ends where the ray over it meets the bowl: 0.36 (1 + x) = 0.1.
-        let end = 0.1 / 0.36 - 1.0;
-        assert_eq!(at(end - 0.01, LOW).open, 1.0);
-        assert!(at(end + 2.0 * EDGE, LOW).open < 0.5);
     }
 
     #[test]

@@ -7,8 +7,9 @@ const LEAST_RADIUS: f32 = 0.17;
 const OUTER: f32 = 1.4;
 const SHALLOW: f32 = 0.06;
 const FRESHER: f32 = 0.24;
-const BOWL: f32 = 1.2;
-const RIM: f32 = 0.2;
+const STEEPER: f32 = 3.6;
+const CREST: f32 = 0.2009;
+const CREST_AT: f32 = 0.5185;
 const LEAST_ALONG_GROUND: f32 = 0.02;
 const EDGE: f32 = 0.05;
 
@@ -58,15 +59,13 @@ fn craterlet(bits: u32, within: vec2<f32>, sun: LowSun, shown: f32) -> Craterlet
     let room = 0.5 - radius * OUTER;
     let from_middle = (within - (room * (draws.zw * 2.0 - 1.0) + 0.5)) / radius;
     let square = dot(from_middle, from_middle);
-    let out = sqrt(square);
+    let at = min(square * (1.0 / (OUTER * OUTER)), 1.0);
     let depth = (draws.y * draws.y * FRESHER + SHALLOW) * shown;
-    if out >= 1.0 {
-        let rim = depth * (-2.0 * RIM / ((OUTER - 1.0) * (OUTER - 1.0))) * max(OUTER - out, 0.0) / out;
-        return Craterlets(from_middle * rim, 1.0);
-    }
+    let rest = 1.0 - at;
+    let steep = depth * rest * (at * (-3.0 * STEEPER) + (STEEPER + 2.0)) * (2.0 / (OUTER * OUTER));
     let toward = dot(from_middle, sun.along);
-    let below_edge = depth * BOWL * (1.0 - square);
-    let to_edge = sqrt(max(1.0 - square + toward * toward, 0.0)) - toward;
-    let hidden = clamp((below_edge - to_edge * sun.rise) * (1.0 / EDGE), 0.0, 1.0);
-    return Craterlets(from_middle * (depth * 2.0 * BOWL), 1.0 - hidden);
+    let below_crest = depth * (rest * rest * (1.0 - at * STEEPER) + CREST);
+    let to_crest = sqrt(max(1.0 - square + toward * toward, 0.0)) - toward;
+    let hidden = clamp((below_crest - to_crest * sun.rise) * (1.0 / EDGE), 0.0, 1.0);
+    return Craterlets(from_middle * steep, select(1.0, 1.0 - hidden, at < CREST_AT));
 }

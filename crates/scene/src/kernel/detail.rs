@@ -9,7 +9,7 @@ use nalgebra::{Vector2, Vector3};
 use super::chance::scramble;
 use super::craterlet::craterlets_at;
 use super::print::{PrintEffect, print_at};
-use super::surface::Surface;
+use super::surface::{Surface, tilted};
 use super::{GROUND, Hit, least, most};
 use crate::record::{CameraRecord, Records};
 
@@ -53,15 +53,10 @@ pub fn detailed(
     }
     if globals.detail_craterlets > 0.0 {
         let craterlets = craterlets_at(records, place, &surface.normal, footprint, 1.0 - print.pressed);
-        surface.normal = tilted(surface.normal, craterlets.slope());
+        surface.normal = tilted(surface.normal, craterlets.slope.into());
         surface.open = craterlets.open;
     }
     print.on(surface)
-}
-
-/// A normal where the ground has this slope in addition.
-fn tilted(n: Vector3<f32>, slope: Vector2<f32>) -> Vector3<f32> {
-    Vector3::new(n.x - slope.x * n.z, n.y - slope.y * n.z, n.z).normalize()
 }
 
 /// Adds the octaves between a grid spacing of `cells` and a pixel's `footprint`, each scaled by `rough`. Lengths are in

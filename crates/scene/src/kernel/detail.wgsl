@@ -34,11 +34,6 @@ fn detailed(direction: vec3<f32>, pixel: f32, hit: Hit, surface: Surface) -> Sur
     return with_print(print, after);
 }
 
-// A normal where the ground has this slope in addition.
-fn tilted(n: vec3<f32>, slope: vec2<f32>) -> vec3<f32> {
-    return normalize(vec3(n.xy - slope * n.z, n.z));
-}
-
 // Adds the octaves between a grid spacing of `cells` and a pixel's `footprint`, each scaled by `rough`. Lengths are in
 // cells of the finest grid; `place` counts from its first post.
 fn add_octaves(place: vec2<f32>, cells: f32, footprint: f32, rough: f32, bare: Surface) -> Surface {

@@ -8,7 +8,7 @@
 
 use nalgebra::{Vector2, Vector3};
 
-use super::surface::Surface;
+use super::surface::{Surface, tilted};
 use super::{least, most};
 use crate::record::{LevelRecord, Records};
 
@@ -68,7 +68,7 @@ impl PrintEffect {
         if self.pressed == 0.0 {
             return n;
         }
-        Vector3::new(n.x - self.slope.x * n.z, n.y - self.slope.y * n.z, n.z).normalize()
+        tilted(n, self.slope)
     }
 
     /// The relative albedo `shade` darkened by this print.

@@ -26,8 +26,7 @@ fn with_print(print: PrintEffect, bare: Surface) -> Surface {
     if print.pressed == 0.0 {
         return surface;
     }
-    let n = surface.normal;
-    surface.normal = normalize(vec3(n.xy - print.slope * n.z, n.z));
+    surface.normal = tilted(surface.normal, print.slope);
     surface.shade *= 1.0 - DARKER * print.pressed;
     surface.open *= print.open;
     return surface;

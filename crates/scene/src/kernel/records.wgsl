@@ -22,7 +22,7 @@ struct Triangle {
     corner: vec3<f32>,
     radius: f32,
     edge1: vec3<f32>,
-    across: f32,
+    third: f32,
     edge2: vec3<f32>,
     pad: u32,
 }

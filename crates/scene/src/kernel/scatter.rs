@@ -52,7 +52,9 @@ pub fn scattered(
         return Bands::zeros();
     }
     let shift = [unit(seed, FIRST_NUMBER), unit(seed, FIRST_NUMBER + 1)];
-    let surface = &Surface { least_alpha: BLUR_ALPHA, ..*surface };
+    // The mean over many pixels that images show knows no finer normals; on another device those would lead rays past
+    // other edges.
+    let surface = &Surface { normal: surface.even, least_alpha: BLUR_ALPHA, ..*surface };
     let mut sum = Bands::zeros();
     for index in 0..rays {
         let from = cosine_direction(&surface.normal, stratified(index, rays, shift));

@@ -16,6 +16,7 @@ fn rays_of_pixel(rays_of_four: u32, column: u32, row: u32) -> u32 {
 fn scattered(sharp: Surface, viewer: vec3<f32>, rays: u32, seed: u32) -> vec3<f32> {
     let shift = vec2(unit(seed, FIRST_NUMBER), unit(seed, FIRST_NUMBER + 1u));
     var surface = sharp;
+    surface.normal = sharp.even;
     surface.least_alpha = BLUR_ALPHA;
     var sum = vec3(0.0);
     for (var index = 0u; index < rays; index++) {

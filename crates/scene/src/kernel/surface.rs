@@ -3,7 +3,7 @@
 
 use std::f32::consts::PI;
 
-use nalgebra::Vector3;
+use nalgebra::{Vector2, Vector3};
 
 use super::bvh::{any_instance, part_normal, trace_instances};
 use super::heights::{ground_normal, trace_heights};
@@ -30,6 +30,8 @@ pub struct Surface {
     pub point: Vector3<f32>,
     /// Unit normal, toward the side that the ray came from.
     pub normal: Vector3<f32>,
+    /// The same without detail finer than the grid.
+    pub even: Vector3<f32>,
     /// Distance from the surface at which rays start, m: more than rounding and than the bulge of a cell under its
     /// interpolated normal.
     pub clearance: f32,
@@ -47,7 +49,7 @@ pub struct Surface {
 
 impl Surface {
     fn new(point: Vector3<f32>, normal: Vector3<f32>, clearance: f32, material: u32, code: u32) -> Self {
-        Self { point, normal, clearance, material, code, shade: 1.0, least_alpha: 0.0, open: 1.0 }
+        Self { point, normal, even: normal, clearance, material, code, shade: 1.0, least_alpha: 0.0, open: 1.0 }
     }
 
     /// A ray that leaves the surface in a direction.
@@ -138,6 +140,11 @@ pub fn reflect(records: &Records<'_>, surface: &Surface, source: &Vector3<f32>, 
         return tint * hapke::reflected(material, normal, source, &viewer);
     }
     principled::reflected(material, normal, source, &viewer, [surface.least_alpha, surface.shade])
+}
+
+/// The ground's unit normal where it has this slope along x and y in addition.
+pub(crate) fn tilted(n: Vector3<f32>, slope: Vector2<f32>) -> Vector3<f32> {
+    Vector3::new(n.x - slope.x * n.z, n.y - slope.y * n.z, n.z).normalize()
 }
 
 /// Two unit vectors perpendicular to a unit vector: a horizontal one, and the one that points up most.

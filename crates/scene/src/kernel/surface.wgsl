@@ -9,6 +9,7 @@ const GROUND_CODE: u32 = 1u;
 struct Surface {
     point: vec3<f32>,
     normal: vec3<f32>,
+    even: vec3<f32>,
     clearance: f32,
     material: u32,
     code: u32,
@@ -34,12 +35,12 @@ fn surface_at(ray: Ray, hit: Hit) -> Surface {
     let rounding = 1e-4 + 1e-6 * (abs(point.x) + abs(point.y) + abs(point.z));
     if hit.instance == GROUND {
         let normal = ground_normal(hit.part, point.x, point.y);
-        return Surface(point, normal, rounding + 2e-3 * levels[hit.part].spacing, 0u, GROUND_CODE, 1.0, 0.0, 1.0);
+        return Surface(point, normal, normal, rounding + 2e-3 * levels[hit.part].spacing, 0u, GROUND_CODE, 1.0, 0.0, 1.0);
     }
     let outward = part_normal(ray, hit);
     let normal = select(outward, -outward, dot(outward, ray.direction) > 0.0);
     let code = instances[hit.instance].code;
-    return Surface(point, normal, rounding, instances[hit.instance].material, code, 1.0, 0.0, 1.0);
+    return Surface(point, normal, normal, rounding, instances[hit.instance].material, code, 1.0, 0.0, 1.0);
 }
 
 // Ray parameter at which ground hides what lies in `direction`, or FAR; only ground beyond `start` counts.
@@ -103,4 +104,9 @@ fn reflect_toward(surface: Surface, source: vec3<f32>, viewer: vec3<f32>) -> vec
 fn level_across(axis: vec3<f32>) -> vec3<f32> {
     let along = select(vec3(1.0, 0.0, 0.0), vec3(0.0, 0.0, 1.0), abs(axis.z) < 0.999);
     return normalize(cross(along, axis));
+}
+
+// The ground's unit normal where it has this slope along x and y in addition.
+fn tilted(n: vec3<f32>, slope: vec2<f32>) -> vec3<f32> {
+    return normalize(vec3(n.xy - slope * n.z, n.z));
 }

@@ -321,7 +321,7 @@ fn meet_grain<S: Simd>(grain: &TriangleRecord, rays: &Rays<S>) -> Floats<S> {
     let beside = less([x * middle, y * middle, z * middle], to_centre);
     let within = zero.like(grain.radius * grain.radius) - dot(beside, beside);
     let half = (within * inverse).most(zero).root();
-    let t = if grain.across > 0.0 {
+    let t = if grain.third > 0.0 {
         meet_fragment(grain, rays, &to_centre, [middle - half, middle + half])
     } else {
         middle - half

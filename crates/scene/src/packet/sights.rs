@@ -24,6 +24,8 @@ pub(crate) struct Sights {
     pub(crate) viewer: Stored,
     point: Stored,
     pub(crate) normal: Stored,
+    /// Normals without detail finer than the grid.
+    even: Stored,
     clearance: [f32; LANES],
     /// Start points of the rays that leave the surfaces.
     pub(crate) origin: Stored,
@@ -44,6 +46,7 @@ impl Sights {
         viewer: [[0.0; LANES]; 3],
         point: [[0.0; LANES]; 3],
         normal: [[0.0; LANES]; 3],
+        even: [[0.0; LANES]; 3],
         clearance: [0.0; LANES],
         origin: [[0.0; LANES]; 3],
         material: [0; LANES],
@@ -60,6 +63,7 @@ impl Sights {
             surface: Surface {
                 point: vector_of(&self.point, lane),
                 normal: vector_of(&self.normal, lane),
+                even: vector_of(&self.even, lane),
                 clearance: self.clearance[lane],
                 material: self.material[lane],
                 code: self.code[lane],
@@ -75,6 +79,7 @@ impl Sights {
         for axis in 0..3 {
             self.point[axis][lane] = surface.point[axis];
             self.normal[axis][lane] = surface.normal[axis];
+            self.even[axis][lane] = surface.even[axis];
             self.origin[axis][lane] = origin[axis];
         }
         self.clearance[lane] = surface.clearance;
@@ -150,7 +155,7 @@ fn put_ground<S: Simd>(
     };
     let details = detailed(simd, records, camera, &grounds);
     let clearance = ground_clearance(point, spacing);
-    sights.normal = stored(&details.normal);
+    (sights.normal, sights.even) = (stored(&details.normal), stored(&grounds.normal));
     sights.clearance = clearance.to_array();
     sights.origin = stored(&along(point, details.normal, clearance));
     (sights.shade, sights.open) = (details.shade.to_array(), details.open.to_array());

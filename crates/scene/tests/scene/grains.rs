@@ -92,7 +92,7 @@ fn a_ray_meets_a_fragment_where_it_is_within_all_faces_and_the_sphere() {
         let records = scene.records();
         let part = &records.triangles[records.triangles.len() - 1];
         let [first, second] = [part.edge1, part.edge2].map(|n| Vector3::from(n).cast::<f64>());
-        let normals = [first, second, first.cross(&second) * f64::from(part.across)];
+        let normals = [first, second, first.cross(&second) * f64::from(part.third)];
         // Each face is between 0.5 and 0.85 radii from the centre.
         assert!(normals.iter().all(|n| (0.0499..0.0851).contains(&(1.0 / n.norm()))), "{normals:?}");
         let centre = Vector3::new(0.5, -0.25, 0.4);
